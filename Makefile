@@ -1,0 +1,34 @@
+# `make demo` sets up and shows the paper's first figure; `make test` sets up and runs every gate.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+RUNS   := runs/demo
+
+.PHONY: setup demo test lint types docs clean
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs]"
+	touch $@
+
+setup: $(VENV)/ready
+
+demo: setup
+	$(BIN)/python examples/figure1.py --output $(RUNS)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+test: lint types
+	$(BIN)/python -m pytest
+	$(BIN)/mkdocs build --strict --quiet
+
+docs: setup
+	$(BIN)/mkdocs serve
+
+clean:
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,5 @@
+"""`python -m evolvability` is `ees`."""
+
+from evolvability.cli import main
+
+main()

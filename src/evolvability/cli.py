@@ -1,0 +1,287 @@
+"""The command line: parse, call, print."""
+
+import dataclasses
+import itertools
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from evolvability.config import PRESETS, Config, layered, read_toml
+from evolvability.display import display
+from evolvability.errors import ConfigError, UserError, unknown
+
+console = Console()
+errors = Console(stderr=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainOptions:
+    """Where the run goes, and what it starts from."""
+
+    output: Path | None = None
+    """The run folder; runs/TASK-OBJECTIVE-N unless given."""
+    preset: str | None = None
+    """A named set of values, from `ees list`; options given here win over it."""
+    config: Path | None = None
+    """A TOML file of values, such as a run folder's config.toml; options given here win over it."""
+    quiet: bool = False
+    """Print nothing but the result."""
+
+
+def train(arguments: Sequence[str]) -> None:
+    """Run a task into a new run folder: ees train TASK [options]."""
+    from evolvability.training import Evolution
+    from evolvability.training import train as run_training
+
+    options, config = parse_train(arguments)
+    output = options.output or _free_folder(config)
+    evolution = Evolution(config)
+    _say(
+        options.quiet,
+        f"{config.task}: {config.objective}, {config.population_size:,} members, {config.generations:,} "
+        f"generations, {_plural(config.seeds, 'seed')} on {_devices(evolution.task.on_host)}, into {output}",
+    )
+    with _resumable(output), display(config, console, quiet=options.quiet) as show:
+        run_training(evolution, output, show)
+    _finish(output)
+
+
+def resume(arguments: Sequence[str]) -> None:
+    """Go on with a run that was interrupted: ees resume RUN [--generations N]."""
+    from evolvability.runs import Run
+    from evolvability.training import resume as resume_run
+
+    def parse(
+        run: Annotated[Path, tyro.conf.Positional],
+        generations: int | None = None,
+        quiet: bool = False,
+    ) -> tuple[Path, int | None, bool]:
+        """Go on with a run that was interrupted; the result is the same, bit for bit.
+
+        Args:
+            run: The run folder.
+            generations: A new last generation, to make a finished run longer.
+            quiet: Print nothing but the result.
+        """
+        return run, generations, quiet
+
+    path, generations, quiet = tyro.cli(parse, prog="ees resume", args=arguments)
+    run = Run(path)
+    if run.is_complete and generations in (None, run.config.generations):
+        console.print(f"{path} is complete. To make it longer: ees resume {path} --generations N", highlight=False)
+        return
+    with _resumable(path), display(run.config, console, quiet=quiet) as show:
+        resume_run(run, generations=generations, on_generation=show)
+    _finish(path)
+
+
+def list_names(arguments: Sequence[str]) -> None:
+    """Show the tasks, objectives, populations and presets there are: ees list."""
+    from evolvability.objectives import OBJECTIVES
+    from evolvability.populations import POPULATIONS
+    from evolvability.tasks.registry import TASKS
+
+    def parse() -> None:
+        """Show the tasks, objectives, populations and presets there are."""
+
+    tyro.cli(parse, prog="ees list", args=arguments)
+    sections = {
+        "tasks": {name: entry.summary for name, entry in TASKS.items()} | {"module:name": "a Task of your own"},
+        "objectives": {name: _first_sentence(factory) for name, factory in OBJECTIVES.items()},
+        "populations": {name: _first_sentence(factory) for name, factory in POPULATIONS.items()},
+        "presets": {name: text for name, (text, _) in PRESETS.items()},
+    }
+    for title, names in sections.items():
+        table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None)
+        for name, text in names.items():
+            table.add_row(f"  {name}", text)
+        console.print(table)
+
+
+def show(arguments: Sequence[str]) -> None:
+    """Summarize run folders: ees show RUN..."""
+    from evolvability.runs import Run
+    from evolvability.summaries import summary_table
+
+    def parse(runs: Annotated[tuple[Path, ...], tyro.conf.Positional]) -> tuple[Path, ...]:
+        """Summarize run folders.
+
+        Args:
+            runs: One run folder or more.
+        """
+        return runs
+
+    for path in tyro.cli(parse, prog="ees show", args=arguments):
+        console.print(summary_table(Run(path)))
+
+
+def figure(arguments: Sequence[str]) -> None:
+    """Draw a figure from run folders: ees figure NAME RUN... [--output FILE]."""
+    from evolvability.figures.registry import FIGURES, draw_figure
+    from evolvability.runs import Run
+
+    names = ", ".join(FIGURES)
+
+    def parse(
+        name: Annotated[str, tyro.conf.Positional],
+        runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
+        output: Path | None = None,
+    ) -> None:
+        if not runs:
+            raise ConfigError(f"ees figure {name}: give at least one run folder.")
+        target = draw_figure(name, [Run(path) for path in runs], output)
+        console.print(f"wrote {target}", highlight=False)
+
+    parse.__doc__ = f"""Draw a figure from run folders.
+
+        Args:
+            name: Which figure: {names}.
+            runs: Run folders; those of one task and objective are drawn as one band.
+            output: The file to write, ending in .png, .pdf or .svg; NAME.png unless given.
+        """
+    tyro.cli(parse, prog="ees figure", args=arguments)
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
+    "train": train,
+    "resume": resume,
+    "show": show,
+    "figure": figure,
+    "list": list_names,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; an error the user can mend is printed as one, and the exit code tells."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    warnings.showwarning = lambda message, *_, **__: errors.print(
+        f"[yellow]warning:[/yellow] {message}", highlight=False
+    )
+    if not arguments or arguments[0] in ("-h", "--help"):
+        _overview()
+        return
+    if arguments[0] == "--version":
+        from evolvability import __version__
+
+        console.print(__version__, highlight=False)
+        return
+    try:
+        if arguments[0] not in COMMANDS:
+            raise ConfigError(unknown("command", arguments[0], COMMANDS))
+        COMMANDS[arguments[0]](arguments[1:])
+    except UserError as error:
+        errors.print(f"[bold red]error:[/bold red] {error}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
+    """The options and the configuration of `ees train`.
+
+    The task, the objective, the preset and the file decide which defaults `--help` shows, so they are looked up first.
+    """
+    arguments = list(arguments)
+    task = arguments.pop(0) if arguments and not arguments[0].startswith("-") else None
+    first = {name: _lookup(arguments, f"--{name}") for name in ("config", "preset", "objective")}
+    table = read_toml(Path(first["config"])) if first["config"] else {}
+    named = table.pop("task", None)
+    task = task or named
+    if task is None:
+        _overview()
+        raise ConfigError("ees train: which task? Write e.g. ees train interference, or see ees list.")
+    if named not in (None, task):
+        raise ConfigError(f"{first['config']} is for task '{named}', but the task given is '{task}'.")
+    base = layered(task, objective=first["objective"], preset=first["preset"], values=table)
+    arguments_type = dataclasses.make_dataclass("Train", [("options", TrainOptions), ("run", Config)])
+    parsed: Any = tyro.cli(
+        arguments_type,
+        prog=f"ees train {task}",
+        description=f"Run the task {task}.",
+        args=arguments,
+        default=arguments_type(TrainOptions(), base),
+        config=(tyro.conf.OmitArgPrefixes,),
+    )
+    return parsed.options, parsed.run
+
+
+def _lookup(arguments: Sequence[str], option: str) -> str | None:
+    """The value of one option, before the rest is parsed."""
+    for argument, following in itertools.zip_longest(arguments, arguments[1:]):
+        if argument == option:
+            return following
+        if argument.startswith(option + "="):
+            return argument.removeprefix(option + "=")
+    return None
+
+
+class _resumable:  # noqa: N801 (used as a statement)
+    """Tells how to go on when a run is interrupted."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is KeyboardInterrupt:
+            errors.print(f"\nInterrupted; nothing is lost. Go on with: ees resume {self.path}", highlight=False)
+
+
+def _finish(path: Path) -> None:
+    from evolvability.runs import Run
+    from evolvability.summaries import summary_line
+
+    console.print(f"{summary_line(Run(path))}\nfigures: ees figure curves {path}", highlight=False, soft_wrap=True)
+
+
+def _overview() -> None:
+    table = Table(show_header=False, box=None)
+    for name, command in COMMANDS.items():
+        text, _, usage = (command.__doc__ or "").partition(": ")
+        table.add_row(
+            f"  [bold]{name}[/bold]", text, f"[dim]{usage.strip().rstrip('.')}[/dim]".replace("[opt", r"\[opt")
+        )
+    console.print("[bold]ees[/bold]: optimize for parameters whose mutations behave in very different ways\n")
+    console.print(table)
+    console.print("\n`ees COMMAND --help` explains a command's options; `ees train TASK --help` those of a task.")
+
+
+def _free_folder(config: Config) -> Path:
+    """The first unused runs/TASK-OBJECTIVE-N."""
+    stem = f"{config.task}-{config.objective}".replace(":", "-").replace("*", "x")
+    number = 1
+    while (path := Path("runs") / f"{stem}-{number}").exists():
+        number += 1
+    return path
+
+
+def _devices(on_host: bool) -> str:
+    import jax
+
+    if on_host:
+        return "the host, in Python"
+    kinds = [device.device_kind for device in jax.devices()]
+    return f"{len(kinds)} x {kinds[0]}" if len(kinds) > 1 else kinds[0]
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("s" if number != 1 else "")
+
+
+def _say(quiet: bool, text: str) -> None:
+    if not quiet:
+        console.print(text, highlight=False, soft_wrap=True)
+
+
+def _first_sentence(factory: Callable[..., Any]) -> str:
+    """What a factory's docstring says before its formula."""
+    line = (factory.__doc__ or "").strip().splitlines()[0]
+    return line.split("$")[0].rstrip(" :(,") if "$" in line else line.rstrip(".")

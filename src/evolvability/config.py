@@ -1,0 +1,258 @@
+"""Every knob of a run, defined once: a field, its default and its sentence."""
+
+import dataclasses
+import json
+import math
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_type_hints
+
+from tyro.conf import Suppress
+
+from evolvability.errors import ConfigError, unknown
+from evolvability.tasks.registry import task_entry
+
+FORMAT = 1
+"""The version of the run folder's layout."""
+
+ShapingName = Literal["standardize", "centered_ranks", "none"]
+
+
+@dataclass(frozen=True)
+class Config:
+    """The configuration of a run."""
+
+    task: Annotated[str, Suppress]
+    """The task: a name from `ees list`, or module:name for one of your own."""
+    task_options: Any = field(default_factory=dict)
+    """The task's own options."""
+
+    objective: str = "max_entropy"
+    """What to maximize: max_entropy, max_variance, mean_fitness, or a sum such as mean_fitness+0.1*max_entropy."""
+    bandwidth: float = 1.0
+    """Standard deviation of the Gaussian kernel in max_entropy."""
+    leave_one_out: bool = False
+    """Leave a member's own kernel out of its density in max_entropy."""
+    behavior_shaping: ShapingName = "standardize"
+    """What is done to behaviors before the objective."""
+    fitness_shaping: ShapingName = "centered_ranks"
+    """What is done to fitness before the objective."""
+    baseline: bool = True
+    """Subtract the mean weight: less noise in the gradient, the same expectation."""
+
+    population: Literal["normal", "diagonal_normal", "mixture"] = "normal"
+    """The distribution that members are drawn from."""
+    population_size: int = 10_000
+    """Members a generation."""
+    components: int = 2
+    """Components of a mixture population."""
+    sigma: float = 0.02
+    """Standard deviation of the population (of its start, for diagonal_normal)."""
+    sigma_decay: float = 1.0
+    """Factor on sigma from one generation to the next; 1 keeps it fixed."""
+    sigma_min: float = 0.0
+    """Where a decaying sigma stops."""
+    mirrored: bool = True
+    """Draw members in pairs, center + noise and center - noise."""
+    noise_dtype: Literal["float32", "bfloat16"] = "float32"
+    """The number format that noise is kept in."""
+
+    optimizer: Literal["adam", "sgd", "rmsprop", "lion", "adabelief"] = "adam"
+    """The optax optimizer that moves the center; sgd is plain ascent."""
+    learning_rate: float = 0.01
+    """The optimizer's step size."""
+    l2: float = 0.05
+    """Pull of the center towards zero, added to the gradient before the optimizer."""
+
+    generations: int = 100
+    """How many generations to run."""
+    seed: int = 0
+    """The seed of the run, and of the first of several."""
+    seeds: int = 1
+    """How many seeds to run side by side, as one batch."""
+
+    record_every: int = 1
+    """Keep the whole population's behaviors every so many generations (the last one is always kept)."""
+    checkpoint_seconds: float = 10.0
+    """Seconds between checkpoints: at most this much work is lost when a run is killed."""
+    max_invalid: float = 0.5
+    """Stop when more than this share of a generation's members is invalid."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "objective", self.objective.replace("-", "_").replace(" ", ""))
+        if isinstance(self.task_options, dict):
+            entry = task_entry(self.task)
+            object.__setattr__(self, "task_options", _from_table(entry.options, self.task_options, "task_options."))
+        _validate(self)
+
+
+PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "released-code": (
+        "what the authors' published program did where it differs from the paper's text",
+        # Its kernel exp(-d^2 / h^2) with h = 1 is a Gaussian of standard deviation 1 / sqrt(2).
+        {"behavior_shaping": "centered_ranks", "bandwidth": 0.5**0.5, "l2": 0.005},
+    ),
+    "smoke": (
+        "a run of seconds, to see that everything works",
+        {"population_size": 64, "generations": 10, "seeds": 1},
+    ),
+}
+
+
+def layered(
+    task: str, *, objective: str | None = None, preset: str | None = None, values: dict[str, Any] | None = None
+) -> Config:
+    """A configuration from its layers: defaults, the task's own, the objective's own, a preset, explicit values.
+
+    Args:
+        task: the task's name.
+        objective: the objective, when it is known before the values are.
+        preset: the name of a preset, if any.
+        values: explicit values by field name.
+
+    >>> layered("interference", objective="max_variance").learning_rate
+    0.03
+    """
+    entry = task_entry(task)
+    values = dict(values or {})
+    _refuse_unknown(values, {f.name for f in dataclasses.fields(Config)}, "")
+    chosen = objective or values.get("objective") or entry.defaults.get("objective") or Config.objective
+    chosen = chosen.replace("-", "_").replace(" ", "")
+    layers = [entry.defaults, entry.objective_defaults.get(chosen, {}), _preset(preset), values]
+    merged: dict[str, Any] = {"task": task, "objective": chosen}
+    for layer in layers:
+        merged |= layer
+    if objective is not None:
+        merged["objective"] = chosen
+    return from_table(merged)
+
+
+def from_table(table: dict[str, Any]) -> Config:
+    """A Config from a plain dictionary; an unknown key or a value of the wrong type is refused."""
+    config: Config = _from_table(Config, table, "")
+    return config
+
+
+def to_table(config: Config) -> dict[str, Any]:
+    """A Config as a plain dictionary, the task's options as one inside."""
+    return dataclasses.asdict(config)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The table in a configuration file, without its format line."""
+    try:
+        table = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise ConfigError(f"No configuration file at {path}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}.") from None
+    found = table.pop("format", FORMAT)
+    if found != FORMAT:
+        raise ConfigError(
+            f"{path} has format {found}, and this version of evolvability reads format {FORMAT}. "
+            "Use the version that wrote it (environment.json beside it names it)."
+        )
+    return table
+
+
+def to_toml(config: Config) -> str:
+    """The text of a configuration file that repeats the run."""
+    table = to_table(config)
+    options = table.pop("task_options")
+    # JSON's spelling of strings, numbers, booleans and lists is TOML's too.
+    lines = [f"format = {FORMAT}", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
+    if options:
+        lines += ["", "[task_options]", *(f"{key} = {json.dumps(value)}" for key, value in options.items())]
+    return "\n".join(lines) + "\n"
+
+
+def parse_objective(text: str) -> list[tuple[float, str]]:
+    """The terms of an objective.
+
+    >>> parse_objective("mean_fitness+0.1*max_entropy")
+    [(1.0, 'mean_fitness'), (0.1, 'max_entropy')]
+    """
+    from evolvability.objectives import OBJECTIVES
+
+    terms = []
+    for term in text.split("+"):
+        factor, star, name = term.rpartition("*")
+        try:
+            weight = float(factor) if star else 1.0
+        except ValueError:
+            raise ConfigError(
+                f"objective: '{factor}' in '{text}' is not a number. Write e.g. 0.1*max_entropy."
+            ) from None
+        if name not in OBJECTIVES:
+            raise ConfigError(unknown("objective", name, OBJECTIVES))
+        terms.append((weight, name))
+    return terms
+
+
+def _preset(name: str | None) -> dict[str, Any]:
+    if name is None:
+        return {}
+    if name not in PRESETS:
+        raise ConfigError(unknown("preset", name, PRESETS))
+    return PRESETS[name][1]
+
+
+def _from_table(cls: Any, table: dict[str, Any], prefix: str) -> Any:
+    hints = get_type_hints(cls)
+    _refuse_unknown(table, set(hints), prefix)
+    return cls(**{key: _checked(prefix + key, value, hints[key]) for key, value in table.items()})
+
+
+def _refuse_unknown(table: dict[str, Any], known: set[str], prefix: str) -> None:
+    for key in table:
+        if key not in known:
+            raise ConfigError(unknown("configuration key", prefix + key, sorted(prefix + name for name in known)))
+
+
+def _checked(key: str, value: Any, hint: Any) -> Any:
+    """A value of the annotated type, or an error that names the key."""
+    choices = get_args(hint) if hasattr(hint, "__origin__") and hint.__origin__ is Literal else ()
+    if choices:
+        if value not in choices:
+            raise ConfigError(unknown(key, str(value), choices))
+        return value
+    if hint is Any:
+        return value
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(hint, type) and (not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool)):
+        raise ConfigError(f"{key}: a value of type {hint.__name__} is expected, got {value!r}.")
+    return value
+
+
+def _validate(config: Config) -> None:
+    def require(holds: bool, key: str, expected: str) -> None:
+        if not holds:
+            raise ConfigError(f"{key} must be {expected}, got {getattr(config, key)}.")
+
+    for f in dataclasses.fields(config):
+        value = getattr(config, f.name)
+        require(not isinstance(value, float) or math.isfinite(value), f.name, "a finite number")
+    require(config.sigma > 0, "sigma", "positive")
+    require(0 < config.sigma_decay <= 1, "sigma_decay", "above 0 and at most 1")
+    require(0 <= config.sigma_min <= config.sigma, "sigma_min", "between 0 and sigma")
+    require(config.bandwidth > 0, "bandwidth", "positive")
+    require(config.learning_rate > 0, "learning_rate", "positive")
+    require(config.l2 >= 0, "l2", "0 or more")
+    require(config.population_size >= 2, "population_size", "2 or more")
+    even = config.population_size % 2 == 0 or not config.mirrored
+    require(even, "population_size", "even, since mirrored members come in pairs (or use --no-mirrored)")
+    require(config.population != "mixture" or config.components >= 2, "components", "2 or more for a mixture")
+    require(
+        config.population != "diagonal_normal" or config.sigma_decay == 1,
+        "sigma_decay",
+        "1 for diagonal_normal, which learns its standard deviations",
+    )
+    require(config.generations >= 1, "generations", "1 or more")
+    require(0 <= config.seed < 2**31, "seed", "between 0 and 2^31")
+    require(config.seeds >= 1, "seeds", "1 or more")
+    require(config.record_every >= 1, "record_every", "1 or more")
+    require(config.checkpoint_seconds >= 0, "checkpoint_seconds", "0 or more")
+    require(0 <= config.max_invalid <= 1, "max_invalid", "between 0 and 1")
+    parse_objective(config.objective)

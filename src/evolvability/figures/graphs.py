@@ -1,0 +1,229 @@
+"""Draw stochastic computation graphs in the paper's notation.
+
+Inputs have no border, deterministic nodes a square, stochastic nodes a circle, expectation nodes a double ellipse. One
+unit of the axes is one centimeter of the paper's figures. Labels and arrow heads are shapes in the same unit, so that
+they fit their nodes at every size of the figure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import Circle, Ellipse, Patch, PathPatch, Polygon, Rectangle
+from matplotlib.path import Path
+from matplotlib.textpath import TextPath
+from matplotlib.transforms import Affine2D
+
+from evolvability.graph_nodes import sort
+from evolvability.graphs import Deterministic, Expectation, Graph, Input, Node, Stochastic
+
+Point = tuple[float, float]
+Positions = Mapping[str, Point]
+Routes = Mapping[tuple[str, str], Sequence[Point]]
+
+PAPER_POSITIONS: Mapping[str, Positions] = {
+    "markov_reward_process": {
+        "x0": (0, 0), "x1": (2, 0), "x2": (4, 0), "theta": (0, 2), "f1": (2, 2), "f2": (4, 2),
+    },
+    "nested_markov_reward_process": {
+        "x0": (0, 0), "x1": (4, 0), "x2": (6, 0), "theta": (0, 2), "f1": (4, 2), "f2": (6, 2),
+        "E_x1": (2, 4), "sum_x1": (4, 4), "E_x2": (6, 4),
+    },
+    "natural_es": {"z": (0, 2), "f": (2, 2), "theta": (2, 0), "E_z": (4, 1)},
+    "max_variance_graph": {"z": (0, 2), "B": (2, 2), "square": (4, 2), "theta": (4, 0), "E_z": (6, 1)},
+    "max_entropy_graph": {
+        "z": (0, 3), "B": (1.5, 3), "z'": (0, 0), "B'": (1.5, 0), "phi": (1.5, 1.5), "E_z'": (3.2, 1.5),
+        "-log": (4.9, 1.5), "E_z": (7, 1.5), "theta": (4.9, 0),
+    },
+}  # fmt: skip
+"""Where the paper places the nodes of its five graphs, by the name of the function that makes the graph."""
+
+CENTIMETER = 1 / 2.54
+LINE_WIDTH = 0.8
+FONT_SIZE = 0.36
+PAD = 0.12  # between a label and its border
+RING = 0.07  # between the two borders of an expectation
+GAP = (0.9, 0.5)  # between the nodes of a layout
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A node's label, centered on the origin, and half the width and height of its outline."""
+
+    label: Path
+    half_width: float
+    half_height: float
+    is_round: bool
+
+    def border(self, dx: float, dy: float) -> float:
+        """The multiple of the vector (dx, dy) from the center that ends on the outline."""
+        x, y = abs(dx) / self.half_width, abs(dy) / self.half_height
+        return 1 / (np.hypot(x, y) if self.is_round else max(x, y))
+
+
+def draw(graph: Graph[Any], ax: Axes | None = None, *, positions: Positions | None = None) -> Axes:
+    """Draw a graph.
+
+    Args:
+        graph: ordinary or nested.
+        ax: where to draw; the axes of a new figure unless given.
+        positions: the center of every node by name, e.g. one of `PAPER_POSITIONS`; laid out in layers unless given.
+
+    Returns:
+        The axes drawn on. Every node's outline, for an input its label, has the node's name as its ``gid``.
+    """
+    shapes = {name: _shape(graph, node) for name, node in graph.by_name.items()}
+    places, routes = _layout(graph, shapes) if positions is None else (_checked(graph, positions), {})
+    lower, upper = _bounds(shapes, places, routes)
+    if ax is None:
+        _, ax = plt.subplots(figsize=tuple((upper - lower) * CENTIMETER))
+        ax.set_position((0, 0, 1, 1))
+    for parent, child in _edges(graph):
+        _draw_edge(ax, (places[parent], *routes.get((parent, child), ()), places[child]), shapes[parent], shapes[child])
+    for name, node in graph.by_name.items():
+        _draw_node(ax, node, shapes[name], places[name])
+    ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), aspect="equal")
+    ax.set_axis_off()
+    return ax
+
+
+def label(graph: Graph[Any], node: Node) -> str:
+    """A node's label in mathtext: its own, or made of its name, or of what an expectation is over and of."""
+    if node.label:
+        return node.label
+    if isinstance(node, Expectation):
+        return rf"\mathbb{{E}}_{{{label(graph, graph[node.over])}}}[{label(graph, graph[node.integrand])}]"
+    is_symbol = len(node.name.rstrip("'")) == 1
+    return node.name if is_symbol else rf"\mathrm{{{node.name.replace('_', chr(92) + '_')}}}"
+
+
+def _layout(graph: Graph[Any], shapes: Mapping[str, Shape]) -> tuple[Positions, Routes]:
+    """Place the nodes in layers from left to right, every node as close as possible to the outputs.
+
+    Returns:
+        The nodes' centers, and for every edge the points that lead it past the nodes of the layers between.
+    """
+    depth = _depths(graph)
+    # An edge over several layers has a slot of its own in each of them, named by the edge and the layer.
+    chains = {
+        (parent, child): [(parent, child, layer) for layer in range(depth[parent] - 1, depth[child], -1)]
+        for parent, child in _edges(graph)
+    }
+    layers: list[list[Any]] = [[] for _ in range(max(depth.values()) + 1)]
+    for name in depth:
+        layers[depth[name]].append(name)
+    for slot in (slot for chain in chains.values() for slot in chain):
+        layers[slot[2]].append(slot)
+    links = [link for (a, b), chain in chains.items() for link in zip([a, *chain], [*chain, b], strict=True)]
+    places = _place(_uncrossed(layers, links), shapes)
+    return {name: places[name] for name in depth}, {edge: [places[s] for s in chain] for edge, chain in chains.items()}
+
+
+def _depths(graph: Graph[Any]) -> dict[str, int]:
+    """The length of the longest path from each node to an output."""
+    depth: dict[str, int] = {}
+    for name in reversed(sort({name: node.parents for name, node in graph.by_name.items()})):
+        depth[name] = max((depth[child] + 1 for parent, child in _edges(graph) if parent == name), default=0)
+    return depth
+
+
+def _uncrossed(layers: list[list[Any]], links: list[tuple[Any, Any]]) -> list[list[Any]]:
+    """Order every layer by the mean height of its neighbors, which takes most crossings away."""
+    height = {item: i - len(layer) / 2 for layer in layers for i, item in enumerate(layer)}
+    for _ in range(8):
+        for layer in (*layers, *reversed(layers)):
+            near = {item: [height[a if b == item else b] for a, b in links if item in (a, b)] for item in layer}
+            layer.sort(key=lambda item: sum(near[item]) / max(len(near[item]), 1))
+            height |= {item: i - (len(layer) - 1) / 2 for i, item in enumerate(layer)}
+    return layers
+
+
+def _place(layers: list[list[Any]], shapes: Mapping[str, Shape]) -> dict[Any, Point]:
+    """Columns as wide as their widest node, and within each the nodes centered around the same height."""
+    places: dict[Any, Point] = {}
+    x = 0.0
+    for layer in layers:
+        half_width = max(shapes[item].half_width if item in shapes else 0 for item in layer)
+        heights = [2 * shapes[item].half_height if item in shapes else 0 for item in layer]
+        y = -(sum(heights) + GAP[1] * (len(layer) - 1)) / 2
+        for item, height in zip(layer, heights, strict=True):
+            places[item] = (x - half_width, y + height / 2)
+            y += height + GAP[1]
+        x -= 2 * half_width + GAP[0]
+    return places
+
+
+def _edges(graph: Graph[Any]) -> list[tuple[str, str]]:
+    return [(parent, node.name) for node in graph.nodes for parent in dict.fromkeys(node.parents)]
+
+
+def _checked(graph: Graph[Any], positions: Positions) -> Positions:
+    missing = [name for name in graph.by_name if name not in positions]
+    if missing:
+        raise ValueError(
+            f"positions: node '{missing[0]}' has none. Expected one for each of: {', '.join(graph.by_name)}."
+        )
+    return positions
+
+
+def _shape(graph: Graph[Any], node: Node) -> Shape:
+    text = TextPath((0, 0), f"${label(graph, node)}$", size=FONT_SIZE, prop=FontProperties(math_fontfamily="cm"))
+    box = text.get_extents()
+    centered = text.transformed(Affine2D().translate(-(box.x0 + box.x1) / 2, -(box.y0 + box.y1) / 2))
+    half_width, half_height = box.width / 2 + PAD, box.height / 2 + PAD
+    if isinstance(node, Input):
+        return Shape(centered, half_width, half_height, is_round=False)
+    if isinstance(node, Deterministic):
+        return Shape(centered, max(half_width, 0.46), 0.46, is_round=False)
+    if isinstance(node, Stochastic):
+        radius = max(np.hypot(half_width, half_height), 0.5)
+        return Shape(centered, radius, radius, is_round=True)
+    return Shape(centered, max(np.sqrt(2) * half_width, 0.5), max(np.sqrt(2) * half_height, 0.5), is_round=True)
+
+
+def _bounds(shapes: Mapping[str, Shape], places: Positions, routes: Routes) -> tuple[Any, Any]:
+    """The lower left and the upper right corner of the drawing."""
+    centers = np.array([places[name] for name in shapes])
+    halves = np.array([(shape.half_width, shape.half_height) for shape in shapes.values()]) + PAD
+    bends = [point for route in routes.values() for point in route]
+    corners = np.array([*(centers - halves), *(centers + halves), *bends])
+    return corners.min(axis=0), corners.max(axis=0)
+
+
+def _draw_node(ax: Axes, node: Node, shape: Shape, center: Point) -> None:
+    text = PathPatch(shape.label.transformed(Affine2D().translate(*center)), facecolor="black", linewidth=0, zorder=4)
+    outlines = _outlines(node, shape, center)
+    (outlines or [text])[0].set_gid(node.name)
+    for patch in (*outlines, text):
+        ax.add_patch(patch)
+
+
+def _outlines(node: Node, shape: Shape, center: Point) -> list[Patch]:
+    line: dict[str, Any] = {"facecolor": "white", "edgecolor": "black", "linewidth": LINE_WIDTH, "zorder": 3}
+    width, height = 2 * shape.half_width, 2 * shape.half_height
+    if isinstance(node, Deterministic):
+        return [Rectangle((center[0] - width / 2, center[1] - height / 2), width, height, **line)]
+    if isinstance(node, Stochastic):
+        return [Circle(center, width / 2, **line)]
+    if isinstance(node, Expectation):
+        return [Ellipse(center, width - 2 * inset, height - 2 * inset, **line) for inset in (0, RING)]
+    return []
+
+
+def _draw_edge(ax: Axes, points: Sequence[Point], parent: Shape, child: Shape) -> None:
+    """A line from the parent's border, through the points between, to an arrow head on the child's border."""
+    path = np.array(points, dtype=float)
+    out, back = path[1] - path[0], path[-2] - path[-1]
+    path[0] += out * parent.border(*out)
+    path[-1] += back * child.border(*back)
+    along = -back / np.hypot(*back)
+    across = np.array([-along[1], along[0]])
+    tip = path[-1].copy()
+    path[-1] -= 0.12 * along  # the head's notch: a line to the very tip would blunt it
+    ax.plot(*path.T, color="black", linewidth=LINE_WIDTH, solid_joinstyle="round", zorder=1)
+    head = [tip, tip - 0.2 * along + 0.08 * across, tip - 0.12 * along, tip - 0.2 * along - 0.08 * across]
+    ax.add_patch(Polygon(head, facecolor="black", linewidth=0, zorder=2))

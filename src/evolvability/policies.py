@@ -1,0 +1,113 @@
+r"""Policies evaluated on a structured sample: no member's network is ever written out.
+
+With parameters $M_c \pm \sigma E_i$ a layer is $x M_c \pm \sigma\, x E_i$: a product that all members of a component
+share, and one small product a draw that its mirrored members share.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.types import Sample
+
+
+class Layer(NamedTuple):
+    """One layer of every member's network, in parts.
+
+    Attributes:
+        weight: (num_components, num_inputs, num_outputs) of the centers.
+        bias: (num_components, num_outputs) of the centers.
+        weight_noise: (num_draws, num_inputs, num_outputs) scaled noise.
+        bias_noise: (num_draws, num_outputs) scaled noise.
+    """
+
+    weight: Array
+    bias: Array
+    weight_noise: Array
+    bias_noise: Array
+
+
+class Networks(NamedTuple):
+    """The networks of a whole sample."""
+
+    layers: tuple[Layer, ...]
+    component: Array
+    sign: Array
+
+
+class Policy(NamedTuple):
+    """A network family.
+
+    Attributes:
+        num_params: the length of a parameter vector.
+        init: ``(key) -> (num_params,)``, a starting network.
+        build: ``(sample) -> Networks``, once a generation.
+        act: ``(networks, observations) -> actions``, with one row a member, once a time step.
+    """
+
+    num_params: int
+    init: Callable[[Array], Array]
+    build: Callable[[Sample], Networks]
+    act: Callable[[Networks, Array], Array]
+
+
+def mlp(sizes: Sequence[int]) -> Policy:
+    """Tanh network with a linear output, e.g. ``mlp((26, 256, 256, 6))``.
+
+    It starts with zero biases and incoming weights of unit norm, of norm 0.01 at the output.
+
+    >>> mlp((26, 256, 256, 6)).num_params, mlp((28, 256, 256, 8)).num_params
+    (74246, 75272)
+    """
+    shapes = list(itertools.pairwise(sizes))
+    num_params = sum(num_in * num_out + num_out for num_in, num_out in shapes)
+
+    def init(key: Array) -> Array:
+        parts = []
+        for layer, (key_layer, shape) in enumerate(zip(jax.random.split(key, len(shapes)), shapes, strict=True)):
+            weight = jax.random.normal(key_layer, shape)
+            norm = 0.01 if layer == len(shapes) - 1 else 1.0
+            parts += [(norm * weight / jnp.linalg.norm(weight, axis=0)).ravel(), jnp.zeros(shape[1])]
+        return jnp.concatenate(parts)
+
+    def build(sample: Sample) -> Networks:
+        scaled = sample.scale[sample.component] * sample.noise
+        layers, offset = [], 0
+        for num_in, num_out in shapes:
+            end = offset + num_in * num_out
+            layers.append(
+                Layer(
+                    weight=sample.center[:, offset:end].reshape(-1, num_in, num_out),
+                    bias=sample.center[:, end : end + num_out],
+                    weight_noise=scaled[:, offset:end].reshape(-1, num_in, num_out),
+                    bias_noise=scaled[:, end : end + num_out],
+                )
+            )
+            offset = end + num_out
+        return Networks(tuple(layers), sample.component, sample.sign)
+
+    def act(networks: Networks, observations: Array) -> Array:
+        hidden = observations.reshape(len(networks.component), len(networks.sign), -1)
+        for layer in networks.layers[:-1]:
+            hidden = jnp.tanh(_apply(layer, networks, hidden))
+        return _apply(networks.layers[-1], networks, hidden).reshape(len(observations), -1)
+
+    return Policy(num_params, init, build, act)
+
+
+def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
+    """One layer of all members; inputs: (num_draws, num_signs, num_inputs)."""
+    shared = jnp.einsum("dsi,cio->cdso", inputs, layer.weight) + layer.bias[:, None, None]
+    own = jnp.einsum("dsi,dio->dso", inputs, layer.weight_noise) + layer.bias_noise[:, None]
+    return _choose(shared, networks.component) + networks.sign[:, None] * own
+
+
+def _choose(shared: Array, component: Array) -> Array:
+    """Of (num_components, num_draws, ...), each draw's own component."""
+    if shared.shape[0] == 1:
+        return shared[0]
+    return jnp.take_along_axis(shared, component[None, :, None, None], axis=0)[0]

@@ -1,0 +1,160 @@
+"""Evolvability ES, assembled: sample, evaluate, weigh, ascend."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+
+from evolvability.objectives import Objective, raw_entropy, raw_variance, sample_weights
+from evolvability.populations import Population
+from evolvability.tasks.base import Task
+from evolvability.types import Cloud, Outcome, PyTree, Sample
+
+
+class State(NamedTuple):
+    """What the next generation needs, and nothing else.
+
+    Attributes:
+        key: the run's key. It never changes: randomness is addressed by (key, generation, index).
+        generation: how many generations are done.
+        cloud: the population's learned parameters.
+        optimizer: the optimizer's own state.
+        memory: what the task carries between generations.
+    """
+
+    key: Array
+    generation: Array
+    cloud: Cloud
+    optimizer: optax.OptState
+    memory: PyTree
+
+
+class Info(NamedTuple):
+    """What a person wants to read about one generation. Never read back. Each field is explained in docs/metrics.md."""
+
+    objective: Array
+    variance: Array
+    entropy: Array
+    distance: Array
+    fitness_mean: Array
+    fitness_max: Array
+    gradient_norm: Array
+    center_norm: Array
+    sigma: Array
+    num_invalid: Array
+    num_steps: Array
+
+
+class Algorithm(NamedTuple):
+    """A strategy as pure functions; ``jit`` them once, in the driver.
+
+    Attributes:
+        init: ``(key, centers, memory) -> State``, with starting means of shape (num_components, num_params).
+        ask: ``(state) -> Sample``, the members to evaluate.
+        weigh: ``(outcome) -> (weights, value)``, how much each member pulls.
+        ascend: ``(state, gradient) -> State``, one optimizer step.
+        tell: ``(state, sample, outcome) -> (State, Info)``: weigh, sum the gradient, ascend.
+    """
+
+    init: Callable[..., State]
+    ask: Callable[[State], Sample]
+    weigh: Callable[[Outcome], tuple[Array, Array]]
+    ascend: Callable[[State, Cloud], State]
+    tell: Callable[[State, Sample, Outcome], tuple[State, Info]]
+
+
+def evolvability_es(
+    population: Population,
+    objective: Objective,
+    optimizer: optax.GradientTransformation,
+    *,
+    population_size: int,
+    l2: float = 0.0,
+    baseline: bool = True,
+) -> Algorithm:
+    """Natural evolution strategy that ascends any objective over the population's behaviors.
+
+    Args:
+        population: the distribution members are drawn from.
+        objective: what to maximize: `max_variance`, `max_entropy`, `mean_fitness`, a weighted sum, or your own.
+        optimizer: any optax optimizer.
+        population_size: members a generation.
+        l2: pull of the center towards zero, added to the gradient before the optimizer.
+        baseline: subtract the mean weight. The score's mean is zero, so the gradient's expectation stays and its noise
+            shrinks; under mirrored sampling the center's gradient is the same either way.
+    """
+    draws = population.draws(population_size)
+
+    def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
+        cloud = population.init(centers)
+        return State(key, jnp.zeros((), jnp.int32), cloud, optimizer.init(cloud), memory)
+
+    def ask(state: State) -> Sample:
+        return population.sample(noise_key(state.key), state.cloud, state.generation, draws)
+
+    def weigh(outcome: Outcome) -> tuple[Array, Array]:
+        weights, value = sample_weights(objective, outcome)
+        mean = jnp.sum(weights) / jnp.maximum(jnp.sum(outcome.valid), 1)
+        return jnp.where(outcome.valid, weights - baseline * mean, 0), value
+
+    def ascend(state: State, gradient: Cloud) -> State:
+        gradient = gradient._replace(center=gradient.center - l2 * state.cloud.center)
+        descent = jax.tree.map(jnp.negative, gradient)  # Negated: optax descends.
+        updates, optimizer_state = optimizer.update(descent, state.optimizer, state.cloud)
+        cloud = optax.apply_updates(state.cloud, updates)
+        return state._replace(generation=state.generation + 1, cloud=cloud, optimizer=optimizer_state)
+
+    def tell(state: State, sample: Sample, outcome: Outcome) -> tuple[State, Info]:
+        weights, value = weigh(outcome)
+        gradient = population.gradient(sample, weights)
+        return ascend(state, gradient), describe(sample, outcome, value, gradient)
+
+    return Algorithm(init, ask, weigh, ascend, tell)
+
+
+def start(algorithm: Algorithm, task: Task, num_components: int, key: Array) -> State:
+    """The first State of a run on a task: every component starts at its own draw of ``task.init``."""
+    key_run, key_start = jax.random.split(key)
+    centers = jax.vmap(task.init)(jax.random.split(key_start, num_components))
+    return algorithm.init(key_run, centers, task.memory)
+
+
+def step(algorithm: Algorithm, task: Task, state: State) -> tuple[State, Info, Outcome]:
+    """One generation: sample, evaluate, weigh, ascend."""
+    sample = algorithm.ask(state)
+    outcome, memory = task.evaluate(episode_key(state), sample, state.memory)
+    state, info = algorithm.tell(state, sample, outcome)
+    return state._replace(memory=memory), info, outcome
+
+
+def noise_key(key: Array) -> Array:
+    """The part of a run's key that the members' noise is addressed by."""
+    return jax.random.fold_in(key, 0)
+
+
+def episode_key(state: State) -> Array:
+    """The key of this generation's episodes."""
+    return jax.random.fold_in(jax.random.fold_in(state.key, 1), state.generation)
+
+
+def describe(sample: Sample, outcome: Outcome, value: Array, gradient: Cloud) -> Info:
+    """The diagnostics of one generation."""
+    valid = outcome.valid
+    num_valid = jnp.maximum(jnp.sum(valid), 1)
+    distance = jnp.linalg.norm(jnp.where(valid[:, None], outcome.behavior, 0), axis=1)
+    return Info(
+        objective=value,
+        variance=raw_variance(outcome),
+        entropy=raw_entropy(outcome),
+        distance=jnp.sum(distance) / num_valid,
+        fitness_mean=jnp.sum(jnp.where(valid, outcome.fitness, 0)) / num_valid,
+        fitness_max=jnp.max(jnp.where(valid, outcome.fitness, -jnp.inf)),
+        gradient_norm=jnp.linalg.norm(gradient.center),
+        center_norm=jnp.linalg.norm(sample.center),
+        sigma=jnp.mean(sample.scale),
+        num_invalid=jnp.sum(~valid),
+        num_steps=jnp.sum(outcome.num_steps),
+    )

@@ -1,0 +1,1 @@
+"""Tasks: what members are asked to do, and what counts as their behavior."""

@@ -1,0 +1,124 @@
+"""A task made of any function from parameters to behavior."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.flatten_util import ravel_pytree
+
+from evolvability.errors import TaskError
+from evolvability.tasks.base import Task
+from evolvability.types import Outcome, PyTree, Sample, outcome
+
+
+def function_task(
+    behavior: Callable[[PyTree], Any],
+    start: PyTree,
+    *,
+    fitness: Callable[[PyTree], Any] | None = None,
+    name: str = "",
+    behavior_names: Iterable[str] = (),
+    on_host: bool | None = None,
+) -> Task:
+    """A task from ``behavior(parameters)``, which may be a JAX function or ordinary Python.
+
+    Args:
+        behavior: from one parameter pytree to its behavior, a number or a vector. It may also return a pair
+            ``(behavior, fitness)`` when one simulation yields both.
+        start: the parameters evolution starts from, any pytree of floats.
+        fitness: from one parameter pytree to its fitness, if the task has one.
+        name: the task's name; the function's own unless given.
+        behavior_names: a name for each behavior dimension.
+        on_host: True calls ``behavior`` as ordinary Python, member by member; False compiles it with JAX. Unless given,
+            it is compiled if JAX can trace it.
+
+    >>> task = function_task(lambda x: x**2, start=jnp.ones(3))
+    >>> len(task.behavior), task.on_host
+    (3, False)
+    """
+    flat_start, unflatten = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
+    name = name or getattr(behavior, "__name__", "function").strip("<>")
+
+    def evaluate_one(parameters: PyTree) -> tuple[Any, Any]:
+        result = behavior(parameters)
+        if isinstance(result, tuple) and len(result) == 2 and fitness is None:
+            return result
+        return result, None if fitness is None else fitness(parameters)
+
+    on_host = not _traceable(evaluate_one, start) if on_host is None else on_host
+    shapes = _checked_shapes(name, evaluate_one, unflatten(flat_start), on_host)
+    num_behaviors, has_fitness = shapes
+    names = tuple(behavior_names) or tuple(f"behavior {j}" for j in range(num_behaviors))
+    if len(names) != num_behaviors:
+        raise TaskError(f"Task '{name}': {num_behaviors} behavior dimensions, but names for {len(names)}: {names}.")
+
+    def evaluate_on_device(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+        del key
+        behaviors, fitnesses = jax.vmap(lambda flat: evaluate_one(unflatten(flat)))(sample.members())
+        return outcome(behaviors.reshape(sample.num_members, -1), fitnesses), memory
+
+    def evaluate_on_host(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+        del key
+        results = [_call(name, evaluate_one, unflatten(flat), k) for k, flat in enumerate(sample.members())]
+        behaviors = np.stack([_vector(name, result[0], num_behaviors, k) for k, result in enumerate(results)])
+        fitnesses = np.array([result[1] for result in results], np.float32) if has_fitness else None
+        return outcome(jnp.asarray(behaviors), None if fitnesses is None else jnp.asarray(fitnesses)), memory
+
+    return Task(
+        name=name,
+        behavior=names,
+        init=lambda key: flat_start,
+        evaluate=evaluate_on_host if on_host else evaluate_on_device,
+        has_fitness=has_fitness,
+        on_host=on_host,
+        unflatten=unflatten,
+    )
+
+
+def _traceable(function: Callable[[PyTree], Any], start: PyTree) -> bool:
+    """Whether JAX can compile a function; NumPy calls and Python control flow on values cannot be."""
+    try:
+        jax.eval_shape(function, start)
+    except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):
+        return False
+    except Exception:  # the user's own error: told by the check that follows, with its text
+        return True
+    return True
+
+
+def _checked_shapes(name: str, function: Callable[[PyTree], Any], start: PyTree, on_host: bool) -> tuple[int, bool]:
+    """The number of behavior dimensions and whether there is a fitness, from one (abstract) evaluation."""
+    call = function if on_host else lambda parameters: jax.eval_shape(function, parameters)
+    behavior, fitness = _call(name, call, start)
+    shape = np.shape(behavior)
+    if len(shape) > 1 or 0 in shape:
+        raise TaskError(
+            f"Task '{name}': the behavior must be a number or a vector, got an array of shape {shape}. "
+            "Return e.g. the final position, jnp.array([x, y])."
+        )
+    if fitness is not None and np.shape(fitness) != ():
+        raise TaskError(f"Task '{name}': the fitness must be a single number, got shape {np.shape(fitness)}.")
+    return (shape[0] if shape else 1), fitness is not None
+
+
+def _call(name: str, function: Callable[[PyTree], Any], parameters: PyTree, member: int | None = None) -> Any:
+    try:
+        return function(parameters)
+    except Exception as error:
+        where = "at the start parameters" if member is None else f"for member {member}"
+        raise TaskError(
+            f"Task '{name}': the behavior function raised {where}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _vector(name: str, behavior: Any, num_behaviors: int, member: int) -> np.ndarray[Any, Any]:
+    vector = np.atleast_1d(np.asarray(behavior, np.float32))
+    if vector.shape != (num_behaviors,):
+        raise TaskError(
+            f"Task '{name}': the behavior of member {member} has shape {np.shape(behavior)}, "
+            f"but the start's had {num_behaviors} dimension(s). Every member must return the same shape."
+        )
+    return vector

@@ -1,0 +1,34 @@
+"""The interference pattern: one parameter, one behavior, and a known most evolvable point."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.tasks.base import Task
+from evolvability.tasks.functions import function_task
+
+MOST_EVOLVABLE = 5 * jnp.pi / 2
+
+
+@dataclass(frozen=True)
+class InterferenceOptions:
+    """Options of the interference task."""
+
+    start: float = 1.0
+    """Where the center starts."""
+
+
+def pattern(x: Array) -> Array:
+    r"""$f(x) = 5 \sin(x/5) \sin(20x)$ (section 5.1): behavior is most sensitive to mutation at $x = 5\pi/2$."""
+    return 5 * jnp.sin(x / 5) * jnp.sin(20 * x)
+
+
+def interference(options: InterferenceOptions = InterferenceOptions()) -> Task:  # noqa: B008 (frozen)
+    """The paper's first task. Its fitness, for standard ES, is the behavior itself."""
+
+    def behavior(x: Array) -> tuple[Array, Array]:
+        height = pattern(x[0])
+        return height, height
+
+    return function_task(behavior, jnp.array([options.start]), name="interference", behavior_names=("f(x)",))

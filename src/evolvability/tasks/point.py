@@ -1,0 +1,51 @@
+"""A toy world: a point with a small network for a brain, pushed about on a plane.
+
+Small enough for tests and first steps, yet a true control task: the network sees where the point is and how fast it
+moves, and it is evolvable only if its mutations push hard and steadily in different directions.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.policies import mlp
+from evolvability.tasks.base import Task
+from evolvability.types import Outcome, PyTree, Sample, outcome
+
+TIME_STEP = 0.1
+DRAG = 1.0  # with a push of at most 1, the point's speed stays below 1
+
+
+@dataclass(frozen=True)
+class PointOptions:
+    """Options of the toy world."""
+
+    num_steps: int = 100
+    """Time steps of an episode, 0.1 s each."""
+    hidden: int = 16
+    """Units in each of the network's two hidden layers."""
+
+
+def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen)
+    """A point on a plane; behavior is its final (x, y), fitness its final x."""
+    policy = mlp((4, options.hidden, options.hidden, 2))
+
+    def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+        del key  # the world is deterministic
+        networks = policy.build(sample)
+
+        def move(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+            position, velocity = state
+            push = policy.act(networks, jnp.concatenate([position, velocity], axis=1))
+            push = push / jnp.maximum(1, jnp.linalg.norm(push, axis=1, keepdims=True))
+            velocity = velocity + TIME_STEP * (push - DRAG * velocity)
+            return (position + TIME_STEP * velocity, velocity), None
+
+        rest = jnp.zeros((sample.num_members, 2))
+        (position, _), _ = jax.lax.scan(move, (rest, rest), length=options.num_steps)
+        num_steps = jnp.full(sample.num_members, options.num_steps)
+        return outcome(position, position[:, 0], num_steps), memory
+
+    return Task("point", ("x", "y"), policy.init, evaluate)

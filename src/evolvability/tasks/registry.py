@@ -1,0 +1,109 @@
+"""The tasks a command line can name."""
+
+import dataclasses
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evolvability.errors import ConfigError, UserError, unknown
+from evolvability.tasks.base import Task
+from evolvability.tasks.interference import InterferenceOptions, interference
+from evolvability.tasks.point import PointOptions, point
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """A task without options."""
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    """A task by name.
+
+    Attributes:
+        summary: one line for `ees list`.
+        make: from options to the Task.
+        options: the dataclass of the task's own options.
+        defaults: configuration values this task starts from.
+        objective_defaults: further ones, by objective.
+    """
+
+    summary: str
+    make: Callable[[Any], Task]
+    options: type = NoOptions
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    objective_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+TASKS: dict[str, TaskEntry] = {
+    "interference": TaskEntry(
+        "the paper's interference pattern: one parameter, one behavior",
+        interference,
+        InterferenceOptions,
+        {
+            "population_size": 500,
+            "sigma": 0.5,
+            "mirrored": False,
+            "optimizer": "sgd",
+            "learning_rate": 0.1,
+            "l2": 0.0,
+            "generations": 2000,
+            "record_every": 20,
+        },
+        {"max_variance": {"learning_rate": 0.03}},
+    ),
+    "point": TaskEntry(
+        "a toy world: a point steered over a plane by a small network",
+        point,
+        PointOptions,
+        {"population_size": 256, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.005},
+    ),
+}
+
+
+def task_entry(name: str) -> TaskEntry:
+    """The entry of a registered task, or one for ``module:name``: a Task, or a function that returns one."""
+    if ":" in name:
+        return TaskEntry(
+            f"your own: {name}", lambda options: _imported(name), defaults={"l2": 0.0, "population_size": 256}
+        )
+    if name not in TASKS:
+        raise ConfigError(unknown("task", name, TASKS, also=", or module:name for one of your own"))
+    return TASKS[name]
+
+
+def make_task(name: str, options: Any = None) -> Task:
+    """A task by name; ``options`` is its options dataclass, a dictionary for it, or None for the defaults.
+
+    >>> make_task("point").behavior
+    ('x', 'y')
+    """
+    entry = task_entry(name)
+    if options is None or isinstance(options, dict):
+        options = entry.options(**(options or {}))
+    if not dataclasses.is_dataclass(options):
+        raise ConfigError(f"Options of task '{name}' must be a {entry.options.__name__}, got {options!r}.")
+    return entry.make(options)
+
+
+def _imported(name: str) -> Task:
+    module_name, _, attribute = name.partition(":")
+    folder = str(Path.cwd())
+    if folder not in sys.path:  # as `python -m` would do: a task beside the user's shell
+        sys.path.insert(0, folder)
+    try:
+        found = getattr(importlib.import_module(module_name.removesuffix(".py")), attribute)
+        task = found if isinstance(found, Task) else found()
+    except UserError:
+        raise
+    except Exception as error:
+        raise ConfigError(
+            f"Task '{name}' could not be imported: {type(error).__name__}: {error}. "
+            "Expected module:name, where name is a Task or a function without arguments that returns one."
+        ) from error
+    if not isinstance(task, Task):
+        raise ConfigError(f"'{name}' must be a Task or return one, got {type(task).__name__}.")
+    return task

@@ -1,0 +1,90 @@
+"""The vocabulary: what a population draws, and what comes back from a simulator."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+PyTree = Any
+
+
+class Cloud(NamedTuple):
+    """The learned parameters of a population.
+
+    Attributes:
+        center: (num_components, num_params) the means.
+        log_scale: (num_components, num_params) log standard deviations, where the population learns them.
+    """
+
+    center: Array
+    log_scale: Array | None = None
+
+
+class Sample(NamedTuple):
+    """A population's members, kept in parts: ``num_members`` full parameter vectors are never needed at once.
+
+    Member ``k`` belongs to draw ``k // num_signs``, which mirrored members share, and has the sign ``k % num_signs``::
+
+        parameters = center[component] + sign * scale * noise
+
+    Attributes:
+        center: (num_components, num_params) the means.
+        scale: (num_components, 1) or (num_components, num_params) the standard deviations.
+        noise: (num_draws, num_params) standard normal.
+        component: (num_draws,) which component each draw belongs to.
+        sign: (num_signs,) ``[1]``, or ``[1, -1]`` for mirrored members.
+    """
+
+    center: Array
+    scale: Array
+    noise: Array
+    component: Array
+    sign: Array
+
+    @property
+    def num_draws(self) -> int:
+        """How many noise vectors there are."""
+        return self.noise.shape[0]
+
+    @property
+    def num_members(self) -> int:
+        """How many members there are: one a draw and sign."""
+        return self.noise.shape[0] * self.sign.shape[0]
+
+    def members(self) -> Array:
+        """(num_members, num_params) every member written out. For small networks, or a few members."""
+        steps = (self.scale[self.component] * self.noise)[:, None] * self.sign[:, None]
+        return (self.center[self.component][:, None] + steps).reshape(self.num_members, -1)
+
+    def member_components(self) -> Array:
+        """(num_members,) the component of each member."""
+        return jnp.repeat(self.component, self.sign.shape[0])
+
+
+class Outcome(NamedTuple):
+    """All that ever leaves a simulator.
+
+    Attributes:
+        behavior: (num_members, num_behaviors) what each member did.
+        fitness: (num_members,) how well; zeros where the task has no fitness.
+        valid: (num_members,) False for a member whose episode broke down: it counts for nothing.
+        num_steps: (num_members,) simulated steps of each member.
+    """
+
+    behavior: Array
+    fitness: Array
+    valid: Array
+    num_steps: Array
+
+
+def outcome(behavior: Array, fitness: Array | None = None, num_steps: Array | None = None) -> Outcome:
+    """An Outcome from behaviors; members with a non-finite behavior or fitness are invalid.
+
+    >>> outcome(jnp.array([[1.0], [jnp.nan]])).valid
+    Array([ True, False], dtype=bool)
+    """
+    behavior = jnp.asarray(behavior, jnp.float32)
+    fitness = jnp.zeros(len(behavior)) if fitness is None else jnp.asarray(fitness, jnp.float32)
+    num_steps = jnp.ones(len(behavior), jnp.int32) if num_steps is None else num_steps
+    valid = jnp.all(jnp.isfinite(behavior), axis=1) & jnp.isfinite(fitness)
+    return Outcome(behavior, fitness, valid, num_steps)
