@@ -6,21 +6,18 @@ population that has them all.
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from evolvability.errors import ConfigError, RunFolderError, UserError
-from evolvability.figures.style import NOTE_COLOR, PAGE_WIDTH, new_figure, run_names
+from evolvability.errors import ConfigError, RunFolderError
+from evolvability.figures.style import HEAT, NOTE_COLOR, PAGE_WIDTH, behavior_names, new_figure, run_names
 from evolvability.runs import Run
-from evolvability.tasks.registry import TASKS, make_task
 
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
@@ -77,11 +74,12 @@ def data_from_runs(runs: Sequence[Run]) -> Heatmaps:
     ]
     size = max(run.config.population_size for run in runs)
     edges = _common_edges([cloud for row in clouds for cloud in row], size)
+    names = run_names([run.config for run in runs])
     rows = [
         Row(name, run.seeds[seed], np.array(chosen), np.stack([_shares(c, edges) for c in row]))
-        for name, run, seed, chosen, row in zip(_names(runs), runs, seeds, generations, clouds, strict=True)
+        for name, run, seed, chosen, row in zip(names, runs, seeds, generations, clouds, strict=True)
     ]
-    return Heatmaps(rows, edges, _labels(runs[0], num_behaviors)[:shown], 1 / size)
+    return Heatmaps(rows, edges, behavior_names(runs[0].config, num_behaviors)[:shown], 1 / size)
 
 
 def representative_seed(run: Run) -> int:
@@ -177,12 +175,7 @@ def _heat(ax: Axes, across: Array, up: Array, shares: Array, data: Heatmaps) -> 
     top = max(float(row.shares.max()) for row in data.rows)
     norm = LogNorm(data.least, max(top, 2 * data.least))
     # Empty bins stay white. Drawn as an image, so that a vector file stays small.
-    return ax.pcolormesh(across, up, np.ma.masked_equal(shares, 0), norm=norm, cmap=_colors(), rasterized=True)
-
-
-def _colors() -> ListedColormap:
-    """From light to dark; the lightest is still plain to see on white."""
-    return ListedColormap(matplotlib.colormaps["magma_r"](np.linspace(0.12, 1, 256)))
+    return ax.pcolormesh(across, up, np.ma.masked_equal(shares, 0), norm=norm, cmap=HEAT, rasterized=True)
 
 
 def _title(row: Row) -> str:
@@ -226,18 +219,3 @@ def _check_comparable(runs: Sequence[Run]) -> None:
             )
         if run.behaviors()["behavior"].shape[2] != runs[0].behaviors()["behavior"].shape[2]:
             raise ConfigError(f"{runs[0].path} and {run.path} differ in their number of behaviors. Draw them apart.")
-
-
-def _names(runs: Sequence[Run]) -> list[str]:
-    return run_names([run.config for run in runs])
-
-
-def _labels(run: Run, num_behaviors: int) -> list[str]:
-    names = [str(index + 1) for index in range(num_behaviors)]
-    # Only tasks of this package are made: somebody's own, named in a run folder, would be code to execute.
-    if run.config.task in TASKS:
-        with suppress(ImportError, UserError):  # its simulator may not be installed here
-            names = list(make_task(run.config.task, run.config.task_options).behavior)
-    if num_behaviors <= 2:
-        return [f"behavior {name}" for name in names]
-    return [f"behavior {name}\n({index} of {num_behaviors})" for index, name in enumerate(names, start=1)]

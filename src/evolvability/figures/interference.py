@@ -18,7 +18,7 @@ from evolvability.tasks.interference import MOST_EVOLVABLE, pattern
 
 BASELINE = "mean_fitness"
 WHOLE_WAVE = (0.0, 5 * np.pi)  # where the slow sine is positive
-LEGEND_ABOVE = 9.5
+LEGEND_ABOVE = 9.5  # where the legend starts, when it is at the top
 POINTS = 4000  # 80 a period of the fast sine
 
 Array = np.ndarray[Any, Any]
@@ -96,10 +96,10 @@ def figure(runs: Sequence[Run]) -> Figure:
     plots = panels(courses)
     limits = _limits(list(courses.values()))
     drawing = new_figure(PAGE_WIDTH * (1.2 + 1.6 * len(plots)) / 4.4, 2.5)
-    drawing.get_layout_engine().set(wspace=0.06)  # type: ignore[union-attr, call-arg]
+    drawing.set_layout_engine("constrained", wspace=0.06)
     axes = drawing.subplots(1, 1 + len(plots), sharey=True, width_ratios=[1.2, *[1.6] * len(plots)])
     draw_pattern(axes[0], limits)
-    letter(axes[0], 0, r"$f(x)=5\sin(x/5)\sin(20x)$")
+    letter(axes[0], 0, r"$f(x)=5\,\sin(x/5)\,\sin(20x)$")
     for index, (ax, shown) in enumerate(zip(axes[1:], plots, strict=True), start=1):
         draw(ax, shown)
         letter(ax, index, method_name(shown[0].objective))

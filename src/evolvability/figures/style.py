@@ -2,20 +2,23 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
 
 import matplotlib
 import matplotlib.style
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from evolvability.config import Config, parse_objective, to_table
+from evolvability.errors import UserError
+from evolvability.tasks.registry import TASKS, make_task
 
 PAGE_WIDTH = 7.0
-COLUMN_WIDTH = 3.4
-"""Inches, as in a two-column paper; text keeps its size in both."""
+"""Inches, of both columns of a paper together."""
 
 METHODS = {"max_variance": "MaxVar-EES", "max_entropy": "MaxEnt-EES", "mean_fitness": "standard ES"}
 """What the paper calls each objective."""
@@ -25,6 +28,8 @@ METHOD_COLORS = {"max_variance": "#0072B2", "max_entropy": "#D55E00", "mean_fitn
 OTHER_COLORS = ("#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINE_STYLES = ("-", "--", ":", "-.")
 NOTE_COLOR = "0.35"
+# From light to dark; the lightest is still plain to see on white.
+HEAT = ListedColormap(matplotlib.colormaps["magma_r"](np.linspace(0.12, 1, 256)))
 
 RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that figures look the same everywhere
@@ -121,6 +126,25 @@ def run_names(configs: Sequence[Config]) -> list[str]:
         telling = [_phrase(key, value) for key, value in _knobs(config).items() if _varies(key, rivals)]
         names.append(", ".join([*(head if several_tasks else head[1:]), *telling]))
     return names
+
+
+def behavior_names(config: Config, num_behaviors: int) -> list[str]:
+    """A label for every behavior dimension, where there are more than two with its number.
+
+    >>> from evolvability.config import layered
+    >>> behavior_names(layered("point"), 2), behavior_names(layered("somebodys:task"), 1)
+    (['behavior x', 'behavior y'], ['behavior 1'])
+    """
+    names: tuple[str, ...] = ()
+    # Only tasks of this package are made: somebody's own, named in a run folder, would be code to execute.
+    if config.task in TASKS:
+        with suppress(ImportError, UserError):  # its simulator may not be installed here
+            names = make_task(config.task, config.task_options).behavior
+    if len(names) != num_behaviors:
+        names = tuple(str(number) for number in range(1, num_behaviors + 1))
+    if num_behaviors <= 2:
+        return [f"behavior {name}" for name in names]
+    return [f"behavior {name}\n({number} of {num_behaviors})" for number, name in enumerate(names, start=1)]
 
 
 def _knobs(config: Config) -> dict[str, Any]:
