@@ -145,7 +145,10 @@ class Evolution:
             began = time.perf_counter()
             centers = state.cloud.center
             state, info, outcome = self._step(state)
-            info = jax.device_get(info)
+            # Waits for the step; small centers come along, to be recorded.
+            info, centers = jax.device_get(
+                (info, centers if math.prod(centers.shape[1:]) <= MAX_RECORDED_CENTER else None)
+            )
             rows = metric_rows(self.config, self.task, generation, info, centers, time.perf_counter() - began)
             self._check_invalid(generation, info)
             yield state, rows, outcome
@@ -260,8 +263,11 @@ def behavior_arrays(evolution: Evolution, state: State, generation: int, outcome
     }
 
 
-def metric_rows(config: Config, task: Task, generation: int, info: Info, centers: Array, seconds: float) -> Rows:
-    """One JSON-ready row a seed; what is not finite, or means nothing for the task, is None."""
+def metric_rows(config: Config, task: Task, generation: int, info: Info, centers: Any, seconds: float) -> Rows:
+    """One JSON-ready row a seed; what is not finite, or means nothing for the task, is None.
+
+    ``centers``, (num_seeds, num_components, num_params), is recorded where it is given.
+    """
     rows = []
     for k in range(config.seeds):
         values: dict[str, Any] = {name: _jsonable(values[k]) for name, values in info._asdict().items()}
@@ -274,8 +280,8 @@ def metric_rows(config: Config, task: Task, generation: int, info: Info, centers
             "seconds": round(seconds, 6),
         }
         row["evaluations"] = (generation + 1) * config.population_size
-        if centers[k].size <= MAX_RECORDED_CENTER:
-            row["center"] = [float(value) for value in np.ravel(centers[k])]
+        if centers is not None:
+            row["center"] = centers[k].ravel().tolist()
         rows.append(row)
     return rows
 
