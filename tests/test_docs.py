@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 EXAMPLES = {"own_task": r"angle 1\.00 -> 1\.[56]\d rad", "ask_and_tell": r"generation 60: spread [2-9]\."}
 NOT_RUN = "<!-- not run -->"
-TINY = ("--generations", "2", "--population-size", "8", "--seeds", "1")
+TINY = ("--generations", "2", "--population-size", "64", "--seeds", "1")  # as the Python block: compiled once
 LONGER = "3"
 
 
