@@ -123,14 +123,24 @@ def test_without_arguments_the_commands_are_shown(capsys: pytest.CaptureFixture[
         (["train", "point", "--sigmaa", "1"], "--sigma"),
         (["train", "point", "--config", "nowhere.toml"], "No configuration file at nowhere.toml"),
         (["resume", "nowhere"], "nowhere is no run folder"),
+        (["show"], "give at least one run folder"),
+        (["figure", "curves"], "give at least one run folder"),
+        (["resume", "runs/from-python"], "Resume it from Python: evolvability.resume(path, task)"),
         (["show", "nowhere"], "nowhere is no run folder"),
         (["train", "no_such_module:task"], "could not be imported"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_input_is_answered_with_a_reason(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "from-python").mkdir(parents=True)
+    (tmp_path / "runs" / "from-python" / "config.toml").write_text('task = "python:arm"\n')
     assert message in error(capsys, *arguments)
 
 

@@ -76,7 +76,8 @@ def resume(arguments: Sequence[str]) -> None:
     if run.is_complete and generations in (None, run.config.generations):
         console.print(f"{path} is complete. To make it longer: ees resume {path} --generations N", highlight=False)
         return
-    with _resumable(path), display(run.config, console, quiet=quiet) as show:
+    config = run.config if generations is None else dataclasses.replace(run.config, generations=generations)
+    with _resumable(path), display(config, console, quiet=quiet) as show:
         resume_run(run, generations=generations, on_generation=show)
     _finish(path)
 
@@ -105,7 +106,7 @@ def list_names(arguments: Sequence[str]) -> None:
 
 
 def show(arguments: Sequence[str]) -> None:
-    """Summarize run folders: ees show RUN..."""
+    """Summarize run folders: ees show RUN [RUN...]."""
     from evolvability.runs import Run
     from evolvability.summaries import summary_table
 
@@ -117,12 +118,15 @@ def show(arguments: Sequence[str]) -> None:
         """
         return runs
 
-    for path in tyro.cli(parse, prog="ees show", args=arguments):
+    paths = tyro.cli(parse, prog="ees show", args=arguments)
+    if not paths:
+        raise ConfigError("ees show: give at least one run folder.")
+    for path in paths:
         console.print(summary_table(Run(path)))
 
 
 def figure(arguments: Sequence[str]) -> None:
-    """Draw a figure from run folders: ees figure NAME RUN... [--output FILE]."""
+    """Draw a figure from run folders: ees figure NAME RUN [RUN...] [--output FILE]."""
     from evolvability.figures.registry import FIGURES, draw_figure
     from evolvability.runs import Run
 
@@ -142,7 +146,7 @@ def figure(arguments: Sequence[str]) -> None:
 
         Args:
             name: Which figure: {names}.
-            runs: Run folders; those of one task and objective are drawn as one band.
+            runs: Run folders; those that differ in their seeds alone are drawn as one band.
             output: The file to write, ending in .png, .pdf or .svg; NAME.png unless given.
         """
     tyro.cli(parse, prog="ees figure", args=arguments)
@@ -245,10 +249,8 @@ def _finish(path: Path) -> None:
 def _overview() -> None:
     table = Table(show_header=False, box=None)
     for name, command in COMMANDS.items():
-        text, _, usage = (command.__doc__ or "").partition(": ")
-        table.add_row(
-            f"  [bold]{name}[/bold]", text, f"[dim]{usage.strip().rstrip('.')}[/dim]".replace("[opt", r"\[opt")
-        )
+        text, _, usage = (command.__doc__ or "").removesuffix(".").partition(": ")
+        table.add_row(f"  [bold]{name}[/bold]", text, f"[dim]{usage}[/dim]".replace("[opt", r"\[opt"))
     console.print("[bold]ees[/bold]: optimize for parameters whose mutations behave in very different ways\n")
     console.print(table)
     console.print("\n`ees COMMAND --help` explains a command's options; `ees train TASK --help` those of a task.")

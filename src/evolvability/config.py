@@ -39,7 +39,7 @@ class Config:
     fitness_shaping: ShapingName = "centered_ranks"
     """What is done to fitness before the objective."""
     baseline: bool = True
-    """Subtract the mean weight: less noise in the gradient, the same expectation."""
+    """Subtract the mean weight: less noise in the gradient, the same direction on average."""
 
     population: Literal["normal", "diagonal_normal", "mixture"] = "normal"
     """The distribution that members are drawn from."""
@@ -111,8 +111,9 @@ def layered(
         preset: the name of a preset, if any.
         values: explicit values by field name.
 
-    >>> layered("interference", objective="max_variance").learning_rate
-    0.03
+    Examples:
+        >>> layered("interference", objective="max_variance").learning_rate
+        0.03
     """
     entry = task_entry(task)
     values = dict(values or {})
@@ -170,8 +171,9 @@ def to_toml(config: Config) -> str:
 def parse_objective(text: str) -> list[tuple[float, str]]:
     """The terms of an objective.
 
-    >>> parse_objective("mean_fitness+0.1*max_entropy")
-    [(1.0, 'mean_fitness'), (0.1, 'max_entropy')]
+    Examples:
+        >>> parse_objective("mean_fitness+0.1*max_entropy")
+        [(1.0, 'mean_fitness'), (0.1, 'max_entropy')]
     """
     from evolvability.objectives import OBJECTIVES
 

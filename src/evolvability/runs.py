@@ -40,10 +40,11 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 class Run:
     """A run folder, to read from. Works while the run is still going on.
 
-    >>> from evolvability import Run
-    >>> run = Run("runs/interference-max_entropy-1")  # doctest: +SKIP
-    >>> run.metrics["variance"].shape                 # doctest: +SKIP
-    (10, 2000)
+    Examples:
+        >>> from evolvability import Run
+        >>> run = Run("runs/interference-max_entropy-1")  # doctest: +SKIP
+        >>> run.metrics["variance"].shape                 # doctest: +SKIP
+        (10, 2000)
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -30,8 +30,9 @@ def identity(values: Array, valid: Array) -> Array:
 def standardize(values: Array, valid: Array) -> Array:
     """Mean zero and standard deviation one in every dimension; the paper calls it whitening.
 
-    >>> standardize(jnp.array([1.0, 3.0]), jnp.array([True, True]))
-    Array([-1.,  1.], dtype=float32)
+    Examples:
+        >>> standardize(jnp.array([1.0, 3.0]), jnp.array([True, True]))
+        Array([-1.,  1.], dtype=float32)
     """
     mean, std = masked_mean_and_std(values, valid)
     # A dimension in which all members agree has nothing to scale: it stays at zero.
@@ -41,8 +42,9 @@ def standardize(values: Array, valid: Array) -> Array:
 def centered_ranks(values: Array, valid: Array) -> Array:
     """Ranks spread evenly over [-0.5, 0.5]; equal values share their mean rank.
 
-    >>> centered_ranks(jnp.array([10.0, 3.0, 3.0]), jnp.array([True, True, True]))
-    Array([ 0.5 , -0.25, -0.25], dtype=float32)
+    Examples:
+        >>> centered_ranks(jnp.array([10.0, 3.0, 3.0]), jnp.array([True, True, True]))
+        Array([ 0.5 , -0.25, -0.25], dtype=float32)
     """
 
     def ranks(column: Array) -> Array:

@@ -120,8 +120,9 @@ def stacked(series: Sequence[Array]) -> Array:
 def window_means(values: Array, window: int) -> Array:
     """(num_series, num_points) means of so many generations each, over the values there are.
 
-    >>> window_means(np.array([[1.0, 3, 5, np.nan, 7]]), 2)
-    array([[2., 5., 7.]])
+    Examples:
+        >>> window_means(np.array([[1.0, 3, 5, np.nan, 7]]), 2)
+        array([[2., 5., 7.]])
     """
     padded = np.pad(values, ((0, 0), (0, -values.shape[1] % window)), constant_values=np.nan)
     blocks = padded.reshape(len(values), -1, window)
