@@ -21,8 +21,8 @@ class Layer(NamedTuple):
     Attributes:
         weight: (num_components, num_inputs, num_outputs) of the centers.
         bias: (num_components, num_outputs) of the centers.
-        weight_noise: (num_draws, num_inputs, num_outputs) scaled noise.
-        bias_noise: (num_draws, num_outputs) scaled noise.
+        weight_noise: (num_draws, num_inputs, num_outputs), in the type the noise is kept in.
+        bias_noise: (num_draws, num_outputs), likewise.
     """
 
     weight: Array
@@ -32,11 +32,17 @@ class Layer(NamedTuple):
 
 
 class Networks(NamedTuple):
-    """The networks of a whole sample."""
+    """The networks of a whole sample.
+
+    Attributes:
+        layers: from inputs to outputs.
+        component: (num_draws,) which center each draw belongs to.
+        step: (num_draws, num_signs) the factor on noise: a standard deviation and a sign.
+    """
 
     layers: tuple[Layer, ...]
     component: Array
-    sign: Array
+    step: Array
 
 
 class Policy(NamedTuple):
@@ -75,7 +81,7 @@ def mlp(sizes: Sequence[int]) -> Policy:
         return jnp.concatenate(parts)
 
     def build(sample: Sample) -> Networks:
-        scaled = sample.scale[sample.component] * sample.noise
+        noise, step = _noise_and_step(sample)
         layers, offset = [], 0
         for num_in, num_out in shapes:
             end = offset + num_in * num_out
@@ -83,15 +89,15 @@ def mlp(sizes: Sequence[int]) -> Policy:
                 Layer(
                     weight=sample.center[:, offset:end].reshape(-1, num_in, num_out),
                     bias=sample.center[:, end : end + num_out],
-                    weight_noise=scaled[:, offset:end].reshape(-1, num_in, num_out),
-                    bias_noise=scaled[:, end : end + num_out],
+                    weight_noise=noise[:, offset:end].reshape(-1, num_in, num_out),
+                    bias_noise=noise[:, end : end + num_out],
                 )
             )
             offset = end + num_out
-        return Networks(tuple(layers), sample.component, sample.sign)
+        return Networks(tuple(layers), sample.component, step)
 
     def act(networks: Networks, observations: Array) -> Array:
-        hidden = observations.reshape(len(networks.component), len(networks.sign), -1)
+        hidden = observations.reshape(*networks.step.shape, -1)
         for layer in networks.layers[:-1]:
             hidden = jnp.tanh(_apply(layer, networks, hidden))
         return _apply(networks.layers[-1], networks, hidden).reshape(len(observations), -1)
@@ -99,11 +105,25 @@ def mlp(sizes: Sequence[int]) -> Policy:
     return Policy(num_params, init, build, act)
 
 
+def _noise_and_step(sample: Sample) -> tuple[Array, Array]:
+    """The noise as it is multiplied with inputs, and the factor (num_draws, num_signs) on the product.
+
+    Noise is read at every time step of an episode, which is most of a policy's cost. So where a component has a single
+    standard deviation, that is multiplied afterwards, and noise stays as small as it is kept.
+    """
+    if sample.scale.shape[1] == 1:
+        return sample.noise, sample.scale[sample.component] * sample.sign
+    noise = (sample.scale[sample.component] * sample.noise).astype(sample.noise.dtype)
+    return noise, jnp.tile(sample.sign, (sample.num_draws, 1))
+
+
 def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
     """One layer of all members; inputs: (num_draws, num_signs, num_inputs)."""
     shared = jnp.einsum("dsi,cio->cdso", inputs, layer.weight) + layer.bias[:, None, None]
-    own = jnp.einsum("dsi,dio->dso", inputs, layer.weight_noise) + layer.bias_noise[:, None]
-    return _choose(shared, networks.component) + networks.sign[:, None] * own
+    own = jnp.einsum(
+        "dsi,dio->dso", inputs.astype(layer.weight_noise.dtype), layer.weight_noise, preferred_element_type=jnp.float32
+    )
+    return _choose(shared, networks.component) + networks.step[..., None] * (own + layer.bias_noise[:, None])
 
 
 def _choose(shared: Array, component: Array) -> Array:
