@@ -105,7 +105,7 @@ ANT_HEIGHTS = (0.26, 1.0)
 
 @functools.cache
 def cheetah(solver: Solver = CHEETAH_SOLVER) -> Robot:
-    """The planar half-cheetah: six torques. It stands while it leans less than 1 rad and only its feet touch the floor."""
+    """The planar half-cheetah: six torques. It stands while it leans less than 1 rad, on its feet alone."""
     spec = _spec("half_cheetah.xml", CHEETAH_LINKS, solver)
     model = _compiled(spec, total_mass=14.0)
     start_height = model.body("torso").pos[2]

@@ -53,7 +53,7 @@ def mjx_engine(robot: Robot, policy: Policy, options: EpisodeOptions, implementa
         options: how episodes go.
         implementation: MJX's own, ``jax``, or ``warp`` where that is installed.
     """
-    begin, advance = _simulator(robot, implementation)
+    begin, advance = simulator(robot, implementation)
 
     def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
         key_start, key_seen = jax.random.split(key)
@@ -92,7 +92,7 @@ def mjx_engine(robot: Robot, policy: Policy, options: EpisodeOptions, implementa
     return Engine(f"mjx ({implementation})", run, on_host=False)
 
 
-def _simulator(robot: Robot, implementation: str) -> tuple[Any, Any]:
+def simulator(robot: Robot, implementation: str) -> tuple[Any, Any]:
     """Two functions of one member: ``(pose) -> physics`` and ``(physics, torques) -> (physics, sensordata)``."""
     try:
         model = mjx.put_model(robot.model, impl=implementation)
