@@ -104,8 +104,9 @@ def _observe(robot: Robot, num_steps: int, size: int) -> Moments:
 
     def once(seen: Moments, time: jax.Array) -> tuple[Moments, None]:
         qpos = poses + 0.001 * time + seen.mean[:, :1]
-        observation = observe(robot, qpos, speeds, contacts)
-        running = is_plausible(robot, qpos, speeds) & ~has_fallen(robot, qpos, speeds, contacts)
+        torso = robot.torso(qpos, speeds)
+        observation = observe(robot, torso, qpos, speeds, contacts)
+        running = is_plausible(torso, qpos, speeds) & ~has_fallen(robot, torso, contacts)
         return include(seen, observation, running), None
 
     blank = jnp.zeros((size, robot.num_observations))

@@ -48,15 +48,15 @@ def include(moments: Moments, observation: Any, where: Any) -> Moments:
     return Moments(count, mean, moments.spread + change * (observation - mean))
 
 
-def pool(sets: Moments, keep: Array) -> Moments:
+def pool(sets: Moments, keep: Any) -> Moments:
     """The statistics of several sets together, of those that are kept; sets: leading axis (num_sets,)."""
-    count = jnp.where(keep, sets.count, 0)
-    total = jnp.sum(count)
-    share = (count / jnp.maximum(total, 1))[:, None]
-    mean = jnp.sum(share * sets.mean, axis=0)
+    xp = sets.count.__array_namespace__()
+    count = xp.where(keep, sets.count, 0)
+    total = count.sum()
+    mean = (count[:, None] * sets.mean).sum(axis=0) / total.clip(1)
     between = count[:, None] * (sets.mean - mean) ** 2
-    within = jnp.where(keep[:, None], sets.spread, 0)
-    return Moments(total, mean, jnp.sum(within + between, axis=0))
+    within = xp.where(keep[:, None], sets.spread, 0)
+    return Moments(total, mean, (within + between).sum(axis=0))
 
 
 def merge(first: Moments, second: Moments) -> Moments:

@@ -5,9 +5,7 @@ far along +x, 0.3 times the velocity in a frame turned by yaw, roll, pitch; each
 and 0.1 times its speed; one contact flag a link. Its values are clipped to +-5.
 """
 
-import numpy as np
-
-from evolvability.robots import Arrays, Robot
+from evolvability.robots import Arrays, Robot, Torso
 
 TARGET_DISTANCE = 1000.0
 OBSERVATION_LIMIT = 5.0
@@ -17,23 +15,23 @@ MAX_SPEED = 100.0
 """Meters a second (of the torso) beyond which a simulation has broken down."""
 
 
-def observe(robot: Robot, qpos: Arrays, qvel: Arrays, contacts: Arrays) -> Arrays:
+def observe(robot: Robot, torso: Torso, qpos: Arrays, qvel: Arrays, contacts: Arrays) -> Arrays:
     """(..., num_observations) what the robot sees.
 
     Args:
         robot: the robot.
+        torso: where its torso is, ``robot.torso(qpos, qvel)``.
         qpos: (..., num_positions) generalized positions.
         qvel: (..., num_velocities) generalized velocities.
         contacts: (..., num_links) 1 where a link touches the floor.
     """
     xp = qpos.__array_namespace__()
-    torso = robot.torso(qpos, qvel)
     x, y, z = (torso.position[..., k] for k in range(3))
     angle = xp.arctan2(-y, TARGET_DISTANCE - x) - torso.yaw
     cos, sin = xp.cos(torso.yaw), xp.sin(torso.yaw)
     vx, vy, vz = (0.3 * torso.velocity[..., k] for k in range(3))
     body = [
-        z - start_height(robot),
+        z - robot.start_height,
         xp.sin(angle),
         xp.cos(angle),
         cos * vx + sin * vy,
@@ -58,9 +56,8 @@ def touching(robot: Robot, sensordata: Arrays) -> Arrays:
     return (lowest < robot.contact_distance).astype(sensors.dtype)
 
 
-def has_fallen(robot: Robot, qpos: Arrays, qvel: Arrays, contacts: Arrays) -> Arrays:
+def has_fallen(robot: Robot, torso: Torso, contacts: Arrays) -> Arrays:
     """(...) whether the robot has fallen: too low, too high, leaning too far, or on links it must not stand on."""
-    torso = robot.torso(qpos, qvel)
     low, high = robot.height_range
     height = torso.position[..., 2]
     fallen = (height < low) | (height > high) | (abs(torso.pitch) > robot.pitch_limit)
@@ -70,10 +67,9 @@ def has_fallen(robot: Robot, qpos: Arrays, qvel: Arrays, contacts: Arrays) -> Ar
     return fallen
 
 
-def is_plausible(robot: Robot, qpos: Arrays, qvel: Arrays) -> Arrays:
+def is_plausible(torso: Torso, qpos: Arrays, qvel: Arrays) -> Arrays:
     """(...) whether a state is finite and within what a robot can reach; otherwise its simulation has broken down."""
     xp = qpos.__array_namespace__()
-    torso = robot.torso(qpos, qvel)
     finite = xp.isfinite(qpos).all(axis=-1) & xp.isfinite(qvel).all(axis=-1)
     near = (abs(torso.position) < MAX_POSITION).all(axis=-1)
     slow = (abs(torso.velocity) < MAX_SPEED).all(axis=-1)
@@ -84,8 +80,3 @@ def displacement(robot: Robot, qpos: Arrays) -> Arrays:
     """(..., num_behaviors) how far from its start the robot is, in the coordinates of its behavior."""
     num_behaviors = len(robot.behavior)  # x comes first in every robot's positions, then y if it has one
     return qpos[..., :num_behaviors] - robot.start[:num_behaviors].astype(qpos.dtype)
-
-
-def start_height(robot: Robot) -> float:
-    """The torso's height at the start."""
-    return float(robot.torso(robot.start, np.zeros(robot.model.nv)).position[2])

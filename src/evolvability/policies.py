@@ -1,7 +1,8 @@
 r"""Policies evaluated on a structured sample: no member's network is ever written out.
 
 With parameters $M_c \pm \sigma E_i$ a layer is $x M_c \pm \sigma\, x E_i$: a product that all members of a component
-share, and one small product a draw that its mirrored members share.
+share, and one small product a draw that its mirrored members share. `Policy.build` and `Policy.act` take JAX's arrays or
+NumPy's.
 """
 
 import itertools
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from evolvability.types import Sample
@@ -97,9 +99,10 @@ def mlp(sizes: Sequence[int]) -> Policy:
         return Networks(tuple(layers), sample.component, step)
 
     def act(networks: Networks, observations: Array) -> Array:
+        xp = observations.__array_namespace__()
         hidden = observations.reshape(*networks.step.shape, -1)
         for layer in networks.layers[:-1]:
-            hidden = jnp.tanh(_apply(layer, networks, hidden))
+            hidden = xp.tanh(_apply(layer, networks, hidden))
         return _apply(networks.layers[-1], networks, hidden).reshape(len(observations), -1)
 
     return Policy(num_params, init, build, act)
@@ -111,23 +114,34 @@ def _noise_and_step(sample: Sample) -> tuple[Array, Array]:
     Noise is read at every time step of an episode, which is most of a policy's cost. So where a component has a single
     standard deviation, that is multiplied afterwards, and noise stays as small as it is kept.
     """
-    if sample.scale.shape[1] == 1:
-        return sample.noise, sample.scale[sample.component] * sample.sign
-    noise = (sample.scale[sample.component] * sample.noise).astype(sample.noise.dtype)
-    return noise, jnp.tile(sample.sign, (sample.num_draws, 1))
+    scale = sample.scale[sample.component]
+    if scale.shape[1] == 1:
+        return sample.noise, scale * sample.sign
+    ones = sample.sign.__array_namespace__().ones_like(scale[:, :1])
+    return (scale * sample.noise).astype(sample.noise.dtype), ones * sample.sign
 
 
 def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
     """One layer of all members; inputs: (num_draws, num_signs, num_inputs)."""
-    shared = jnp.einsum("dsi,cio->cdso", inputs, layer.weight) + layer.bias[:, None, None]
-    own = jnp.einsum(
-        "dsi,dio->dso", inputs.astype(layer.weight_noise.dtype), layer.weight_noise, preferred_element_type=jnp.float32
-    )
-    return _choose(shared, networks.component) + networks.step[..., None] * (own + layer.bias_noise[:, None])
+    num_draws, num_signs, num_inputs = inputs.shape
+    shared = inputs.reshape(-1, num_inputs) @ layer.weight
+    shared += layer.bias[:, None]
+    outputs = _own_product(inputs, layer.weight_noise)
+    outputs += layer.bias_noise[:, None]
+    outputs *= networks.step[..., None]
+    outputs += _choose(shared.reshape(-1, num_draws, num_signs, shared.shape[-1]), networks.component)
+    return outputs
+
+
+def _own_product(inputs: Array, noise: Array) -> Array:
+    """(num_draws, num_signs, num_outputs) the product of each draw's inputs with its own noise, in float32."""
+    if isinstance(inputs, np.ndarray):
+        return inputs @ noise
+    return jnp.matmul(inputs.astype(noise.dtype), noise, preferred_element_type=jnp.float32)
 
 
 def _choose(shared: Array, component: Array) -> Array:
     """Of (num_components, num_draws, ...), each draw's own component."""
     if shared.shape[0] == 1:
         return shared[0]
-    return jnp.take_along_axis(shared, component[None, :, None, None], axis=0)[0]
+    return shared.__array_namespace__().take_along_axis(shared, component[None, :, None, None], axis=0)[0]

@@ -55,6 +55,7 @@ class Robot:
         name: how people call it.
         model: its physics.
         start: (num_positions,) the pose at the start.
+        start_height: the torso's height then.
         behavior: the names of the coordinates that make up its behavior.
         torso: ``(qpos, qvel) -> Torso``.
         joint_range: (num_joints, 2) limits of the driven joints, which come last in ``qpos`` and ``qvel``.
@@ -69,6 +70,7 @@ class Robot:
     name: str
     model: mujoco.MjModel
     start: np.ndarray[Any, Any]
+    start_height: float
     behavior: tuple[str, ...]
     torso: Callable[[Arrays, Arrays], Torso]
     joint_range: np.ndarray[Any, Any]
@@ -185,6 +187,7 @@ def _robot(
         name=name,
         model=model,
         start=np.array(start),
+        start_height=float(torso(np.array(start), np.zeros(model.nv)).position[2]),
         behavior=behavior,
         torso=torso,
         joint_range=np.array(model.jnt_range[-model.nu :]),

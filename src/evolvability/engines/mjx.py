@@ -61,14 +61,16 @@ def mjx_engine(robot: Robot, policy: Policy, options: EpisodeOptions, implementa
         mean, std = scaling(moments)
 
         def control_step(now: _Progress, _: None) -> tuple[_Progress, None]:
-            observation = observe(robot, now.physics.qpos, now.physics.qvel, now.contacts)
+            torso = robot.torso(now.physics.qpos, now.physics.qvel)
+            observation = observe(robot, torso, now.physics.qpos, now.physics.qvel, now.contacts)
             scaled = jnp.clip((observation - mean) / std, -LIMIT, LIMIT)
             torques = jnp.clip(policy.act(networks, scaled), -TORQUE_LIMIT, TORQUE_LIMIT)
             physics, sensordata = jax.vmap(advance)(now.physics, torques)
-            good = now.running & is_plausible(robot, physics.qpos, physics.qvel)
+            torso = robot.torso(physics.qpos, physics.qvel)
+            good = now.running & is_plausible(torso, physics.qpos, physics.qvel)
             # Where an episode has ended or broken down, nothing changes any more: no NaN enters.
             physics, contacts = _where(good, (physics, touching(robot, sensordata)), (now.physics, now.contacts))
-            ended = has_fallen(robot, physics.qpos, physics.qvel, contacts) & options.early_termination
+            ended = has_fallen(robot, torso, contacts) & options.early_termination
             return _Progress(
                 physics=physics,
                 contacts=contacts,
