@@ -9,10 +9,10 @@ from evolvability.robots import Arrays, Robot, Torso
 
 TARGET_DISTANCE = 1000.0
 OBSERVATION_LIMIT = 5.0
-MAX_POSITION = 1000.0
-"""Meters from the start beyond which a simulation has broken down: no robot gets there in an episode."""
-MAX_SPEED = 100.0
-"""Meters a second (of the torso) beyond which a simulation has broken down."""
+MAX_POSITION = 500.0
+"""Meters from the origin beyond which a simulation has broken down: what the highest speed gives in an episode."""
+MAX_SPEED = 30.0
+"""Meters a second (of the torso) beyond which a simulation has broken down: the worst torques give 10 when it has not."""
 
 
 def observe(robot: Robot, torso: Torso, qpos: Arrays, qvel: Arrays, contacts: Arrays) -> Arrays:

@@ -7,7 +7,7 @@ NumPy's.
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -133,7 +133,7 @@ def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
     return outputs
 
 
-def _own_product(inputs: Array, noise: Array) -> Array:
+def _own_product(inputs: Any, noise: Any) -> Array:
     """(num_draws, num_signs, num_outputs) the product of each draw's inputs with its own noise, in float32."""
     if isinstance(inputs, np.ndarray):
         return inputs @ noise

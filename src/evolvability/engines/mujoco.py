@@ -89,7 +89,7 @@ class _Block:
         self.sensordata = self.batch.bind("sensordata")
         self.qpos[:] = poses
         self.running = np.ones(len(poses), bool)
-        self.valid = np.ones(len(poses), bool)
+        self.valid: Any = np.ones(len(poses), bool)
         self.contacts = np.zeros((len(poses), robot.num_links))
         self.torso = robot.torso(self.qpos, self.qvel)
 
@@ -97,7 +97,7 @@ class _Block:
         """Whole episodes; of ``seen``, one entry a remembered member."""
         blank = np.zeros((int(remembered.sum()), self.robot.num_observations))
         seen = Moments(np.zeros(len(blank)), blank, blank)
-        num_steps = np.zeros(len(self.running), np.int32)
+        num_steps: Any = np.zeros(len(self.running), np.int32)
         for _ in range(self.options.num_steps):
             if not self.running.any():
                 break
@@ -106,19 +106,20 @@ class _Block:
                 seen = include(seen, observation[remembered], self.running[remembered])
             num_steps += self.running
             scaled = np.clip((observation.astype(np.float32) - mean) / std, -LIMIT, LIMIT)
-            np.clip(self.policy.act(self.networks, scaled), -TORQUE_LIMIT, TORQUE_LIMIT, out=self.ctrl)
-            self._advance()
+            self._advance(np.clip(self.policy.act(self.networks, scaled), -TORQUE_LIMIT, TORQUE_LIMIT))
         return Episodes(displacement(self.robot, self.qpos).astype(np.float32), self.valid, num_steps, seen)
 
-    def _advance(self) -> None:
+    def _advance(self, torques: Any) -> None:
         """One control step of the episodes that go on; those that end or break down stay where they are."""
         before = self.qpos.copy()
+        self.ctrl[:] = torques
         try:
             self.batch.step(None if self.running.all() else np.flatnonzero(self.running), nstep=STEPS_PER_CONTROL)
         except SimulationError as error:
             self.qpos[error.ids] = np.nan
         self.torso = self.robot.torso(self.qpos, self.qvel)
-        good = is_plausible(self.torso, self.qpos, self.qvel)
+        # MuJoCo goes on with torques of zero where they are NaN, but such a network has broken down.
+        good = is_plausible(self.torso, self.qpos, self.qvel) & np.isfinite(torques).all(axis=1)
         if not good.all():
             broken = ~good
             self.qpos[broken], self.qvel[broken] = before[broken], 0
