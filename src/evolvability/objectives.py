@@ -34,9 +34,9 @@ def mean_fitness(shaping: Shaping = centered_ranks) -> Objective:
 
 
 def max_variance(shaping: Shaping = standardize) -> Objective:
-    r"""MaxVar, the variance of behaviors: $J = \sum_j \mathbb{E}_z[(B_j(z) - \mu_j)^2]$ with $\mu_j = \mathbb{E}_z[B_j(z)]$ (equation 1).
+    r"""MaxVar, the variance of behaviors: $J = \sum_j \mathbb{E}_z[(B_j(z) - \mu_j)^2]$ (equation 1).
 
-    Its weights are $w_k = |B_k - \mu|^2$.
+    Here $\mu_j = \mathbb{E}_z[B_j(z)]$. Its weights are $w_k = |B_k - \mu|^2$.
     """
 
     def objective(outcome: Outcome, log_prob: Array) -> Array:

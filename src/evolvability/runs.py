@@ -32,6 +32,7 @@ from evolvability.errors import ConfigError, RunFolderError
 from evolvability.types import PyTree
 
 KEPT_CHECKPOINTS = 3
+RUN_FOLDER_NAMES = {"config.toml", "environment.json", "metrics.jsonl", "behaviors", "checkpoints", ".lock"}
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

@@ -1,5 +1,7 @@
 """A run in a few lines, from its folder."""
 
+from typing import Any
+
 import numpy as np
 from rich.table import Table
 
@@ -46,6 +48,6 @@ def summary_table(run: Run) -> Table:
     return table
 
 
-def _median(values: np.ndarray) -> float:  # type: ignore[type-arg]
+def _median(values: np.ndarray[Any, Any]) -> float:
     finite = values[np.isfinite(values)]
     return float(np.median(finite)) if finite.size else float("nan")

@@ -18,7 +18,17 @@ from evolvability.config import Config, layered, parse_objective
 from evolvability.errors import ConfigError, RunFolderError, UserError
 from evolvability.objectives import Objective, max_entropy, max_variance, mean_fitness, weighted_sum
 from evolvability.populations import Population, diagonal_normal, mixture, normal
-from evolvability.runs import Arrays, Run, RunWriter, load_checkpoint, locked, metric_arrays, restore
+from evolvability.runs import (
+    RUN_FOLDER_NAMES,
+    Arrays,
+    Run,
+    RunWriter,
+    checkpoint_generations,
+    load_checkpoint,
+    locked,
+    metric_arrays,
+    restore,
+)
 from evolvability.shaping import SHAPINGS
 from evolvability.strategy import Algorithm, Info, State, episode_key, evolvability_es, noise_key, start, step
 from evolvability.tasks.base import Task
@@ -135,7 +145,10 @@ class Evolution:
             began = time.perf_counter()
             centers = state.cloud.center
             state, info, outcome = self._step(state)
-            info = jax.device_get(info)
+            # Waits for the step; small centers come along, to be recorded.
+            info, centers = jax.device_get(
+                (info, centers if math.prod(centers.shape[1:]) <= MAX_RECORDED_CENTER else None)
+            )
             rows = metric_rows(self.config, self.task, generation, info, centers, time.perf_counter() - began)
             self._check_invalid(generation, info)
             yield state, rows, outcome
@@ -167,9 +180,10 @@ def train(evolution: Evolution, output: Path, on_generation: Callable[[Rows], No
             raise RunFolderError(
                 f"{output} already holds a run. Go on with: ees resume {output}, or choose another --output."
             )
-        strangers = [path.name for path in output.iterdir() if path.name != ".lock"]
-        if strangers and "metrics.jsonl" not in strangers:
-            raise RunFolderError(f"{output} is not empty (it has {strangers[0]}). Choose another --output.")
+        # A process killed while it made the folder leaves some of these behind, and no config.toml.
+        strangers = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
+        if strangers:
+            raise RunFolderError(f"{output} is not empty (it has {min(strangers)}). Choose another --output.")
         writer = RunWriter(output)
         writer.create(evolution.config)
         state = evolution.start()
@@ -196,7 +210,8 @@ def resume(
         config = run.config if generations is None else replace(run.config, generations=generations)
         evolution = Evolution(config, task)
         writer = RunWriter(run.path)
-        generation, arrays = load_checkpoint(run.path)
+        state = _saved_state(run.path, evolution)
+        generation = int(state.generation[0])
         if generation > config.generations:
             raise ConfigError(
                 f"{run.path} has already done {generation} generations, more than the {config.generations} asked for."
@@ -204,7 +219,14 @@ def resume(
         if config != run.config:
             writer.write_config(config)
         writer.rewind(generation)
-        _write_generations(evolution, restore(evolution.template(), arrays), writer, on_generation)
+        _write_generations(evolution, state, writer, on_generation)
+
+
+def _saved_state(path: Path, evolution: Evolution) -> State:
+    """The newest intact checkpoint; the start, when the run was killed before its first."""
+    if not checkpoint_generations(path):
+        return evolution.start()
+    return restore(evolution.template(), load_checkpoint(path)[1])
 
 
 def _write_generations(
@@ -241,8 +263,11 @@ def behavior_arrays(evolution: Evolution, state: State, generation: int, outcome
     }
 
 
-def metric_rows(config: Config, task: Task, generation: int, info: Info, centers: Array, seconds: float) -> Rows:
-    """One JSON-ready row a seed; what is not finite, or means nothing for the task, is None."""
+def metric_rows(config: Config, task: Task, generation: int, info: Info, centers: Any, seconds: float) -> Rows:
+    """One JSON-ready row a seed; what is not finite, or means nothing for the task, is None.
+
+    ``centers``, (num_seeds, num_components, num_params), is recorded where it is given.
+    """
     rows = []
     for k in range(config.seeds):
         values: dict[str, Any] = {name: _jsonable(values[k]) for name, values in info._asdict().items()}
@@ -255,8 +280,8 @@ def metric_rows(config: Config, task: Task, generation: int, info: Info, centers
             "seconds": round(seconds, 6),
         }
         row["evaluations"] = (generation + 1) * config.population_size
-        if centers[k].size <= MAX_RECORDED_CENTER:
-            row["center"] = [float(value) for value in np.ravel(centers[k])]
+        if centers is not None:
+            row["center"] = centers[k].ravel().tolist()
         rows.append(row)
     return rows
 

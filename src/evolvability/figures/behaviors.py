@@ -1,0 +1,221 @@
+"""The population's behaviors over generations, as heat maps (the paper's figures 2, 4 and 5).
+
+One behavior dimension: generations from left to right. Two: a map at some of the generations. Each row is one run, and
+of a run with several seeds one of them: pooled, seeds that each found a different behavior would look like one
+population that has them all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from evolvability.errors import ConfigError, RunFolderError
+from evolvability.figures.style import HEAT, NOTE_COLOR, PAGE_WIDTH, behavior_names, new_figure, run_names
+from evolvability.runs import Run
+
+MAX_COLUMNS = 400  # more generations than this would be finer than print
+NUM_MAPS = 5
+NOTE = "each row: one seed, whose final variance of behavior is the median of its run's seeds"
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run's behaviors.
+
+    Attributes:
+        name: what tells the run from the others.
+        seed: the seed shown.
+        generations: (num_shown,) the generations shown.
+        shares: (num_shown, num_bins) or (num_shown, num_bins, num_bins), the share of the valid members in each bin.
+    """
+
+    name: str
+    seed: int
+    generations: Array
+    shares: Array
+
+
+@dataclass(frozen=True)
+class Heatmaps:
+    """Rows over the same bins.
+
+    Attributes:
+        rows: one a run.
+        edges: (num_bins + 1,) of every dimension.
+        labels: of every dimension shown, one or two.
+        least: the share of a single member, in the largest population.
+    """
+
+    rows: list[Row]
+    edges: list[Array]
+    labels: list[str]
+    least: float
+
+
+def data_from_runs(runs: Sequence[Run]) -> Heatmaps:
+    """Histograms of every run's behaviors over common bins; invalid members are left out."""
+    _check_comparable(runs)
+    num_behaviors = runs[0].behaviors()["behavior"].shape[2]
+    shown = min(num_behaviors, 2)
+    seeds = [representative_seed(run) for run in runs]
+    most = MAX_COLUMNS if shown == 1 else NUM_MAPS
+    generations = [spread_out(run.recorded, most) for run in runs]
+    clouds = [
+        [_valid(run, generation, seed)[:, :shown] for generation in chosen]
+        for run, seed, chosen in zip(runs, seeds, generations, strict=True)
+    ]
+    size = max(run.config.population_size for run in runs)
+    edges = _common_edges([cloud for row in clouds for cloud in row], size)
+    names = run_names([run.config for run in runs])
+    rows = [
+        Row(name, run.seeds[seed], np.array(chosen), np.stack([_shares(c, edges) for c in row]))
+        for name, run, seed, chosen, row in zip(names, runs, seeds, generations, clouds, strict=True)
+    ]
+    return Heatmaps(rows, edges, behavior_names(runs[0].config, num_behaviors)[:shown], 1 / size)
+
+
+def representative_seed(run: Run) -> int:
+    """The index of the seed whose final behaviors have the median variance (of two in the middle, the lower)."""
+    last = run.recorded[-1]
+    variances = [_valid(run, last, seed).var(axis=0).sum() for seed in range(run.config.seeds)]
+    return int(np.argsort(variances, kind="stable")[(len(variances) - 1) // 2])
+
+
+def spread_out(recorded: Sequence[int], most: int) -> list[int]:
+    """At most so many of the recorded generations, the first and the last among them.
+
+    >>> spread_out(range(0, 101, 10), 3)
+    [0, 50, 100]
+    """
+    if len(recorded) <= most:
+        return list(recorded)
+    wanted = np.linspace(recorded[0], recorded[-1], most)
+    nearest = np.abs(np.subtract.outer(wanted, recorded)).argmin(axis=1)
+    return [recorded[place] for place in np.unique(nearest)]
+
+
+def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:
+    """One behavior dimension: generations from left to right, behavior upwards."""
+    shown = data.rows[row]
+    middles = (shown.generations[1:] + shown.generations[:-1]) / 2
+    first, last = shown.generations[0], shown.generations[-1]
+    across = np.array([first, *middles, last]) if len(middles) else np.array([first - 0.5, first + 0.5])
+    mesh = _heat(ax, across, data.edges[0], shown.shares.T, data)
+    ax.set_ylabel(data.labels[0])
+    ax.set_title(_title(shown), loc="left")
+    return mesh
+
+
+def draw_map(ax: Axes, data: Heatmaps, row: int, column: int) -> QuadMesh:
+    """Two behavior dimensions at one generation; a cross marks the origin."""
+    shown = data.rows[row]
+    mesh = _heat(ax, data.edges[0], data.edges[1], shown.shares[column].T, data)
+    ax.plot(0, 0, marker="+", color="black", markersize=6, markeredgewidth=0.8)
+    ax.set_aspect("equal")
+    ax.spines[:].set_visible(True)
+    lines = [_title(shown)] if column == 0 else []
+    if row == 0 or not np.array_equal(shown.generations, data.rows[0].generations):
+        lines.append(f"generation {shown.generations[column]:,}")
+    ax.set_title("\n".join(lines), loc="left")
+    return mesh
+
+
+def figure(runs: Sequence[Run]) -> Figure:
+    """Heat maps of the runs' behaviors, one row a run."""
+    data = data_from_runs(runs)
+    drawing = _strips(data) if len(data.labels) == 1 else _maps(data)
+    if any(run.config.seeds > 1 for run in runs):
+        drawing.supxlabel(NOTE, fontsize=6.5, color=NOTE_COLOR)
+    return drawing
+
+
+def _strips(data: Heatmaps) -> Figure:
+    drawing = new_figure(PAGE_WIDTH * 0.75, 0.5 + 1.5 * len(data.rows))
+    axes = drawing.subplots(len(data.rows), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
+    meshes = [draw(ax, data, index) for index, ax in enumerate(axes)]
+    axes[-1].set_xlabel("generation")
+    _add_colorbar(drawing, meshes[0], axes)
+    return drawing
+
+
+def _maps(data: Heatmaps) -> Figure:
+    columns = max(len(row.generations) for row in data.rows)
+    drawing = new_figure(1.2 + 1.16 * columns, 0.8 + 1.32 * len(data.rows))
+    axes = drawing.subplots(len(data.rows), columns, squeeze=False, sharex=True, sharey=True)
+    meshes = []
+    for index, row in enumerate(data.rows):
+        meshes += [draw_map(axes[index, column], data, index, column) for column in range(len(row.generations))]
+        axes[index, 0].set_ylabel(data.labels[1])
+        for ax in axes[index, len(row.generations) :]:
+            ax.set_axis_off()
+    for ax in axes[-1]:
+        ax.set_xlabel(data.labels[0])
+    _add_colorbar(drawing, meshes[0], axes)
+    return drawing
+
+
+def _add_colorbar(drawing: Figure, mesh: QuadMesh, axes: Array) -> None:
+    bar = drawing.colorbar(mesh, ax=axes, label="share of population", aspect=30, pad=0.02)
+    low, high = mesh.get_clim()
+    steps = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
+    bar.set_ticks([step for step in steps if low <= step <= high])
+    bar.ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
+    bar.minorticks_off()
+
+
+def _heat(ax: Axes, across: Array, up: Array, shares: Array, data: Heatmaps) -> QuadMesh:
+    top = max(float(row.shares.max()) for row in data.rows)
+    norm = LogNorm(data.least, max(top, 2 * data.least))
+    # Empty bins stay white. Drawn as an image, so that a vector file stays small.
+    return ax.pcolormesh(across, up, np.ma.masked_equal(shares, 0), norm=norm, cmap=HEAT, rasterized=True)
+
+
+def _title(row: Row) -> str:
+    return f"{row.name}, seed {row.seed}"
+
+
+def _valid(run: Run, generation: int, seed: int) -> Array:
+    """(num_valid, num_behaviors)."""
+    arrays = run.behaviors(generation)
+    return arrays["behavior"][seed][arrays["valid"][seed].astype(bool)]
+
+
+def _common_edges(clouds: Sequence[Array], size: int) -> list[Array]:
+    """Bins that hold every behavior: the more members, the finer; for two dimensions, square ones."""
+    everything = np.concatenate(clouds).astype(np.float64)
+    if not len(everything):
+        raise RunFolderError("Nothing to draw: no member of the recorded generations is valid.")
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    if len(low) == 2:
+        low, high = np.minimum(low, 0), np.maximum(high, 0)  # the origin is in sight
+        half = 1.12 * max(high - low) / 2
+        low, high = (low + high) / 2 - half, (low + high) / 2 + half
+    num_bins = int(np.clip(2 * np.sqrt(size), 20, 100))
+    pad = np.where(high > low, 0, 0.5)
+    return [np.linspace(*ends, num_bins + 1) for ends in zip(low - pad, high + pad, strict=True)]
+
+
+def _shares(cloud: Array, edges: Sequence[Array]) -> Array:
+    counts, _ = np.histogramdd(cloud, edges)
+    return counts / max(len(cloud), 1)
+
+
+def _check_comparable(runs: Sequence[Run]) -> None:
+    for run in runs:
+        if not run.recorded:
+            raise RunFolderError(f"{run.path} has no recorded behaviors yet. Wait for its first generation.")
+        if run.config.task != runs[0].config.task:
+            raise ConfigError(
+                f"Behaviors are compared within one task, but {runs[0].path} is a run of '{runs[0].config.task}' and "
+                f"{run.path} one of '{run.config.task}'. Draw them one by one."
+            )
+        if run.behaviors()["behavior"].shape[2] != runs[0].behaviors()["behavior"].shape[2]:
+            raise ConfigError(f"{runs[0].path} and {run.path} differ in their number of behaviors. Draw them apart.")

@@ -1,0 +1,165 @@
+"""How figures look, and what runs are called in them."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from typing import Any
+
+import matplotlib
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+
+from evolvability.config import Config, parse_objective, to_table
+from evolvability.errors import UserError
+from evolvability.tasks.registry import TASKS, make_task
+
+PAGE_WIDTH = 7.0
+"""Inches, of both columns of a paper together."""
+
+METHODS = {"max_variance": "MaxVar-EES", "max_entropy": "MaxEnt-EES", "mean_fitness": "standard ES"}
+"""What the paper calls each objective."""
+
+# Okabe and Ito's colors, which people with any kind of color vision can tell apart.
+METHOD_COLORS = {"max_variance": "#0072B2", "max_entropy": "#D55E00", "mean_fitness": "#009E73"}
+OTHER_COLORS = ("#CC79A7", "#E69F00", "#56B4E9", "#000000")
+LINE_STYLES = ("-", "--", ":", "-.")
+NOTE_COLOR = "0.35"
+# From light to dark; the lightest is still plain to see on white.
+HEAT = ListedColormap(matplotlib.colormaps["magma_r"](np.linspace(0.12, 1, 256)))
+
+RC: dict[str, Any] = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so that figures look the same everywhere
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.title_fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": "0.25",
+    "axes.axisbelow": True,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.2,
+    "lines.solid_capstyle": "round",
+    "savefig.dpi": 300,
+    "pdf.fonttype": 42,  # text stays text, as journals ask
+    "svg.hashsalt": "evolvability",  # the same drawing, the same bytes
+}
+
+SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid")
+"""Knobs that say how much of a run there is, not what happens in it."""
+
+
+@contextmanager
+def paper_style() -> Iterator[None]:
+    """Draw in the style of this package, whatever the user's own settings of matplotlib are."""
+    with matplotlib.style.context(RC, after_reset=True):
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of a size in inches, whose parts make room for each other."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def letter(ax: Axes, index: int, text: str = "") -> None:
+    """A panel's letter, (a), (b), ..., before its title."""
+    ax.set_title(f"({chr(ord('a') + index)}) {text}".rstrip(), loc="left")
+
+
+def method_name(objective: str) -> str:
+    """What an objective is called in a figure.
+
+    >>> method_name("max_entropy"), method_name("mean_fitness+0.1*max_entropy")
+    ('MaxEnt-EES', 'mean fitness + 0.1 max entropy')
+    """
+    if objective in METHODS:
+        return METHODS[objective]
+    terms = [(weight, name.replace("_", " ")) for weight, name in parse_objective(objective)]
+    return " + ".join(name if weight == 1 else f"{weight:g} {name}" for weight, name in terms)
+
+
+def line_styles(objectives: Sequence[str]) -> list[dict[str, Any]]:
+    """A color and a dash pattern for each line; the first line of a method has the method's own color."""
+    spare = count()
+    styles = []
+    for index, objective in enumerate(objectives):
+        if objective in METHOD_COLORS and objective not in objectives[:index]:
+            styles.append({"color": METHOD_COLORS[objective], "linestyle": "-"})
+        else:
+            turn, place = divmod(next(spare), len(OTHER_COLORS))
+            styles.append({"color": OTHER_COLORS[place], "linestyle": LINE_STYLES[turn % len(LINE_STYLES)]})
+    return styles
+
+
+def identity(config: Config) -> str:
+    """All that makes runs comparable seed by seed, as a text: equal for runs that differ in their seeds alone."""
+    return json.dumps(_knobs(config), sort_keys=True)
+
+
+def run_names(configs: Sequence[Config]) -> list[str]:
+    """A short name for each of some different configurations: the method, then whatever else tells them apart.
+
+    >>> from evolvability.config import layered
+    >>> run_names([layered("point", values={"sigma": sigma}) for sigma in (0.1, 0.2)])
+    ['MaxEnt-EES, sigma 0.1', 'MaxEnt-EES, sigma 0.2']
+    """
+    several_tasks = len({config.task for config in configs}) > 1
+    heads = [(config.task, method_name(config.objective)) for config in configs]
+    names = []
+    for config, head in zip(configs, heads, strict=True):
+        # Knobs are compared within a method: that each method has its own learning rate is not worth a word.
+        rivals = [_knobs(other) for other, other_head in zip(configs, heads, strict=True) if other_head == head]
+        telling = [_phrase(key, value) for key, value in _knobs(config).items() if _varies(key, rivals)]
+        names.append(", ".join([*(head if several_tasks else head[1:]), *telling]))
+    return names
+
+
+def behavior_names(config: Config, num_behaviors: int) -> list[str]:
+    """A label for every behavior dimension, where there are more than two with its number.
+
+    >>> from evolvability.config import layered
+    >>> behavior_names(layered("point"), 2), behavior_names(layered("somebodys:task"), 1)
+    (['behavior x', 'behavior y'], ['behavior 1'])
+    """
+    names: tuple[str, ...] = ()
+    # Only tasks of this package are made: somebody's own, named in a run folder, would be code to execute.
+    if config.task in TASKS:
+        with suppress(ImportError, UserError):  # its simulator may not be installed here
+            names = make_task(config.task, config.task_options).behavior
+    if len(names) != num_behaviors:
+        names = tuple(str(number) for number in range(1, num_behaviors + 1))
+    if num_behaviors <= 2:
+        return [f"behavior {name}" for name in names]
+    return [f"behavior {name}\n({number} of {num_behaviors})" for number, name in enumerate(names, start=1)]
+
+
+def _knobs(config: Config) -> dict[str, Any]:
+    """The knobs that decide what happens, the task's own options among them under ``task.NAME``."""
+    table = {key: value for key, value in to_table(config).items() if key not in SAME_COURSE}
+    options = table.pop("task_options")
+    return table | {f"task.{key}": value for key, value in options.items()}
+
+
+def _varies(key: str, tables: Sequence[dict[str, Any]]) -> bool:
+    return any(table.get(key) != tables[0].get(key) for table in tables)
+
+
+def _phrase(key: str, value: Any) -> str:
+    words = key.removeprefix("task.").replace("_", " ")
+    if isinstance(value, bool):
+        return words if value else f"no {words}"
+    return f"{words} {value:g}" if isinstance(value, float) else f"{words} {value}"

@@ -1,0 +1,30 @@
+"""Shared pieces of the tests."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from evolvability.types import Outcome, outcome
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compilation_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The same program is compiled once for the whole suite: a resumed run's, for instance."""
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+@pytest.fixture
+def key() -> Array:
+    return jax.random.key(0)
+
+
+def clustered_outcome(num_members: int = 200, num_behaviors: int = 2, seed: int = 0) -> Outcome:
+    """Behaviors in two clusters of unlike size, with some outliers: nothing symmetric that would hide a mistake."""
+    generator = np.random.default_rng(seed)
+    behavior = generator.normal(size=(num_members, num_behaviors)) * np.arange(1, num_behaviors + 1)
+    behavior[: num_members // 4] += 6.0
+    behavior[0] += 20.0
+    return outcome(jnp.asarray(behavior), jnp.asarray(generator.normal(size=num_members)))

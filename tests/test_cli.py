@@ -1,0 +1,159 @@
+"""The command line as a user meets it: real processes, exit codes, messages."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evolvability import Run
+from evolvability.cli import main, parse_train
+
+TINY = ("--generations", "4", "--population-size", "16")
+
+
+def ees(*arguments: str, cwd: Path, expect: int = 0) -> str:
+    """Run `ees` in a process of its own; its whole output."""
+    environment = os.environ | {"COLUMNS": "400", "NO_COLOR": "1"}
+    result = subprocess.run(
+        [sys.executable, "-m", "evolvability", *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    output = result.stdout + result.stderr
+    assert result.returncode == expect, output
+    assert "Traceback" not in output
+    return output
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one short run in it."""
+    path = tmp_path_factory.mktemp("user")
+    ees("train", "point", *TINY, "--output", "runs/first", cwd=path)
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run a command in this process, which has JAX loaded already."""
+    main(arguments)
+    return capsys.readouterr().out
+
+
+def error(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The message of a command that must fail."""
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code not in (0, None)
+    captured = capsys.readouterr()
+    return re.sub(r"[\s│]+", " ", captured.err + captured.out)
+
+
+def test_train_tells_what_it_does_and_what_came_of_it(folder: Path) -> None:
+    output = ees("train", "interference", *TINY, "--seeds", "2", "--objective", "max-variance", cwd=folder)
+    assert "interference: max_variance, 16 members, 4 generations, 2 seeds" in output
+    assert re.search(r"generation 4/4  variance \S+  entropy \S+  fitness \S+  \S+ evaluations/s", output)
+    assert "runs/interference-max_variance-1: variance" in output
+    assert Run(folder / "runs" / "interference-max_variance-1").is_complete
+
+
+def test_quiet_prints_the_result_alone(folder: Path) -> None:
+    output = ees("train", "point", *TINY, "--quiet", cwd=folder)
+    assert output.startswith("runs/point-max_entropy-1: variance")
+    assert "evaluations/s" not in output
+
+
+def test_a_config_file_repeats_a_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    _, config = parse_train(["--config", "runs/first/config.toml"])
+    assert config == Run("runs/first").config
+    _, changed = parse_train(["--config", "runs/first/config.toml", "--sigma", "0.5"])
+    assert changed.sigma == 0.5
+    assert changed.population_size == 16
+
+
+def test_help_shows_the_values_a_task_starts_from(capsys: pytest.CaptureFixture[str]) -> None:
+    for objective, rate in (("max_variance", "0.03"), ("max_entropy", "0.1")):
+        with pytest.raises(SystemExit) as stopped:
+            main(["train", "interference", "--objective", objective, "--help"])
+        assert stopped.value.code == 0
+        text = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
+        assert f"The optimizer's step size. (default: {rate})" in text
+        assert "Where the center starts. (default: 1.0)" in text
+
+
+def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "list")
+    for name in ("interference", "point", "max_entropy", "max_variance", "mean_fitness", "mixture", "released-code"):
+        assert name in text
+
+
+def test_show_summarizes_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "show", str(folder / "runs" / "first"))
+    assert "4/4 generations" in text
+    assert "variance" in text
+
+
+def test_resume_of_a_finished_run_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "is complete" in run(capsys, "resume", str(folder / "runs" / "first")).replace("\n", " ")
+
+
+def test_without_arguments_the_commands_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys)
+    for command in ("train", "resume", "show", "figure", "list"):
+        assert command in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["trian"], "Unknown command 'trian'. Did you mean 'train'?"),
+        (["train"], "which task?"),
+        (["train", "antt"], "Unknown task 'antt'"),
+        (["train", "point", "--objective", "max_entropi"], "Did you mean 'max_entropy'?"),
+        (["train", "point", "--sigma", "-1"], "sigma must be positive, got -1.0"),
+        (["train", "point", "--population-size", "7"], "population_size must be even"),
+        (["train", "point", "--preset", "smok"], "Unknown preset 'smok'. Did you mean 'smoke'?"),
+        (["train", "point", "--sigmaa", "1"], "--sigma"),
+        (["train", "point", "--config", "nowhere.toml"], "No configuration file at nowhere.toml"),
+        (["resume", "nowhere"], "nowhere is no run folder"),
+        (["show", "nowhere"], "nowhere is no run folder"),
+        (["train", "no_such_module:task"], "could not be imported"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_answered_with_a_reason(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in error(capsys, *arguments)
+
+
+def test_a_config_file_with_an_unknown_key_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('task = "point"\nsigmma = 0.1\n')
+    assert "Unknown configuration key 'sigmma'. Did you mean 'sigma'?" in error(capsys, "train", "--config", str(path))
+    path.write_text("task = ")
+    assert "is not valid TOML" in error(capsys, "train", "--config", str(path))
+
+
+def test_a_task_that_raises_ends_with_a_message_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "arm.py").write_text(
+        "from evolvability import function_task\n"
+        "def throw(x):\n    raise RuntimeError('elbow')\n"
+        "def task():\n    return function_task(throw, [1.0, 2.0])\n"
+    )
+    output = ees("train", "arm:task", cwd=tmp_path, expect=2)
+    assert "the behavior function raised at the start parameters: RuntimeError: elbow" in output
+
+
+def test_import_is_light_and_loads_no_simulator_plotting_or_web_library() -> None:
+    heavy = ("mujoco", "gymnasium", "matplotlib", "viser", "pybullet", "dask", "plotly")
+    code = f"import sys, evolvability; print([name for name in {heavy} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
