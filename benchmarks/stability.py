@@ -48,9 +48,9 @@ def main() -> None:
             }
             rows.append(row)
             print(
-                f"solver {iterations:>3}/{line_search:<3} {kind:<10} broken {row['broken']:>5}   fastest torso speed: "
-                f"median {row['speed_median']:6.2f}, most {row['speed_max']:8.2f} m/s   highest {row['height_max']:6.2f} m"
-                f"   distance {row['distance_median']:6.2f} m",
+                f"solver {iterations:>3}/{line_search:<3} {kind:<10} broken {row['broken']:>5}   fastest torso: "
+                f"median {row['speed_median']:6.2f}, most {row['speed_max']:8.2f} m/s   "
+                f"highest {row['height_max']:6.2f} m   distance {row['distance_median']:6.2f} m",
                 flush=True,
             )
     if options.output:

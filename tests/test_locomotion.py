@@ -109,7 +109,7 @@ def test_behavior_is_frozen_after_termination() -> None:
     short, long = task("ant", num_steps=60), task("ant", num_steps=120)
     sample = draw(short, 32)
     first, _ = short.evaluate(KEY, sample, short.memory)
-    second, seen = long.evaluate(KEY, sample, long.memory)
+    second, _seen = long.evaluate(KEY, sample, long.memory)
     ended = np.asarray(first.num_steps) < 60
     assert 0 < ended.sum() < 32
     np.testing.assert_array_equal(first.behavior[ended], second.behavior[ended])

@@ -1,3 +1,4 @@
+import itertools
 from typing import Any
 
 import jax
@@ -33,7 +34,7 @@ def draw(population: Population, policy: Policy = POLICY, num_members: int = 12)
 def written_out(parameters: Array, observation: Array) -> Array:
     """The network of one member, the plain way."""
     offset, hidden = 0, observation
-    for layer, (num_in, num_out) in enumerate(zip(SIZES, SIZES[1:], strict=False)):
+    for layer, (num_in, num_out) in enumerate(itertools.pairwise(SIZES)):
         weight = parameters[offset : offset + num_in * num_out].reshape(num_in, num_out)
         offset += num_in * num_out
         hidden = hidden @ weight + parameters[offset : offset + num_out]

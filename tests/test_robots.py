@@ -17,8 +17,8 @@ from evolvability.robots import ROBOTS, STEPS_PER_CONTROL, TIME_STEP, Robot, ant
 robots = pytest.mark.parametrize("robot", [cheetah(), ant()], ids=["cheetah", "ant"])
 
 
-def look(robot: Robot, qpos: np.ndarray, qvel: np.ndarray, contacts: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-    seen: np.ndarray = observe(robot, robot.torso(qpos, qvel), qpos, qvel, contacts)  # type: ignore[type-arg]
+def look(robot: Robot, qpos: np.ndarray, qvel: np.ndarray, contacts: np.ndarray) -> np.ndarray:
+    seen: np.ndarray = observe(robot, robot.torso(qpos, qvel), qpos, qvel, contacts)
     return seen
 
 
@@ -28,7 +28,7 @@ def test_robots_have_the_papers_sizes(name: str, observations: int, torques: int
     assert (robot.num_observations, robot.num_joints, len(robot.behavior)) == (observations, torques, behaviors)
     assert robot.model.nu == torques
     np.testing.assert_array_equal(robot.model.actuator_ctrlrange, [[-1, 1]] * torques)
-    assert STEPS_PER_CONTROL * TIME_STEP == pytest.approx(0.0165)
+    assert pytest.approx(0.0165) == STEPS_PER_CONTROL * TIME_STEP
     assert robot.model.opt.timestep == TIME_STEP
 
 

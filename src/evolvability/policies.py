@@ -1,8 +1,8 @@
 r"""Policies evaluated on a structured sample: no member's network is ever written out.
 
 With parameters $M_c \pm \sigma E_i$ a layer is $x M_c \pm \sigma\, x E_i$: a product that all members of a component
-share, and one small product a draw that its mirrored members share. `Policy.build` and `Policy.act` take JAX's arrays or
-NumPy's.
+share, and one small product a draw that its mirrored members share. `Policy.build` and `Policy.act` take JAX's arrays
+or NumPy's.
 """
 
 import itertools

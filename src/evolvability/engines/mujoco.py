@@ -1,7 +1,7 @@
 """Native MuJoCo on all CPU cores.
 
-A block of draws goes through its whole episode on one thread, policy and physics in turn: the block's noise stays in the
-processor's cache, and threads never wait for each other.
+A block of draws goes through its whole episode on one thread, policy and physics in turn: the block's noise stays in
+the processor's cache, and threads never wait for each other.
 """
 
 import math
@@ -112,14 +112,14 @@ class _Block:
     def _advance(self, torques: Any) -> None:
         """One control step of the episodes that go on; those that end or break down stay where they are."""
         before = self.qpos.copy()
-        self.ctrl[:] = torques
+        finite = np.isfinite(torques)
+        self.ctrl[:] = np.where(finite, torques, 0)  # MuJoCo would do the same, and write a log file about it
         try:
             self.batch.step(None if self.running.all() else np.flatnonzero(self.running), nstep=STEPS_PER_CONTROL)
         except SimulationError as error:
             self.qpos[error.ids] = np.nan
         self.torso = self.robot.torso(self.qpos, self.qvel)
-        # MuJoCo goes on with torques of zero where they are NaN, but such a network has broken down.
-        good = is_plausible(self.torso, self.qpos, self.qvel) & np.isfinite(torques).all(axis=1)
+        good = is_plausible(self.torso, self.qpos, self.qvel) & finite.all(axis=1)
         if not good.all():
             broken = ~good
             self.qpos[broken], self.qvel[broken] = before[broken], 0
