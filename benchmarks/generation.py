@@ -88,7 +88,7 @@ def _act(robot: Robot, num_steps: int, sample: Sample) -> jax.Array:
 
 
 def _simulate(robot: Robot, implementation: str, num_steps: int, size: int) -> jax.Array:
-    begin, advance = simulator(robot, implementation)
+    begin, advance = simulator(robot, implementation, size)
     phase = jnp.linspace(0, 6, size)[:, None] + jnp.arange(robot.num_joints)
 
     def once(physics: Any, time: jax.Array) -> tuple[Any, None]:

@@ -86,7 +86,7 @@ def _native(robot: Robot, kind: str, num_members: int, num_steps: int) -> tuple[
 
 
 def _mjx(robot: Robot, kind: str, num_members: int, num_steps: int) -> tuple[Any, ...]:
-    begin, advance = simulator(robot, "jax")
+    begin, advance = simulator(robot, "jax", num_members)
 
     @partial(jax.jit, static_argnames="length")
     def episodes(key: jax.Array, length: int) -> Any:

@@ -12,7 +12,7 @@ OBSERVATION_LIMIT = 5.0
 MAX_POSITION = 500.0
 """Meters from the origin beyond which a simulation has broken down: what the highest speed gives in an episode."""
 MAX_SPEED = 30.0
-"""Meters a second (of the torso) beyond which a simulation has broken down: in sound physics the worst torques give 10."""
+"""Meters a second beyond which a simulation has broken down: in sound physics the worst torques give a torso 10."""
 
 
 def observe(robot: Robot, torso: Torso, qpos: Arrays, qvel: Arrays, contacts: Arrays) -> Arrays:

@@ -1,9 +1,12 @@
 """MJX: whole episodes of all members as one compiled program, on any device JAX runs on."""
 
+import copy
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import mujoco
+import numpy as np
 from jax import Array
 from mujoco import mjx
 
@@ -15,12 +18,23 @@ from evolvability.policies import Policy
 from evolvability.robots import STEPS_PER_CONTROL, Robot
 from evolvability.types import PyTree, Sample
 
+WARP_BATCHES = 8
+"""How many seeds may share Warp's contact buffer, whose size must be fixed before their number is known."""
+
+
+class Physics(NamedTuple):
+    """What the simulator needs to go on: all else follows from it."""
+
+    qpos: Array
+    qvel: Array
+    qacc_warmstart: Array
+
 
 class _Progress(NamedTuple):
     """All members in mid-episode; arrays have the axis (num_members,) in front.
 
     Attributes:
-        physics: what the simulator needs to go on.
+        physics: the simulator's state.
         contacts: (num_members, num_links) which links touch the floor.
         running: whether the episode still goes on.
         valid: whether the simulation has not broken down.
@@ -28,20 +42,12 @@ class _Progress(NamedTuple):
         seen: statistics of each member's own observations.
     """
 
-    physics: PyTree
+    physics: Physics
     contacts: Array
     running: Array
     valid: Array
     num_steps: Array
     seen: Moments
-
-
-class _Physics(NamedTuple):
-    """The state of MJX's own implementation: all else follows from it."""
-
-    qpos: Array
-    qvel: Array
-    qacc_warmstart: Array
 
 
 def mjx_engine(robot: Robot, policy: Policy, options: EpisodeOptions, implementation: str = "jax") -> Engine:
@@ -53,10 +59,14 @@ def mjx_engine(robot: Robot, policy: Policy, options: EpisodeOptions, implementa
         options: how episodes go.
         implementation: MJX's own, ``jax``, or ``warp`` where that is installed.
     """
-    begin, advance = simulator(robot, implementation)
+    try:
+        _put(robot, implementation, num_members=1)
+    except RuntimeError as error:
+        raise ConfigError(f"MJX's implementation '{implementation}' cannot be used here: {error}") from None
 
     def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
         key_start, key_seen = jax.random.split(key)
+        begin, advance = simulator(robot, implementation, sample.num_members)
         networks = policy.build(sample)
         mean, std = scaling(moments)
 
@@ -94,25 +104,17 @@ def mjx_engine(robot: Robot, policy: Policy, options: EpisodeOptions, implementa
     return Engine(f"mjx ({implementation})", run, on_host=False)
 
 
-def simulator(robot: Robot, implementation: str) -> tuple[Any, Any]:
+def simulator(robot: Robot, implementation: str, num_members: int) -> tuple[Any, Any]:
     """Two functions of one member: ``(pose) -> physics`` and ``(physics, torques) -> (physics, sensordata)``."""
-    try:
-        model = mjx.put_model(robot.model, impl=implementation)
-        blank = mjx.make_data(robot.model, impl=implementation)
-    except RuntimeError as error:
-        raise ConfigError(f"MJX's implementation '{implementation}' cannot be used here: {error}") from None
-    # Warp writes into its whole data, so all of it has to be carried from step to step.
-    keep, load = (
-        (_kept, lambda physics: blank.replace(**physics._asdict())) if implementation == "jax" else (_same, _same)
-    )
+    model, blank = _put(robot, implementation, num_members)
 
-    def begin(pose: Array) -> PyTree:
-        return keep(blank.replace(qpos=pose))
+    def begin(pose: Array) -> Physics:
+        return Physics(pose, blank.qvel, blank.qacc_warmstart)
 
-    def advance(physics: PyTree, torques: Array) -> tuple[PyTree, Array]:
-        def step(_: Array, carry: tuple[PyTree, Array]) -> tuple[PyTree, Array]:
-            data = mjx.step(model, load(carry[0]).replace(ctrl=torques))
-            return keep(data), data.sensordata
+    def advance(physics: Physics, torques: Array) -> tuple[Physics, Array]:
+        def step(_: Array, carry: tuple[Physics, Array]) -> tuple[Physics, Array]:
+            data = mjx.step(model, blank.replace(**carry[0]._asdict(), ctrl=torques))
+            return Physics(data.qpos, data.qvel, data.qacc_warmstart), data.sensordata
 
         # Physics in full precision: the solver breaks down in TF32, the default for matrix products on GPUs.
         with jax.default_matmul_precision("highest"):
@@ -121,15 +123,22 @@ def simulator(robot: Robot, implementation: str) -> tuple[Any, Any]:
     return begin, advance
 
 
-def _kept(data: mjx.Data) -> _Physics:
-    return _Physics(data.qpos, data.qvel, data.qacc_warmstart)
+def _put(robot: Robot, implementation: str, num_members: int) -> tuple[mjx.Model, mjx.Data]:
+    """The model and blank data on the device."""
+    native = copy.copy(robot.model)
+    native.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # MJX never does, and Warp refuses the flag
+    sizes = {}
+    if implementation == "warp":
+        solid = native.geom_type[native.geom_contype > 0]
+        num_contacts = int(np.sum(np.where(solid == mujoco.mjtGeom.mjGEOM_CAPSULE, 2, 1))) - 1  # without the floor
+        sizes = {
+            "naconmax": WARP_BATCHES * num_members * num_contacts,
+            "njmax": 4 * num_contacts + robot.num_joints,  # four faces of a friction pyramid, and the joints' limits
+        }
+    return mjx.put_model(native, impl=implementation), mjx.make_data(native, impl=implementation, **sizes)
 
 
-def _same(data: PyTree) -> PyTree:
-    return data
-
-
-def _first(robot: Robot, physics: PyTree, num_members: int) -> _Progress:
+def _first(robot: Robot, physics: Physics, num_members: int) -> _Progress:
     blank = jnp.zeros((num_members, robot.num_observations))
     return _Progress(
         physics=physics,
@@ -143,10 +152,4 @@ def _first(robot: Robot, physics: PyTree, num_members: int) -> _Progress:
 
 def _where(condition: Array, new: PyTree, old: PyTree) -> PyTree:
     """Of two pytrees, the new one for the members that meet the condition."""
-
-    def choose(new: Array, old: Array) -> Array:
-        if new.ndim == 0 or new.shape[0] != len(condition):
-            return new
-        return jnp.where(condition.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
-
-    return jax.tree.map(choose, new, old)
+    return jax.tree.map(lambda new, old: jnp.where(condition[:, None], new, old), new, old)
