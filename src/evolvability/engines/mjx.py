@@ -135,7 +135,11 @@ def _put(robot: Robot, implementation: str, num_members: int) -> tuple[mjx.Model
             "naconmax": WARP_BATCHES * num_members * num_contacts,
             "njmax": 4 * num_contacts + robot.num_joints,  # four faces of a friction pyramid, and the joints' limits
         }
-    return mjx.put_model(native, impl=implementation), mjx.make_data(native, impl=implementation, **sizes)
+    model = mjx.put_model(native, impl=implementation)
+    if implementation == "warp":
+        # It would print a line for every member and step in which the solver uses all of its few iterations.
+        model = model.tree_replace({"opt._impl.warn_overflow": 0})
+    return model, mjx.make_data(native, impl=implementation, **sizes)
 
 
 def _first(robot: Robot, physics: Physics, num_members: int) -> _Progress:
