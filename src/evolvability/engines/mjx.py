@@ -1,6 +1,7 @@
 """MJX: whole episodes of all members as one compiled program, on any device JAX runs on."""
 
 import copy
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -8,6 +9,8 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 from jax import Array
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
 from mujoco import mjx
 
 from evolvability.engines.base import TORQUE_LIMIT, Engine, EpisodeOptions, Episodes, start_positions
@@ -50,7 +53,13 @@ class _Progress(NamedTuple):
     seen: Moments
 
 
-def mjx_engine(robot: Robot, policy: Policy, options: EpisodeOptions, implementation: str = "jax") -> Engine:
+def mjx_engine(
+    robot: Robot,
+    policy: Policy,
+    options: EpisodeOptions,
+    implementation: str = "jax",
+    devices: Sequence[jax.Device] | None = None,
+) -> Engine:
     """An engine of MJX.
 
     Args:
@@ -58,17 +67,18 @@ def mjx_engine(robot: Robot, policy: Policy, options: EpisodeOptions, implementa
         policy: the network family that drives it.
         options: how episodes go.
         implementation: MJX's own, ``jax``, or ``warp`` where that is installed.
+        devices: what the population is spread over; all there are unless given.
     """
+    devices = jax.devices() if devices is None else devices
     try:
         _put(robot, implementation, num_members=1)
     except RuntimeError as error:
         raise ConfigError(f"MJX's implementation '{implementation}' cannot be used here: {error}") from None
 
-    def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
-        key_start, key_seen = jax.random.split(key)
+    def episodes(sample: Sample, poses: Array, mean: Array, std: Array) -> _Progress:
+        """Whole episodes of the given members."""
         begin, advance = simulator(robot, implementation, sample.num_members)
         networks = policy.build(sample)
-        mean, std = scaling(moments)
 
         def control_step(now: _Progress, _: None) -> tuple[_Progress, None]:
             torso = robot.torso(now.physics.qpos, now.physics.qvel)
@@ -90,10 +100,14 @@ def mjx_engine(robot: Robot, policy: Policy, options: EpisodeOptions, implementa
                 seen=include(now.seen, observation, now.running),
             ), None
 
-        poses = start_positions(key_start, sample.num_members, robot.start, robot.num_joints, options.start_noise)
         first = _first(robot, jax.vmap(begin)(poses), sample.num_members)
-        last, _ = jax.lax.scan(control_step, first, length=options.num_steps)
+        return jax.lax.scan(control_step, first, length=options.num_steps)[0]
+
+    def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
+        key_start, key_seen = jax.random.split(key)
+        poses = start_positions(key_start, sample.num_members, robot.start, robot.num_joints, options.start_noise)
         remembered = jax.random.bernoulli(key_seen, options.observation_share, (sample.num_members,))
+        last = _over_devices(episodes, devices, sample.num_draws)(sample, poses, *scaling(moments))
         return Episodes(
             displacement=displacement(robot, last.physics.qpos),
             valid=last.valid,
@@ -102,6 +116,27 @@ def mjx_engine(robot: Robot, policy: Policy, options: EpisodeOptions, implementa
         )
 
     return Engine(f"mjx ({implementation})", run, on_host=False)
+
+
+def _over_devices(
+    episodes: Callable[..., _Progress], devices: Sequence[jax.Device], num_draws: int
+) -> Callable[..., _Progress]:
+    """Episodes with the draws spread evenly over devices: each steps its own members, without waiting for others."""
+    if len(devices) == 1:
+        return episodes
+    if num_draws % len(devices):
+        raise ConfigError(
+            f"{num_draws} draws (pairs of members, when mirrored) cannot be spread evenly over {len(devices)} devices. "
+            f"Choose a population_size that makes the draws a multiple of {len(devices)}."
+        )
+    members = P("members")
+    return jax.shard_map(
+        episodes,
+        mesh=Mesh(np.array(devices), ("members",)),
+        in_specs=(Sample(center=P(), scale=P(), noise=members, component=members, sign=P()), members, P(), P()),  # type: ignore[arg-type]
+        out_specs=members,
+        check_vma=False,
+    )
 
 
 def simulator(robot: Robot, implementation: str, num_members: int) -> tuple[Any, Any]:
