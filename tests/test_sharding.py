@@ -9,8 +9,8 @@ from evolvability.config import layered
 from evolvability.training import Evolution
 
 def centers(engine):
-    options = {"engine": engine, "num_steps": 4, "hidden": 8, "observation_share": 0.5}
-    values = {"population_size": 16, "generations": 2, "sigma": 0.2, "task_options": options}
+    options = {"engine": engine, "num_steps": 4, "hidden": 8, "observation_share": 0.5, "chunk_size": 2}
+    values = {"population_size": 32, "generations": 2, "sigma": 0.2, "task_options": options}
     evolution = Evolution(layered("cheetah", values=values))
     *_, (state, _, outcome) = evolution.generations(evolution.start())
     return np.asarray(state.cloud.center), outcome, np.asarray(state.memory.mean)
@@ -34,7 +34,7 @@ EIGHT = "--xla_force_host_platform_device_count=8"
 QUICK = "--xla_backend_optimization_level=0"  # here compiling takes far longer than running
 
 
-def test_eight_devices_give_the_run_of_one() -> None:
+def test_eight_devices_and_chunks_give_the_run_of_one() -> None:
     # The engine on the host knows nothing of devices: its run is the one to compare with.
     environment = os.environ | {"XLA_FLAGS": f"{EIGHT} {QUICK}", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -58,6 +59,8 @@ def mjx_engine(
     policy: Policy,
     options: EpisodeOptions,
     implementation: str = "jax",
+    *,
+    chunk_size: int = 0,
     devices: Sequence[jax.Device] | None = None,
 ) -> Engine:
     """An engine of MJX.
@@ -67,6 +70,7 @@ def mjx_engine(
         policy: the network family that drives it.
         options: how episodes go.
         implementation: MJX's own, ``jax``, or ``warp`` where that is installed.
+        chunk_size: how many members a device steps at a time, to save memory; 0 for all of them.
         devices: what the population is spread over; all there are unless given.
     """
     devices = jax.devices() if devices is None else devices
@@ -107,7 +111,8 @@ def mjx_engine(
         key_start, key_seen = jax.random.split(key)
         poses = start_positions(key_start, sample.num_members, robot.start, robot.num_joints, options.start_noise)
         remembered = jax.random.bernoulli(key_seen, options.observation_share, (sample.num_members,))
-        last = _over_devices(episodes, devices, sample.num_draws)(sample, poses, *scaling(moments))
+        over_devices = _over_devices(partial(_in_chunks, episodes, chunk_size), devices, sample.num_draws)
+        last = over_devices(sample, poses, *scaling(moments))
         return Episodes(
             displacement=displacement(robot, last.physics.qpos),
             valid=last.valid,
@@ -137,6 +142,31 @@ def _over_devices(
         out_specs=members,
         check_vma=False,
     )
+
+
+def _in_chunks(
+    episodes: Callable[..., _Progress], chunk_size: int, sample: Sample, poses: Array, mean: Array, std: Array
+) -> _Progress:
+    """Episodes of a few members at a time, one chunk after the other."""
+    num_draws = chunk_size // len(sample.sign)
+    if chunk_size == 0 or sample.num_members <= chunk_size:
+        return episodes(sample, poses, mean, std)
+    if num_draws == 0 or sample.num_draws % num_draws:
+        raise ConfigError(
+            f"chunk_size must divide the members on a device evenly, and keep pairs together: "
+            f"{chunk_size} does not divide {sample.num_members}."
+        )
+
+    def chunk(parts: tuple[Array, Array, Array]) -> _Progress:
+        noise, component, poses = parts
+        return episodes(sample._replace(noise=noise, component=component), poses, mean, std)
+
+    split = [
+        part.reshape(-1, *size, *part.shape[1:])
+        for part, size in ((sample.noise, (num_draws,)), (sample.component, (num_draws,)), (poses, (chunk_size,)))
+    ]
+    chunks = jax.lax.map(chunk, tuple(split))
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), chunks)
 
 
 def simulator(robot: Robot, implementation: str, num_members: int) -> tuple[Any, Any]:
