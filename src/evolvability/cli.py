@@ -15,6 +15,7 @@ from rich.table import Table
 from evolvability.config import PRESETS, Config, layered, read_toml
 from evolvability.display import display
 from evolvability.errors import ConfigError, UserError, unknown
+from evolvability.tasks.base import Task
 
 console = Console()
 errors = Console(stderr=True)
@@ -45,7 +46,7 @@ def train(arguments: Sequence[str]) -> None:
     _say(
         options.quiet,
         f"{config.task}: {config.objective}, {config.population_size:,} members, {config.generations:,} "
-        f"generations, {_plural(config.seeds, 'seed')} on {_devices(evolution.task.on_host)}, into {output}",
+        f"generations, {_plural(config.seeds, 'seed')} on {_devices(evolution.task)}, into {output}",
     )
     with _resumable(output), display(config, console, quiet=options.quiet) as show:
         run_training(evolution, output, show)
@@ -265,13 +266,14 @@ def _free_folder(config: Config) -> Path:
     return path
 
 
-def _devices(on_host: bool) -> str:
+def _devices(task: Task) -> str:
     import jax
 
-    if on_host:
-        return "the host, in Python"
+    if task.on_host:
+        return task.engine or "the host, in Python"
     kinds = [device.device_kind for device in jax.devices()]
-    return f"{len(kinds)} x {kinds[0]}" if len(kinds) > 1 else kinds[0]
+    devices = f"{len(kinds)} x {kinds[0]}" if len(kinds) > 1 else kinds[0]
+    return f"{task.engine}, {devices}" if task.engine else devices
 
 
 def _plural(number: int, noun: str) -> str:

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
@@ -93,6 +94,14 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
         # Its kernel exp(-d^2 / h^2) with h = 1 is a Gaussian of standard deviation 1 / sqrt(2).
         {"behavior_shaping": "centered_ranks", "bandwidth": 0.5**0.5, "l2": 0.005},
     ),
+    "paper": (
+        "the paper's own sizes",
+        {},
+    ),
+    "laptop": (
+        "minutes on two CPU cores, with the effect plainly visible",
+        {},
+    ),
     "smoke": (
         "a run of seconds, to see that everything works",
         {"population_size": 64, "generations": 10, "seeds": 1},
@@ -120,10 +129,11 @@ def layered(
     _refuse_unknown(values, {f.name for f in dataclasses.fields(Config)}, "")
     chosen = objective or values.get("objective") or entry.defaults.get("objective") or Config.objective
     chosen = chosen.replace("-", "_").replace(" ", "")
-    layers = [entry.defaults, entry.objective_defaults.get(chosen, {}), _preset(preset), values]
+    for_task = entry.presets.get(preset or "", {})
+    layers = [entry.defaults, entry.objective_defaults.get(chosen, {}), _preset(preset), for_task, values]
     merged: dict[str, Any] = {"task": task, "objective": chosen}
     for layer in layers:
-        merged |= layer
+        merged |= _with_options(merged, layer)
     if objective is not None:
         merged["objective"] = chosen
     return from_table(merged)
@@ -198,6 +208,14 @@ def _preset(name: str | None) -> dict[str, Any]:
     if name not in PRESETS:
         raise ConfigError(unknown("preset", name, PRESETS))
     return PRESETS[name][1]
+
+
+def _with_options(below: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
+    """A layer whose task options are completed by those of the layers below."""
+    options, own = below.get("task_options"), layer.get("task_options")
+    if isinstance(options, dict) and isinstance(own, dict):
+        return {**layer, "task_options": options | own}
+    return dict(layer)
 
 
 def _from_table(cls: Any, table: dict[str, Any], prefix: str) -> Any:

@@ -1,15 +1,17 @@
 r"""Policies evaluated on a structured sample: no member's network is ever written out.
 
 With parameters $M_c \pm \sigma E_i$ a layer is $x M_c \pm \sigma\, x E_i$: a product that all members of a component
-share, and one small product a draw that its mirrored members share.
+share, and one small product a draw that its mirrored members share. `Policy.build` and `Policy.act` take JAX's arrays
+or NumPy's.
 """
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from evolvability.types import Sample
@@ -21,8 +23,8 @@ class Layer(NamedTuple):
     Attributes:
         weight: (num_components, num_inputs, num_outputs) of the centers.
         bias: (num_components, num_outputs) of the centers.
-        weight_noise: (num_draws, num_inputs, num_outputs) scaled noise.
-        bias_noise: (num_draws, num_outputs) scaled noise.
+        weight_noise: (num_draws, num_inputs, num_outputs), in the type the noise is kept in.
+        bias_noise: (num_draws, num_outputs), likewise.
     """
 
     weight: Array
@@ -32,11 +34,17 @@ class Layer(NamedTuple):
 
 
 class Networks(NamedTuple):
-    """The networks of a whole sample."""
+    """The networks of a whole sample.
+
+    Attributes:
+        layers: from inputs to outputs.
+        component: (num_draws,) which center each draw belongs to.
+        step: (num_draws, num_signs) the factor on noise: a standard deviation and a sign.
+    """
 
     layers: tuple[Layer, ...]
     component: Array
-    sign: Array
+    step: Array
 
 
 class Policy(NamedTuple):
@@ -76,7 +84,7 @@ def mlp(sizes: Sequence[int]) -> Policy:
         return jnp.concatenate(parts)
 
     def build(sample: Sample) -> Networks:
-        scaled = sample.scale[sample.component] * sample.noise
+        noise, step = _noise_and_step(sample)
         layers, offset = [], 0
         for num_in, num_out in shapes:
             end = offset + num_in * num_out
@@ -84,31 +92,57 @@ def mlp(sizes: Sequence[int]) -> Policy:
                 Layer(
                     weight=sample.center[:, offset:end].reshape(-1, num_in, num_out),
                     bias=sample.center[:, end : end + num_out],
-                    weight_noise=scaled[:, offset:end].reshape(-1, num_in, num_out),
-                    bias_noise=scaled[:, end : end + num_out],
+                    weight_noise=noise[:, offset:end].reshape(-1, num_in, num_out),
+                    bias_noise=noise[:, end : end + num_out],
                 )
             )
             offset = end + num_out
-        return Networks(tuple(layers), sample.component, sample.sign)
+        return Networks(tuple(layers), sample.component, step)
 
     def act(networks: Networks, observations: Array) -> Array:
-        hidden = observations.reshape(len(networks.component), len(networks.sign), -1)
+        xp = observations.__array_namespace__()
+        hidden = observations.reshape(*networks.step.shape, -1)
         for layer in networks.layers[:-1]:
-            hidden = jnp.tanh(_apply(layer, networks, hidden))
+            hidden = xp.tanh(_apply(layer, networks, hidden))
         return _apply(networks.layers[-1], networks, hidden).reshape(len(observations), -1)
 
     return Policy(num_params, init, build, act)
 
 
+def _noise_and_step(sample: Sample) -> tuple[Array, Array]:
+    """The noise as it is multiplied with inputs, and the factor (num_draws, num_signs) on the product.
+
+    Noise is read at every time step of an episode, which is most of a policy's cost. So where a component has a single
+    standard deviation, that is multiplied afterwards, and noise stays as small as it is kept.
+    """
+    scale = sample.scale[sample.component]
+    if scale.shape[1] == 1:
+        return sample.noise, scale * sample.sign
+    ones = sample.sign.__array_namespace__().ones_like(scale[:, :1])
+    return (scale * sample.noise).astype(sample.noise.dtype), ones * sample.sign
+
+
 def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
     """One layer of all members; inputs: (num_draws, num_signs, num_inputs)."""
-    shared = jnp.einsum("dsi,cio->cdso", inputs, layer.weight) + layer.bias[:, None, None]
-    own = jnp.einsum("dsi,dio->dso", inputs, layer.weight_noise) + layer.bias_noise[:, None]
-    return _choose(shared, networks.component) + networks.sign[:, None] * own
+    num_draws, num_signs, num_inputs = inputs.shape
+    shared = inputs.reshape(-1, num_inputs) @ layer.weight
+    shared += layer.bias[:, None]
+    outputs = _own_product(inputs, layer.weight_noise)
+    outputs += layer.bias_noise[:, None]
+    outputs *= networks.step[..., None]
+    outputs += _choose(shared.reshape(-1, num_draws, num_signs, shared.shape[-1]), networks.component)
+    return outputs
+
+
+def _own_product(inputs: Any, noise: Any) -> Array:
+    """(num_draws, num_signs, num_outputs) the product of each draw's inputs with its own noise, in float32."""
+    if isinstance(inputs, np.ndarray):
+        return inputs @ noise
+    return jnp.matmul(inputs.astype(noise.dtype), noise, preferred_element_type=jnp.float32)
 
 
 def _choose(shared: Array, component: Array) -> Array:
     """Of (num_components, num_draws, ...), each draw's own component."""
     if shared.shape[0] == 1:
         return shared[0]
-    return jnp.take_along_axis(shared, component[None, :, None, None], axis=0)[0]
+    return shared.__array_namespace__().take_along_axis(shared, component[None, :, None, None], axis=0)[0]

@@ -215,7 +215,9 @@ def draw_noise(
     key: Array, generation: Array | int, draws: Array, num_params: int, dtype: DTypeLike = jnp.float32
 ) -> Array:
     """(num_draws, num_params) standard normal noise; each row depends on its own address alone."""
-    return jax.vmap(lambda key: jax.random.normal(key, (num_params,), dtype))(draw_keys(key, generation, draws))
+    # Rounded rather than drawn in a short type, whose few random bits have neither tails nor a fine grain.
+    draw = jax.vmap(lambda key: jax.random.normal(key, (num_params,)).astype(dtype))
+    return draw(draw_keys(key, generation, draws))
 
 
 def _per_draw(sample: Sample, weights: Array) -> Array:

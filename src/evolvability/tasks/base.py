@@ -21,6 +21,7 @@ class Task:
         has_fitness: whether the outcome's fitness means something.
         on_host: whether ``evaluate`` is ordinary Python, and so is called outside of ``jit``.
         unflatten: ``(num_params,) -> pytree``, parameters as the task's author wrote them.
+        engine: what evaluates members, for people; empty where that goes without saying.
     """
 
     name: str
@@ -31,3 +32,4 @@ class Task:
     has_fitness: bool = True
     on_host: bool = False
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters
+    engine: str = ""

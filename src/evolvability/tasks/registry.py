@@ -11,6 +11,7 @@ from typing import Any
 from evolvability.errors import ConfigError, UserError, unknown
 from evolvability.tasks.base import Task
 from evolvability.tasks.interference import InterferenceOptions, interference
+from evolvability.tasks.locomotion import AntOptions, CheetahOptions, ant, cheetah
 from evolvability.tasks.point import PointOptions, point
 
 
@@ -29,6 +30,7 @@ class TaskEntry:
         options: the dataclass of the task's own options.
         defaults: configuration values this task starts from.
         objective_defaults: further ones, by objective.
+        presets: what a preset of `config.PRESETS` means for this task, by the preset's name.
     """
 
     summary: str
@@ -36,6 +38,22 @@ class TaskEntry:
     options: type = NoOptions
     defaults: Mapping[str, Any] = field(default_factory=dict)
     objective_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+LOCOMOTION_PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {"population_size": 10_000, "generations": 100, "task_options": {"num_steps": 1000}},
+    "laptop": {
+        "population_size": 400,
+        "generations": 25,
+        "task_options": {"num_steps": 400, "observation_share": 0.05},
+    },
+    "smoke": {
+        "population_size": 16,
+        "generations": 3,
+        "task_options": {"num_steps": 20, "observation_share": 0.25},
+    },
+}
 
 
 TASKS: dict[str, TaskEntry] = {
@@ -60,6 +78,18 @@ TASKS: dict[str, TaskEntry] = {
         point,
         PointOptions,
         {"population_size": 256, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.005},
+    ),
+    "cheetah": TaskEntry(
+        "the paper's planar robot: 6 torques, behavior is its final x",
+        cheetah,
+        CheetahOptions,
+        presets=LOCOMOTION_PRESETS,
+    ),
+    "ant": TaskEntry(
+        "the paper's four-legged robot: 8 torques, behavior is its final (x, y)",
+        ant,
+        AntOptions,
+        presets=LOCOMOTION_PRESETS,
     ),
 }
 

@@ -1,0 +1,158 @@
+"""Where one generation's time goes, with bare physics beside it, as a function of population size.
+
+Every part is a compiled program of its own, timed over whole episodes; "whole" is the generation as runs do it, in one
+program. "bare" is the same physics under torques that cost nothing.
+
+    python benchmarks/generation.py --task ant --population-sizes 1000 4000 10000 --steps 1000 --noise-dtype bfloat16
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from evolvability.config import layered
+from evolvability.engines.mjx import simulator
+from evolvability.normalizer import Moments, include
+from evolvability.observations import has_fallen, is_plausible, observe
+from evolvability.policies import mlp
+from evolvability.robots import ROBOTS, Robot, Solver
+from evolvability.strategy import step
+from evolvability.training import Evolution
+from evolvability.types import Sample
+
+PARTS = ("noise", "policy", "physics", "statistics", "objective", "update")
+
+
+def main() -> None:
+    options = _arguments()
+    results = []
+    for size in options.population_sizes:
+        row = measure(options, size)
+        results.append(row)
+        print(_line(row), flush=True)
+    if options.output:
+        report = {"device": jax.devices()[0].device_kind, "options": vars(options) | {"output": None}, "rows": results}
+        options.output.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def measure(options: argparse.Namespace, size: int) -> dict[str, Any]:
+    """Seconds of every part of one generation."""
+    values = {
+        "population_size": size,
+        "noise_dtype": options.noise_dtype,
+        "task_options": {"engine": "mjx", "num_steps": options.steps, "mjx_implementation": options.implementation}
+        | dict(zip(("solver_iterations", "solver_line_search_iterations"), options.solver, strict=False)),
+    }
+    config = layered(options.task, objective=options.objective, values=values)
+    solver = Solver(config.task_options.solver_iterations, config.task_options.solver_line_search_iterations)
+    robot = ROBOTS[options.task](solver)
+    evolution = Evolution(config)
+    algorithm = evolution.algorithm
+    state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
+    timed = partial(_seconds, options.repeats)
+    row: dict[str, Any] = {"population_size": size, "control_steps": size * options.steps}
+    row["noise"], sample = timed(jax.jit(algorithm.ask), state)
+    row["policy"], _ = timed(jax.jit(partial(_act, robot, options.steps)), sample)
+    row["physics"], _ = timed(jax.jit(partial(_simulate, robot, options.implementation, options.steps, size)))
+    row["statistics"], _ = timed(jax.jit(partial(_observe, robot, options.steps, size)))
+    row["whole"], (state, _, outcome) = timed(jax.jit(partial(step, algorithm, evolution.task)), state)
+    row["objective"], (weights, _) = timed(jax.jit(algorithm.weigh), outcome)
+    ascend = jax.jit(
+        lambda state, sample, weights: algorithm.ascend(state, evolution.population.gradient(sample, weights))
+    )
+    row["update"], _ = timed(ascend, state, sample, weights)
+    row["whole_over_bare"] = row["whole"] / row["physics"]
+    row["bare_control_steps_per_second"] = size * options.steps / row["physics"]
+    row["num_invalid"] = int(jnp.sum(~outcome.valid))
+    row["peak_gigabytes"] = _peak()
+    return row
+
+
+def _act(robot: Robot, num_steps: int, sample: Sample) -> jax.Array:
+    policy = mlp((robot.num_observations, 256, 256, robot.num_joints))
+    networks = policy.build(sample)
+
+    def once(observation: jax.Array, _: None) -> tuple[jax.Array, None]:
+        torques = policy.act(networks, observation)
+        return observation.at[:, : robot.num_joints].set(torques), None  # each step depends on the last, as in episodes
+
+    observation = jnp.ones((sample.num_members, robot.num_observations))
+    return jax.lax.scan(once, observation, length=num_steps)[0]
+
+
+def _simulate(robot: Robot, implementation: str, num_steps: int, size: int) -> jax.Array:
+    begin, advance = simulator(robot, implementation, size)
+    phase = jnp.linspace(0, 6, size)[:, None] + jnp.arange(robot.num_joints)
+
+    def once(physics: Any, time: jax.Array) -> tuple[Any, None]:
+        return jax.vmap(advance)(physics, jnp.sin(phase + 0.1 * time))[0], None
+
+    poses = jnp.tile(jnp.asarray(robot.start, jnp.float32), (size, 1))
+    return jax.lax.scan(once, jax.vmap(begin)(poses), jnp.arange(num_steps, dtype=jnp.float32))[0].qpos
+
+
+def _observe(robot: Robot, num_steps: int, size: int) -> Moments:
+    poses = jnp.tile(jnp.asarray(robot.start, jnp.float32), (size, 1))
+    speeds, contacts = jnp.zeros((size, robot.model.nv)), jnp.zeros((size, robot.num_links))
+
+    def once(seen: Moments, time: jax.Array) -> tuple[Moments, None]:
+        qpos = poses + 0.001 * time + seen.mean[:, :1]
+        torso = robot.torso(qpos, speeds)
+        observation = observe(robot, torso, qpos, speeds, contacts)
+        running = is_plausible(torso, qpos, speeds) & ~has_fallen(robot, torso, contacts)
+        return include(seen, observation, running), None
+
+    blank = jnp.zeros((size, robot.num_observations))
+    first = Moments(jnp.zeros(size), blank, blank)
+    return jax.lax.scan(once, first, jnp.arange(num_steps, dtype=jnp.float32))[0]
+
+
+def _seconds(repeats: int, function: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
+    """The fastest of several calls after the one that compiles."""
+    result = jax.block_until_ready(function(*arguments))
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        result = jax.block_until_ready(function(*arguments))
+        times.append(time.perf_counter() - began)
+    return min(times), result
+
+
+def _peak() -> float | None:
+    statistics = jax.devices()[0].memory_stats()
+    return round(statistics["peak_bytes_in_use"] / 1e9, 2) if statistics else None
+
+
+def _line(row: dict[str, Any]) -> str:
+    parts = "  ".join(f"{part} {row[part]:.3f}" for part in PARTS)
+    return (
+        f"{row['population_size']:>7,} members  {parts}  sum {sum(row[part] for part in PARTS):.3f}  "
+        f"whole {row['whole']:.3f} s = {row['whole_over_bare']:.2f} x bare  "
+        f"bare {row['bare_control_steps_per_second'] / 1e3:,.0f} k control steps/s  "
+        f"{row['num_invalid']} invalid  peak {row['peak_gigabytes']} GB"
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", default="ant", choices=sorted(ROBOTS))
+    parser.add_argument("--objective", default="max_entropy")
+    parser.add_argument("--population-sizes", type=int, nargs="+", default=[1000, 4000, 10_000])
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--noise-dtype", default="float32", choices=["float32", "bfloat16"])
+    parser.add_argument("--implementation", default="jax", choices=["jax", "warp"])
+    parser.add_argument("--solver", type=int, nargs=2, metavar=("ITERATIONS", "LINE_SEARCH"), default=())
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--output", type=Path, default=None, help="write all numbers as JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

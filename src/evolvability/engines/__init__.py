@@ -1,0 +1,1 @@
+"""Engines: how a batch of episodes is stepped."""

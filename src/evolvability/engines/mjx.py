@@ -1,0 +1,224 @@
+"""MJX: whole episodes of all members as one compiled program, on any device JAX runs on."""
+
+import copy
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
+from mujoco import mjx
+
+from evolvability.engines.base import TORQUE_LIMIT, Engine, EpisodeOptions, Episodes, start_positions
+from evolvability.errors import ConfigError
+from evolvability.normalizer import LIMIT, Moments, include, pool, scaling
+from evolvability.observations import displacement, has_fallen, is_plausible, observe, touching
+from evolvability.policies import Policy
+from evolvability.robots import STEPS_PER_CONTROL, Robot
+from evolvability.types import PyTree, Sample
+
+WARP_BATCHES = 8
+"""How many seeds may share Warp's contact buffer, whose size must be fixed before their number is known."""
+
+
+class Physics(NamedTuple):
+    """What the simulator needs to go on: all else follows from it."""
+
+    qpos: Array
+    qvel: Array
+    qacc_warmstart: Array
+
+
+class _Progress(NamedTuple):
+    """All members in mid-episode; arrays have the axis (num_members,) in front.
+
+    Attributes:
+        physics: the simulator's state.
+        contacts: (num_members, num_links) which links touch the floor.
+        running: whether the episode still goes on.
+        valid: whether the simulation has not broken down.
+        num_steps: control steps so far.
+        seen: statistics of each member's own observations.
+    """
+
+    physics: Physics
+    contacts: Array
+    running: Array
+    valid: Array
+    num_steps: Array
+    seen: Moments
+
+
+def mjx_engine(
+    robot: Robot,
+    policy: Policy,
+    options: EpisodeOptions,
+    implementation: str = "jax",
+    *,
+    chunk_size: int = 0,
+    devices: Sequence[jax.Device] | None = None,
+) -> Engine:
+    """An engine of MJX.
+
+    Args:
+        robot: the robot.
+        policy: the network family that drives it.
+        options: how episodes go.
+        implementation: MJX's own, ``jax``, or ``warp`` where that is installed.
+        chunk_size: how many members a device steps at a time, to save memory; 0 for all of them.
+        devices: what the population is spread over; all there are unless given.
+    """
+    devices = jax.devices() if devices is None else devices
+    try:
+        _put(robot, implementation, num_members=1)
+    except RuntimeError as error:
+        raise ConfigError(f"MJX's implementation '{implementation}' cannot be used here: {error}") from None
+
+    def episodes(sample: Sample, poses: Array, mean: Array, std: Array) -> _Progress:
+        """Whole episodes of the given members."""
+        begin, advance = simulator(robot, implementation, sample.num_members)
+        networks = policy.build(sample)
+
+        def control_step(now: _Progress, _: None) -> tuple[_Progress, None]:
+            torso = robot.torso(now.physics.qpos, now.physics.qvel)
+            observation = observe(robot, torso, now.physics.qpos, now.physics.qvel, now.contacts)
+            scaled = jnp.clip((observation - mean) / std, -LIMIT, LIMIT)
+            torques = jnp.clip(policy.act(networks, scaled), -TORQUE_LIMIT, TORQUE_LIMIT)
+            physics, sensordata = jax.vmap(advance)(now.physics, torques)
+            torso = robot.torso(physics.qpos, physics.qvel)
+            good = now.running & is_plausible(torso, physics.qpos, physics.qvel)
+            # Where an episode has ended or broken down, nothing changes any more: no NaN enters.
+            physics, contacts = _where(good, (physics, touching(robot, sensordata)), (now.physics, now.contacts))
+            ended = has_fallen(robot, torso, contacts) & options.early_termination
+            return _Progress(
+                physics=physics,
+                contacts=contacts,
+                running=good & ~ended,
+                valid=now.valid & (good | ~now.running),
+                num_steps=now.num_steps + now.running,
+                seen=include(now.seen, observation, now.running),
+            ), None
+
+        first = _first(robot, jax.vmap(begin)(poses), sample.num_members)
+        return jax.lax.scan(control_step, first, length=options.num_steps)[0]
+
+    def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
+        key_start, key_seen = jax.random.split(key)
+        poses = start_positions(key_start, sample.num_members, robot.start, robot.num_joints, options.start_noise)
+        remembered = jax.random.bernoulli(key_seen, options.observation_share, (sample.num_members,))
+        over_devices = _over_devices(partial(_in_chunks, episodes, chunk_size), devices, sample.num_draws)
+        last = over_devices(sample, poses, *scaling(moments))
+        return Episodes(
+            displacement=displacement(robot, last.physics.qpos),
+            valid=last.valid,
+            num_steps=last.num_steps,
+            seen=pool(last.seen, remembered & last.valid),
+        )
+
+    return Engine(f"mjx ({implementation})", run, on_host=False)
+
+
+def _over_devices(
+    episodes: Callable[..., _Progress], devices: Sequence[jax.Device], num_draws: int
+) -> Callable[..., _Progress]:
+    """Episodes with the draws spread evenly over devices: each steps its own members, without waiting for others."""
+    if len(devices) == 1:
+        return episodes
+    if num_draws % len(devices):
+        raise ConfigError(
+            f"{num_draws} draws (pairs of members, when mirrored) cannot be spread evenly over {len(devices)} devices. "
+            f"Choose a population_size that makes the draws a multiple of {len(devices)}."
+        )
+    members = P("members")
+    return jax.shard_map(
+        episodes,
+        mesh=Mesh(np.array(devices), ("members",)),
+        in_specs=(Sample(center=P(), scale=P(), noise=members, component=members, sign=P()), members, P(), P()),  # type: ignore[arg-type]
+        out_specs=members,
+        check_vma=False,
+    )
+
+
+def _in_chunks(
+    episodes: Callable[..., _Progress], chunk_size: int, sample: Sample, poses: Array, mean: Array, std: Array
+) -> _Progress:
+    """Episodes of a few members at a time, one chunk after the other."""
+    num_draws = chunk_size // len(sample.sign)
+    if chunk_size == 0 or sample.num_members <= chunk_size:
+        return episodes(sample, poses, mean, std)
+    if num_draws == 0 or sample.num_draws % num_draws:
+        raise ConfigError(
+            f"chunk_size must divide the members on a device evenly, and keep pairs together: "
+            f"{chunk_size} does not divide {sample.num_members}."
+        )
+
+    def chunk(parts: tuple[Array, Array, Array]) -> _Progress:
+        noise, component, poses = parts
+        return episodes(sample._replace(noise=noise, component=component), poses, mean, std)
+
+    split = [
+        part.reshape(-1, *size, *part.shape[1:])
+        for part, size in ((sample.noise, (num_draws,)), (sample.component, (num_draws,)), (poses, (chunk_size,)))
+    ]
+    chunks = jax.lax.map(chunk, tuple(split))
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), chunks)
+
+
+def simulator(robot: Robot, implementation: str, num_members: int) -> tuple[Any, Any]:
+    """Two functions of one member: ``(pose) -> physics`` and ``(physics, torques) -> (physics, sensordata)``."""
+    model, blank = _put(robot, implementation, num_members)
+
+    def begin(pose: Array) -> Physics:
+        return Physics(pose, blank.qvel, blank.qacc_warmstart)
+
+    def advance(physics: Physics, torques: Array) -> tuple[Physics, Array]:
+        def step(_: Array, carry: tuple[Physics, Array]) -> tuple[Physics, Array]:
+            data = mjx.step(model, blank.replace(**carry[0]._asdict(), ctrl=torques))
+            return Physics(data.qpos, data.qvel, data.qacc_warmstart), data.sensordata
+
+        # Physics in full precision: the solver breaks down in TF32, the default for matrix products on GPUs.
+        with jax.default_matmul_precision("highest"):
+            return jax.lax.fori_loop(0, STEPS_PER_CONTROL, step, (physics, blank.sensordata))
+
+    return begin, advance
+
+
+def _put(robot: Robot, implementation: str, num_members: int) -> tuple[mjx.Model, mjx.Data]:
+    """The model and blank data on the device."""
+    native = copy.copy(robot.model)
+    native.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # MJX never does, and Warp refuses the flag
+    sizes = {}
+    if implementation == "warp":
+        solid = native.geom_type[native.geom_contype > 0]
+        num_contacts = int(np.sum(np.where(solid == mujoco.mjtGeom.mjGEOM_CAPSULE, 2, 1))) - 1  # without the floor
+        sizes = {
+            "naconmax": WARP_BATCHES * num_members * num_contacts,
+            "njmax": 4 * num_contacts + robot.num_joints,  # four faces of a friction pyramid, and the joints' limits
+        }
+    model = mjx.put_model(native, impl=implementation)
+    if implementation == "warp":
+        # It would print a line for every member and step in which the solver uses all of its few iterations.
+        model = model.tree_replace({"opt._impl.warn_overflow": 0})
+    return model, mjx.make_data(native, impl=implementation, **sizes)
+
+
+def _first(robot: Robot, physics: Physics, num_members: int) -> _Progress:
+    blank = jnp.zeros((num_members, robot.num_observations))
+    return _Progress(
+        physics=physics,
+        contacts=jnp.zeros((num_members, robot.num_links)),
+        running=jnp.ones(num_members, bool),
+        valid=jnp.ones(num_members, bool),
+        num_steps=jnp.zeros(num_members, jnp.int32),
+        seen=Moments(jnp.zeros(num_members), blank, blank),
+    )
+
+
+def _where(condition: Array, new: PyTree, old: PyTree) -> PyTree:
+    """Of two pytrees, the new one for the members that meet the condition."""
+    return jax.tree.map(lambda new, old: jnp.where(condition[:, None], new, old), new, old)

@@ -1,0 +1,131 @@
+"""Native MuJoCo on all CPU cores.
+
+A block of draws goes through its whole episode on one thread, policy and physics in turn: the block's noise stays in
+the processor's cache, and threads never wait for each other.
+"""
+
+import math
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from mujoco.batch import Batch, SimulationError
+from threadpoolctl import threadpool_limits
+
+from evolvability.engines.base import TORQUE_LIMIT, Engine, EpisodeOptions, Episodes, start_positions
+from evolvability.normalizer import LIMIT, Moments, include, pool, scaling
+from evolvability.observations import displacement, has_fallen, is_plausible, observe, touching
+from evolvability.policies import Policy
+from evolvability.robots import STEPS_PER_CONTROL, Robot
+from evolvability.types import Sample
+
+BLOCK = 40
+"""Draws a block, at most: many make Python's share of a control step small, few let their noise stay in cache."""
+
+HostArray = np.ndarray[Any, Any]
+
+
+def mujoco_engine(robot: Robot, policy: Policy, options: EpisodeOptions, threads: int = 0) -> Engine:
+    """An engine of native MuJoCo.
+
+    Args:
+        robot: the robot.
+        policy: the network family that drives it.
+        options: how episodes go.
+        threads: how many; 0 for one a core.
+    """
+    num_threads = threads or len(os.sched_getaffinity(0))
+
+    def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
+        key_start, key_seen = jax.random.split(key)
+        num_members = sample.num_members
+        poses = start_positions(key_start, num_members, robot.start, robot.num_joints, options.start_noise)
+        remembered = np.asarray(jax.random.bernoulli(key_seen, options.observation_share, (num_members,)))
+        mean, std = (np.asarray(part) for part in scaling(moments))
+
+        def episodes(block: tuple[Sample, HostArray, HostArray]) -> Episodes:
+            members, poses, remembered = block
+            return _Block(robot, policy, options, members, poses).run(mean, std, remembered)
+
+        blocks = _blocks(sample, np.asarray(poses, np.float64), remembered, num_threads)
+        # One BLAS thread each: their own threads would fight over the cores with ours.
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(num_threads) as pool_of_threads:
+            parts = list(pool_of_threads.map(episodes, blocks))
+        whole: Episodes = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+        # Pooled by NumPy: the number of remembered members changes, and JAX would compile anew for each.
+        whole = whole._replace(seen=pool(whole.seen, whole.valid[remembered]))
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32 if leaf.dtype.kind == "f" else None), whole)
+
+    return Engine(f"mujoco, {num_threads} CPU thread{'s' * (num_threads > 1)}", run, on_host=True)
+
+
+def _blocks(
+    sample: Sample, poses: HostArray, remembered: HostArray, num_threads: int
+) -> Iterator[tuple[Sample, HostArray, HostArray]]:
+    """A sample in blocks of draws, as many for every thread, in NumPy's arrays."""
+    rounds = math.ceil(sample.num_draws / (BLOCK * num_threads))
+    size = math.ceil(sample.num_draws / (rounds * num_threads))
+    host: Any = jax.tree.map(np.asarray, sample)
+    for first in range(0, sample.num_draws, size):
+        draws = slice(first, first + size)
+        block = host._replace(noise=host.noise[draws].astype(np.float32), component=host.component[draws])
+        members = slice(first * len(host.sign), first * len(host.sign) + block.num_members)
+        yield block, poses[members], remembered[members]
+
+
+class _Block:
+    """The episodes of a few members, on the calling thread."""
+
+    def __init__(self, robot: Robot, policy: Policy, options: EpisodeOptions, sample: Sample, poses: HostArray) -> None:
+        self.robot, self.policy, self.options = robot, policy, options
+        self.networks = policy.build(sample)
+        self.batch = Batch(robot.model, nsim=len(poses), nthread=1)
+        self.qpos, self.qvel, self.ctrl = (self.batch.bind(name) for name in ("qpos", "qvel", "ctrl"))
+        self.sensordata = self.batch.bind("sensordata")
+        self.qpos[:] = poses
+        self.running = np.ones(len(poses), bool)
+        self.valid: Any = np.ones(len(poses), bool)
+        self.contacts = np.zeros((len(poses), robot.num_links))
+        self.torso = robot.torso(self.qpos, self.qvel)
+
+    def run(self, mean: HostArray, std: HostArray, remembered: HostArray) -> Episodes:
+        """Whole episodes; of ``seen``, one entry a remembered member."""
+        blank = np.zeros((int(remembered.sum()), self.robot.num_observations))
+        seen = Moments(np.zeros(len(blank)), blank, blank)
+        num_steps: Any = np.zeros(len(self.running), np.int32)
+        for _ in range(self.options.num_steps):
+            if not self.running.any():
+                break
+            observation = observe(self.robot, self.torso, self.qpos, self.qvel, self.contacts)
+            if len(blank):
+                seen = include(seen, observation[remembered], self.running[remembered])
+            num_steps += self.running
+            scaled = np.clip((observation.astype(np.float32) - mean) / std, -LIMIT, LIMIT)
+            self._advance(np.clip(self.policy.act(self.networks, scaled), -TORQUE_LIMIT, TORQUE_LIMIT))
+        return Episodes(displacement(self.robot, self.qpos).astype(np.float32), self.valid, num_steps, seen)
+
+    def _advance(self, torques: Any) -> None:
+        """One control step of the episodes that go on; those that end or break down stay where they are."""
+        before = self.qpos.copy()
+        finite = np.isfinite(torques)
+        self.ctrl[:] = np.where(finite, torques, 0)  # MuJoCo would do the same, and write a log file about it
+        try:
+            self.batch.step(None if self.running.all() else np.flatnonzero(self.running), nstep=STEPS_PER_CONTROL)
+        except SimulationError as error:
+            self.qpos[error.ids] = np.nan
+        self.torso = self.robot.torso(self.qpos, self.qvel)
+        good = is_plausible(self.torso, self.qpos, self.qvel) & finite.all(axis=1)
+        if not good.all():
+            broken = ~good
+            self.qpos[broken], self.qvel[broken] = before[broken], 0
+            self.torso = self.robot.torso(self.qpos, self.qvel)
+            self.valid &= good
+            self.running &= good
+        self.contacts = np.where(self.running[:, None], touching(self.robot, self.sensordata), self.contacts)
+        if self.options.early_termination:
+            self.running &= ~has_fallen(self.robot, self.torso, self.contacts)

@@ -1,0 +1,68 @@
+r"""Running mean and standard deviation of observations, over all generations.
+
+Kept as (count, mean, sum of squared deviations) and merged by Chan's rule, so that float32 keeps its digits:
+
+$$\mu = \mu_a + \delta \frac{n_b}{n}, \quad S = S_a + S_b + \delta^2 \frac{n_a n_b}{n}, \quad \delta = \mu_b - \mu_a.$$
+"""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+MIN_STD = 0.1
+LIMIT = 5.0
+
+
+class Moments(NamedTuple):
+    """Statistics of observations; with leading axes, of several sets of them.
+
+    Attributes:
+        count: (...) how many observations there were.
+        mean: (..., num_observations) their mean.
+        spread: (..., num_observations) the sum of their squared deviations from it.
+    """
+
+    count: Any
+    mean: Any
+    spread: Any
+
+
+def no_moments(num_observations: int) -> Moments:
+    """The statistics of nothing yet."""
+    return Moments(jnp.zeros(()), jnp.zeros(num_observations), jnp.zeros(num_observations))
+
+
+def scaling(moments: Moments) -> tuple[Array, Array]:
+    """The mean to subtract and the standard deviation to divide by: 0 and 1 before the first observation."""
+    std = jnp.sqrt(moments.spread / jnp.maximum(moments.count, 1))
+    return moments.mean, jnp.where(moments.count > 0, jnp.maximum(std, MIN_STD), 1.0)
+
+
+def include(moments: Moments, observation: Any, where: Any) -> Moments:
+    """One more observation in each of several sets (Welford's rule), in those sets where ``where`` is true."""
+    count = moments.count + where
+    mask = where[..., None]
+    change = (observation - moments.mean) * mask
+    mean = moments.mean + change / count.clip(1)[..., None]
+    return Moments(count, mean, moments.spread + change * (observation - mean))
+
+
+def pool(sets: Moments, keep: Any) -> Moments:
+    """The statistics of several sets together, of those that are kept; sets: leading axis (num_sets,)."""
+    xp = sets.count.__array_namespace__()
+    count = xp.where(keep, sets.count, 0)
+    total = count.sum()
+    mean = (count[:, None] * sets.mean).sum(axis=0) / total.clip(1)
+    between = count[:, None] * (sets.mean - mean) ** 2
+    within = xp.where(keep[:, None], sets.spread, 0)
+    return Moments(total, mean, (within + between).sum(axis=0))
+
+
+def merge(first: Moments, second: Moments) -> Moments:
+    """The statistics of two sets together."""
+    count = first.count + second.count
+    share = second.count / jnp.maximum(count, 1)
+    change = second.mean - first.mean
+    spread = first.spread + second.spread + change**2 * (first.count * share)
+    return Moments(count, first.mean + change * share, spread)
