@@ -162,6 +162,17 @@ def test_a_task_that_raises_ends_with_a_message_and_no_traceback(tmp_path: Path)
     assert "the behavior function raised at the start parameters: RuntimeError: elbow" in output
 
 
+def test_square_brackets_are_the_users_own(tmp_path: Path) -> None:
+    (tmp_path / "arm.py").write_text(
+        "from evolvability import function_task\n"
+        "def throw(x):\n    raise RuntimeError('[/elbow] of [red]')\n"
+        "def task():\n    return function_task(throw, [1.0, 2.0])\n"
+    )
+    assert "[/elbow] of [red]" in ees("train", "arm:task", cwd=tmp_path, expect=2)
+    output = ees("train", "interference", *TINY, "--output", "runs/[bold]a[/b]", "--quiet", cwd=tmp_path)
+    assert output.startswith("runs/[bold]a[/b]: variance")
+
+
 def test_import_is_light_and_loads_no_simulator_plotting_or_web_library() -> None:
     heavy = ("mujoco", "gymnasium", "matplotlib", "viser", "pybullet", "dask", "plotly")
     code = f"import sys, evolvability; print([name for name in {heavy} if name in sys.modules])"
