@@ -198,17 +198,21 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
     table = read_toml(Path(first["config"])) if first["config"] else {}
     named = table.pop("task", None)
     task = task or named
-    if task is None:
-        _overview()
-        raise ConfigError("ees train: which task? Write e.g. ees train interference, or see ees list.")
     if named not in (None, task):
         raise ConfigError(f"{first['config']} is for task '{named}', but the task given is '{task}'.")
-    base = layered(task, objective=first["objective"], preset=first["preset"], values=table)
+    if task is not None:
+        base = layered(task, objective=first["objective"], preset=first["preset"], values=table)
+        about = f"Run the task {task}."
+    elif {"-h", "--help"} & set(arguments):
+        base, task = Config("module:name"), "TASK"
+        about = "Run a task. A task has defaults and options of its own: ees train TASK --help shows them."
+    else:
+        raise ConfigError("ees train: which task? It comes first, e.g. ees train interference. See ees list.")
     arguments_type = dataclasses.make_dataclass("Train", [("options", TrainOptions), ("run", Config)])
     parsed: Any = tyro.cli(
         arguments_type,
         prog=f"ees train {task}",
-        description=f"Run the task {task}.",
+        description=about,
         args=arguments,
         default=arguments_type(TrainOptions(), base),
         config=(tyro.conf.OmitArgPrefixes,),
