@@ -141,6 +141,15 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_used(
     assert_same_run(copy, finished)
 
 
+def test_a_finished_run_whose_last_checkpoint_is_damaged_is_finished_again(copy: Path, finished: Path) -> None:
+    damage_arrays(copy)
+    assert not Run(copy).is_complete
+    with pytest.warns(UserWarning, match="is damaged. The one before is used"):
+        resume(Run(copy))
+    assert Run(copy).is_complete
+    assert_same_run(copy, finished)
+
+
 def test_without_any_intact_checkpoint_the_error_says_what_to_do(copy: Path) -> None:
     for path in (copy / "checkpoints").glob("*.json"):
         path.write_text("{")

@@ -65,6 +65,14 @@ def test_python_and_jax_functions_give_the_same_run() -> None:
     assert results[1].center["b"].shape == (2,)
 
 
+def test_a_function_that_writes_its_parameters_as_text_is_called_on_the_host() -> None:
+    for function in (lambda x: float(f"{x[0]:.3f}"), lambda x: float(str(x[0]))):  # as for a simulator's command line
+        task = function_task(function, jnp.ones(2))
+        assert task.on_host
+        outcome, _ = task.evaluate(jax.random.key(0), members_of(jnp.ones(2)), ())
+        np.testing.assert_allclose(outcome.behavior[:, 0], members_of(jnp.ones(2)).members()[:, 0], atol=1e-3)
+
+
 def test_fitness_comes_from_a_function_of_its_own_or_with_the_behavior() -> None:
     separate = function_task(lambda x: x, jnp.ones(2), fitness=lambda x: x.sum())
     together = function_task(lambda x: (x, x.sum()), jnp.ones(2), returns_fitness=True)

@@ -110,8 +110,9 @@ class Run:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every generation is done."""
-        return checkpoint_generations(self.path)[-1:] == [self.config.generations]
+        """Whether every generation is done, and the last checkpoint is intact."""
+        last = self.config.generations
+        return checkpoint_generations(self.path)[-1:] == [last] and _is_intact(_checkpoint_stem(self.path, last))
 
 
 class RunWriter:
@@ -159,7 +160,7 @@ class RunWriter:
         with (self.path / "metrics.jsonl").open("a") as file:
             os.fsync(file.fileno())  # a checkpoint is never ahead of its metrics
         data = safetensors.numpy.save(named_arrays(state))
-        stem = self.path / "checkpoints" / f"{generation:06d}"
+        stem = _checkpoint_stem(self.path, generation)
         write_whole(stem.with_suffix(".safetensors"), data)
         voucher = {"generation": generation, "sha256": hashlib.sha256(data).hexdigest()}
         write_whole(stem.with_suffix(".json"), json.dumps(voucher).encode())
@@ -167,7 +168,7 @@ class RunWriter:
             self._remove_checkpoint(old)
 
     def _remove_checkpoint(self, generation: int) -> None:
-        stem = self.path / "checkpoints" / f"{generation:06d}"
+        stem = _checkpoint_stem(self.path, generation)
         for suffix in (".json", ".safetensors"):
             stem.with_suffix(suffix).unlink(missing_ok=True)
 
@@ -203,7 +204,7 @@ def load_checkpoint(path: Path, generation: int | None = None) -> tuple[int, Arr
         raise RunFolderError(f"{path} has no checkpoint of generation {generation}; kept: {_summary(available)}.")
     for candidate in reversed(available) if generation is None else [generation]:
         try:
-            return candidate, _verified_arrays(path / "checkpoints" / f"{candidate:06d}")
+            return candidate, _verified_arrays(_checkpoint_stem(path, candidate))
         except RunFolderError as error:
             if generation is not None:
                 raise
@@ -255,14 +256,27 @@ def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
     temporary.replace(path)
 
 
-def _verified_arrays(stem: Path) -> Arrays:
+def _checkpoint_stem(path: Path, generation: int) -> Path:
+    return path / "checkpoints" / f"{generation:06d}"
+
+
+def _intact_bytes(stem: Path) -> bytes | None:
+    """A checkpoint's arrays as they lie on disk, if its voucher fits them."""
     try:
         voucher = json.loads(stem.with_suffix(".json").read_text())
         data = stem.with_suffix(".safetensors").read_bytes()
-        intact = hashlib.sha256(data).hexdigest() == voucher["sha256"]
+        return data if hashlib.sha256(data).hexdigest() == voucher["sha256"] else None
     except (OSError, ValueError, KeyError, TypeError):
-        intact = False
-    if not intact:
+        return None
+
+
+def _is_intact(stem: Path) -> bool:
+    return _intact_bytes(stem) is not None
+
+
+def _verified_arrays(stem: Path) -> Arrays:
+    data = _intact_bytes(stem)
+    if data is None:
         raise RunFolderError(f"The checkpoint {stem.with_suffix('.safetensors')} is damaged.")
     return safetensors.numpy.load(data)
 

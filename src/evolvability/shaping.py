@@ -15,11 +15,13 @@ Shaping = Callable[[Array, Array], Array]
 
 def masked_mean_and_std(values: Array, valid: Array) -> tuple[Array, Array]:
     """Mean and standard deviation over the valid members, per dimension."""
-    mask = valid.reshape(-1, *(1,) * (values.ndim - 1))
     count = jnp.maximum(jnp.sum(valid), 1)
-    mean = jnp.sum(jnp.where(mask, values, 0), axis=0) / count
-    variance = jnp.sum(jnp.where(mask, (values - mean) ** 2, 0), axis=0) / count
-    return mean, jnp.sqrt(variance)
+    # Relative to one of them: where all agree the deviations are zero, without the rounding of a mean.
+    some = identity(values, valid)[jnp.argmax(valid)]
+    shifted = identity(values - some, valid)
+    shift = jnp.sum(shifted, axis=0) / count
+    variance = jnp.sum(identity((shifted - shift) ** 2, valid), axis=0) / count
+    return some + shift, jnp.sqrt(variance)
 
 
 def identity(values: Array, valid: Array) -> Array:
