@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from evolvability import Config, Run, RunFolderError, evolve
+from evolvability.checkpoints import checkpoint_generations
 from evolvability.config import layered
-from evolvability.runs import RunWriter, checkpoint_generations, locked
+from evolvability.runs import RunWriter, locked
 from evolvability.training import Evolution, resume, train
 
 GENERATIONS = 12
