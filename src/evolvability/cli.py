@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -185,7 +186,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(130)  # not sys.exit: an interpreter that ends while XLA compiles crashes. All is saved by now.
 
 
 def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
