@@ -30,6 +30,11 @@ def test_released_code_preset_follows_the_decisions() -> None:
     assert 2 * config.bandwidth**2 == pytest.approx(1.0)  # exp(-d^2)
 
 
+def test_released_code_brings_l2_to_networks_alone() -> None:
+    assert layered("interference", preset="released-code").l2 == 0.0
+    assert layered("module:name", preset="released-code").l2 == 0.0
+
+
 def test_layers_win_in_order() -> None:
     assert layered("point").population_size == 256
     assert layered("point", preset="smoke").population_size == 64
@@ -65,6 +70,7 @@ def test_a_file_repeats_the_configuration(task: str, preset: str | None, tmp_pat
         ({"generations": 0}, "generations must be 1 or more"),
         ({"max_invalid": 1.5}, "max_invalid must be between 0 and 1"),
         ({"task_options": {"hiden": 3}}, r"Unknown configuration key 'task_options.hiden'. Did you mean"),
+        ({"task_options": {"num_steps": 0}}, "num_steps must be 1 or more, got 0"),
         ({"mirrored": "yes"}, "mirrored: a value of type bool is expected, got 'yes'"),
     ],
     ids=lambda value: str(value)[:30],

@@ -25,11 +25,13 @@ def test_density_is_the_mean_kernel(num_behaviors: int, bandwidth: float) -> Non
     np.testing.assert_allclose(found, pairwise(outcome.behavior, bandwidth).mean(axis=1), rtol=2e-5)
 
 
-@pytest.mark.parametrize("num_behaviors", [1, 2])
-def test_grid_is_as_exact_for_the_log_density_of_outliers(num_behaviors: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("num_behaviors", "outlier"), [(1, 20.0), (2, 20.0), (1, 200.0), (2, 100.0)])
+def test_grid_is_as_exact_for_the_log_density_of_outliers(
+    num_behaviors: int, outlier: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The fast way must hold 1e-4 in the logarithm, where an outlier's density is one kernel in thousands."""
-    behavior = jax.random.normal(jax.random.key(0), (3000, num_behaviors)).at[0].set(20.0)
-    monkeypatch.setattr(density, "_direct", lambda *_: jnp.zeros(3000))  # the grid, or nothing
+    behavior = jax.random.normal(jax.random.key(0), (3000, num_behaviors)).at[0].set(outlier)
+    monkeypatch.setattr(density, "_direct", lambda *_, **__: jnp.zeros(3000))  # the grid, or nothing
     found = kernel_density(behavior, jnp.zeros(3000), jnp.ones(3000, bool), 1.0)
     exact = pairwise(behavior, 1.0).mean(axis=1)
     assert np.max(np.abs(np.log(found) - np.log(exact))) < 1e-4

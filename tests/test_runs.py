@@ -107,9 +107,13 @@ def test_a_line_cut_in_the_middle_is_mended(evolution: Evolution, finished: Path
     with (path / "metrics.jsonl").open("a") as file:
         file.write('{"generation": 7, "seed": 0, "obj')
     (path / "behaviors" / "000007.safetensors.part").write_bytes(b"half")
+    (path / "checkpoints" / "000008.safetensors").write_bytes(b"killed before its voucher")
     assert Run(path).metrics["variance"].shape == (2, 7)
     resume(Run(path))
     assert_same_run(path, finished)
+    assert {file.name for file in (path / "checkpoints").iterdir()} == {
+        file.name for file in (finished / "checkpoints").iterdir()
+    }
 
 
 def damage_arrays(path: Path) -> None:
@@ -197,6 +201,7 @@ def test_a_folder_that_holds_something_else_is_not_written_to(evolution: Evoluti
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(RunFolderError, match=r"not empty \(it has thesis.tex\)"):
         train(evolution, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_an_unwritable_folder_is_named(evolution: Evolution, tmp_path: Path) -> None:

@@ -144,6 +144,17 @@ def test_a_member_is_rebuilt_from_the_run_key_alone() -> None:
     np.testing.assert_array_equal(rebuilt, loop.ask()[7])
 
 
+def test_ask_and_tell_takes_the_names_of_objectives() -> None:
+    by_name = AskTell(jnp.zeros(4), population_size=10, objective="max-variance")
+    by_object = AskTell(jnp.zeros(4), population_size=10, objective=max_variance())
+    behavior = np.arange(20.0).reshape(10, 2) ** 2
+    by_name.tell(behavior)
+    by_object.tell(behavior)
+    np.testing.assert_array_equal(by_name.center, by_object.center)
+    with pytest.raises(ValueError, match="fitness, so it is needed"):
+        AskTell(jnp.zeros(4), population_size=10, objective="mean_fitness").tell(behavior)
+
+
 def test_tell_refuses_the_wrong_number_of_behaviors() -> None:
     loop = AskTell(jnp.zeros(4), population_size=10)
     with pytest.raises(ValueError, match=r"one row for each of the 10 mutations, got shape \(9, 2\)"):

@@ -10,8 +10,9 @@ import optax
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from evolvability.assembly import objective_named
 from evolvability.errors import TaskError
-from evolvability.objectives import Objective, max_entropy
+from evolvability.objectives import Objective
 from evolvability.populations import Population, normal
 from evolvability.strategy import Info, evolvability_es
 from evolvability.types import PyTree, outcome
@@ -24,7 +25,7 @@ class AskTell:
         start: the parameters evolution starts from, any pytree of floats.
         population_size: mutations a generation.
         population: the distribution of mutations.
-        objective: what to maximize.
+        objective: what to maximize: an objective, or a name as on the command line.
         optimizer: any optax optimizer.
         l2: pull of the center towards zero.
         seed: of the mutations.
@@ -45,7 +46,7 @@ class AskTell:
         *,
         population_size: int = 256,
         population: Population | None = None,
-        objective: Objective | None = None,
+        objective: Objective | str = "max_entropy",
         optimizer: optax.GradientTransformation | None = None,
         l2: float = 0.0,
         seed: int = 0,
@@ -54,13 +55,14 @@ class AskTell:
         self._population = normal() if population is None else population
         algorithm = evolvability_es(
             self._population,
-            max_entropy() if objective is None else objective,
+            objective_named(objective) if isinstance(objective, str) else objective,
             optax.adam(0.01) if optimizer is None else optimizer,
             population_size=population_size,
             l2=l2,
         )
         centers = jnp.tile(flat, (self._population.num_components, 1))
         self._population_size = population_size
+        self._needs_fitness = isinstance(objective, str) and "mean_fitness" in objective
         self._ask: Callable[..., Any] = jax.jit(algorithm.ask)
         self._tell: Callable[..., Any] = jax.jit(algorithm.tell)
         self.state = algorithm.init(jax.random.key(seed), centers)
@@ -88,6 +90,8 @@ class AskTell:
             fitness: (population_size,), if the objective uses it. A member with nan counts for nothing.
         """
         behavior = self._checked("behavior", behavior, (1, 2))
+        if fitness is None and self._needs_fitness:
+            raise TaskError("tell: the objective is about fitness, so it is needed beside the behavior.")
         fitness = None if fitness is None else self._checked("fitness", fitness, (1,))
         sample = self._ask(self.state)  # rebuilt from its address: nothing to carry between ask and tell
         self.state, info = self._tell(self.state, sample, outcome(behavior.reshape(len(behavior), -1), fitness))

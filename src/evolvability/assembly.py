@@ -5,8 +5,8 @@ from typing import Any
 import jax.numpy as jnp
 import optax
 
-from evolvability.config import Config, parse_objective
-from evolvability.objectives import Objective, max_entropy, max_variance, mean_fitness, weighted_sum
+from evolvability.config import Config, parse_objective, spelled
+from evolvability.objectives import OBJECTIVES, Objective, max_entropy, max_variance, mean_fitness, weighted_sum
 from evolvability.populations import Population, diagonal_normal, mixture, normal
 from evolvability.shaping import SHAPINGS
 from evolvability.strategy import Algorithm, evolvability_es
@@ -33,7 +33,21 @@ def build_objective(config: Config) -> Objective:
         "max_variance": max_variance(behavior_shaping),
         "mean_fitness": mean_fitness(fitness_shaping),
     }
-    terms = [(weight, parts[name]) for weight, name in parse_objective(config.objective)]
+    return _sum(config.objective, parts)
+
+
+def objective_named(text: str) -> Objective:
+    """An objective or a sum of them by name, with the paper's settings.
+
+    Examples:
+        >>> objective = objective_named("mean_fitness + 0.1*max_entropy")
+    """
+    parts: dict[str, Objective] = {name: factory() for name, factory in OBJECTIVES.items()}
+    return _sum(spelled(text), parts)
+
+
+def _sum(text: str, parts: dict[str, Objective]) -> Objective:
+    terms = [(weight, parts[name]) for weight, name in parse_objective(text)]
     return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else weighted_sum(*terms)
 
 

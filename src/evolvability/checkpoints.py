@@ -38,6 +38,14 @@ def remove_checkpoint(path: Path, generation: int) -> None:
         _stem(path, generation).with_suffix(suffix).unlink(missing_ok=True)
 
 
+def remove_orphans(path: Path) -> None:
+    """Remove what a process killed in the middle of a checkpoint left behind."""
+    vouched = set(checkpoint_generations(path))
+    for file in (path / "checkpoints").iterdir():
+        if not file.stem.isdigit() or int(file.stem) not in vouched:
+            file.unlink()
+
+
 def has_checkpoint(path: Path, generation: int) -> bool:
     """Whether a run folder has an intact checkpoint of a generation."""
     return _intact_bytes(_stem(path, generation)) is not None
@@ -90,7 +98,7 @@ def restore(template: PyTree, arrays: Arrays) -> PyTree:
 
 
 def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Write a file so that a reader sees all of it or none, even after a crash."""
+    """Write a file so that a reader sees all of it or none, even if the process is killed."""
     temporary = path.with_suffix(path.suffix + ".part")
     with temporary.open("wb") as file:
         file.write(data)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import jax
 import tyro
 from rich.console import Console
 from rich.markup import escape
@@ -185,6 +186,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except UserError as error:
         errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error) and "Out of memory" not in str(error):
+            raise
+        errors.print(
+            "[bold red]error:[/bold red] The device has too little memory. Lower --population-size or --seeds."
+        )
+        sys.exit(2)
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -200,6 +210,8 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
     task = arguments.pop(0) if arguments and not arguments[0].startswith("-") else None
     first = {name: _lookup(arguments, f"--{name}") for name in ("config", "preset", "objective")}
     table = read_toml(Path(first["config"])) if first["config"] else {}
+    if first["preset"] and set(PRESETS.get(first["preset"], ("", {}))[1]) & set(table):
+        warnings.warn(f"{first['config']} sets values of the preset {first['preset']}, and wins.", stacklevel=1)
     named = table.pop("task", None)
     task = task or named
     if named not in (None, task):
@@ -277,8 +289,6 @@ def _free_folder(config: Config) -> Path:
 
 
 def _devices(task: Task) -> str:
-    import jax
-
     if task.on_host:
         return task.engine or "the host, in Python"
     kinds = [device.device_kind for device in jax.devices()]

@@ -82,7 +82,7 @@ class Config:
     """Stop when more than this share of a generation's members is invalid."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "objective", _spelled(self.objective))
+        object.__setattr__(self, "objective", spelled(self.objective))
         if isinstance(self.task_options, dict):
             entry = task_entry(self.task)
             object.__setattr__(self, "task_options", _from_table(entry.options, self.task_options, "task_options."))
@@ -129,7 +129,7 @@ def layered(
     values = dict(values or {})
     _refuse_unknown(values, {f.name for f in dataclasses.fields(Config)}, "")
     chosen = objective or values.get("objective") or entry.defaults.get("objective") or Config.objective
-    chosen = _spelled(chosen)
+    chosen = spelled(chosen)
     for_task = entry.presets.get(preset or "", {})
     layers = [entry.defaults, entry.objective_defaults.get(chosen, {}), _preset(preset), for_task, values]
     merged: dict[str, Any] = {"task": task, "objective": chosen}
@@ -205,7 +205,7 @@ def parse_objective(text: str) -> list[tuple[float, str]]:
     return terms
 
 
-def _spelled(objective: str) -> str:
+def spelled(objective: str) -> str:
     """An objective without spaces, and with underscores where its names, not its numbers, have dashes."""
     if not isinstance(objective, str):
         raise ConfigError(f"objective: a text such as 'max_entropy' is expected, got {objective!r}.")

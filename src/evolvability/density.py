@@ -17,13 +17,15 @@ $$\varphi(b - b') = \sum_u a_u(b)\, a_u(b'), \qquad a_u(b) \propto e^{-|b - u|^2
 and $p_i = \sum_u a_u(B_i)\, \mathbb{E}_{z'}[a_u(B(z'))]$ costs one pass over the members instead of one over pairs.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from evolvability.expectation import box
 
-GRID_NODES = 128
+GRID_NODES = {1: (128, 512), 2: (128, 256)}  # by behavior dimensions: a grid for most, and one for outliers
 GRID_SPACING = 0.5  # in bandwidths; see the module's error bound
 GRID_MARGIN = 3.0  # in bandwidths: exp(-2 * 3^2) of a feature product lies beyond it
 TILE_ROWS = 64
@@ -52,14 +54,14 @@ def kernel_density(
         return _direct(behavior, log_prob, valid, leave_one_out)
     lowest = jnp.min(jnp.where(valid[:, None], behavior, jnp.inf), axis=0)
     highest = jnp.max(jnp.where(valid[:, None], behavior, -jnp.inf), axis=0)
-    reach = (GRID_NODES - 1) * GRID_SPACING - 2 * GRID_MARGIN
-    fits = _everywhere(jnp.all(highest - lowest <= reach))
+    sizes = GRID_NODES[behavior.shape[1]]
+    reaches = (jnp.array(sizes) - 1) * GRID_SPACING - 2 * GRID_MARGIN
+    too_small = jnp.sum(jnp.max(highest - lowest) > reaches)
     middle = jnp.where(jnp.isfinite(lowest), (lowest + highest) / 2, 0)
-    return jax.lax.cond(
-        fits,
-        lambda: _grid(behavior - middle, log_prob, valid),
-        lambda: _direct(behavior, log_prob, valid, False),
-    )
+    # Checkpointed: on the way back a branch is computed again, or all of them would keep room for their features.
+    ways = [jax.checkpoint(functools.partial(_grid, num_nodes=size)) for size in sizes]
+    ways.append(functools.partial(_direct, leave_one_out=False))
+    return jax.lax.switch(_largest(too_small), ways, behavior - middle, log_prob, valid)
 
 
 def log_kernel_volume(bandwidth: float | Array, num_behaviors: int) -> Array:
@@ -95,8 +97,8 @@ def _direct(behavior: Array, log_prob: Array, valid: Array, leave_one_out: bool)
     return density * count / jnp.maximum(count - 1, 1) if leave_one_out else density
 
 
-def _grid(behavior: Array, log_prob: Array, valid: Array) -> Array:
-    nodes = (jnp.arange(GRID_NODES) - (GRID_NODES - 1) / 2) * GRID_SPACING
+def _grid(behavior: Array, log_prob: Array, valid: Array, num_nodes: int) -> Array:
+    nodes = (jnp.arange(num_nodes) - (num_nodes - 1) / 2) * GRID_SPACING
     norm = (GRID_SPACING / jnp.sqrt(jnp.pi / 2)) ** 0.5
     features = norm * jnp.exp(-((behavior[:, :, None] - nodes) ** 2))  # (num_members, num_behaviors, nodes)
     ratio = _weights(log_prob, valid)
@@ -113,12 +115,12 @@ def _weights(log_prob: Array, valid: Array) -> Array:
 
 
 @jax.custom_batching.custom_vmap
-def _everywhere(flag: Array) -> Array:
-    """Whether a flag holds in the whole batch. A batched `cond` would compute both branches; this keeps one flag."""
-    return flag
+def _largest(level: Array) -> Array:
+    """The largest level in the whole batch: with a level of its own for each, `switch` would compute every branch."""
+    return level
 
 
-@_everywhere.def_vmap
-def _everywhere_vmap(axis_size: int, in_batched: list[bool], flag: Array) -> tuple[Array, bool]:
+@_largest.def_vmap
+def _largest_vmap(axis_size: int, in_batched: list[bool], level: Array) -> tuple[Array, bool]:
     del axis_size, in_batched
-    return _everywhere(jnp.all(flag, axis=0)), False
+    return _largest(jnp.max(level, axis=0)), False

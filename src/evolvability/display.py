@@ -75,7 +75,7 @@ class _Plain:
 
 
 class _Rate:
-    """Evaluations a second over the last generations; the first one of all, which compiles, is left out."""
+    """Evaluations a second over the last generations; the first one of all compiles, and is forgotten at the next."""
 
     def __init__(self, config: Config, memory: float = 0.9) -> None:
         self.members = config.population_size * config.seeds

@@ -28,6 +28,7 @@ from evolvability.checkpoints import (
     has_checkpoint,
     load_checkpoint,
     remove_checkpoint,
+    remove_orphans,
     save_checkpoint,
     summary,
     write_whole,
@@ -143,6 +144,7 @@ class RunWriter:
         for path in (self.path / "behaviors").iterdir():
             if not path.stem.isdigit() or int(path.stem) >= generation:
                 path.unlink()
+        remove_orphans(self.path)
         for old in checkpoint_generations(self.path):
             if old > generation:
                 remove_checkpoint(self.path, old)

@@ -79,7 +79,9 @@ def evolve(
         config = layered(task if isinstance(task, str) else FROM_PYTHON + task.name, values=knobs)
     elif knobs:
         raise ConfigError(f"Give either a whole config or single knobs, got both: {', '.join(knobs)}.")
-    evolution = Evolution(config, make_task(config.task, config.task_options) if isinstance(task, str) else task)
+    elif isinstance(task, str) and task != config.task:
+        raise ConfigError(f"The configuration is for task '{config.task}', but the task given is '{task}'.")
+    evolution = Evolution(config, None if isinstance(task, str) else task)
     rows: Rows = []
 
     def collect(new: Rows) -> None:
@@ -169,15 +171,16 @@ class Evolution:
 
 def train(evolution: Evolution, output: Path, on_generation: Callable[[Rows], None] = lambda rows: None) -> None:
     """Run from the start, into a new run folder."""
+    if output.is_dir():
+        # A process killed while it made the folder leaves some of these names behind, and no config.toml.
+        strangers = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
+        if strangers:
+            raise RunFolderError(f"{output} is not empty (it has {min(strangers)}). Choose another --output.")
     with locked(output):
         if (output / "config.toml").exists():
             raise RunFolderError(
                 f"{output} already holds a run. Go on with: ees resume {output}, or choose another --output."
             )
-        # A process killed while it made the folder leaves some of these behind, and no config.toml.
-        strangers = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
-        if strangers:
-            raise RunFolderError(f"{output} is not empty (it has {min(strangers)}). Choose another --output.")
         writer = RunWriter(output)
         writer.create(evolution.config)
         state = evolution.start()

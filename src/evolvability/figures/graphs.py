@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Circle, Ellipse, Patch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
@@ -80,7 +80,7 @@ def draw(graph: Graph[Any], ax: Axes | None = None, *, positions: Positions | No
     places, routes = _layout(graph, shapes) if positions is None else (_checked(graph, positions), {})
     lower, upper = _bounds(shapes, places, routes)
     if ax is None:
-        _, ax = plt.subplots(figsize=tuple((upper - lower) * CENTIMETER))
+        ax = Figure(figsize=tuple((upper - lower) * CENTIMETER)).subplots()
         ax.set_position((0, 0, 1, 1))
     for parent, child in _edges(graph):
         _draw_edge(ax, (places[parent], *routes.get((parent, child), ()), places[child]), shapes[parent], shapes[child])

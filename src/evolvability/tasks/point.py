@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from evolvability.errors import ConfigError
 from evolvability.policies import mlp
 from evolvability.tasks.base import Task
 from evolvability.types import Outcome, PyTree, Sample, outcome
@@ -26,6 +27,11 @@ class PointOptions:
     """Time steps of an episode, 0.1 s each."""
     hidden: int = 16
     """Units in each of the network's two hidden layers."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_steps", "hidden"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be 1 or more, got {getattr(self, name)}.")
 
 
 def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen)

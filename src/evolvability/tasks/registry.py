@@ -56,6 +56,9 @@ LOCOMOTION_PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
+NO_L2 = {"l2": 0.0}
+"""L2 is for networks: where a task has none by default, a preset does not bring it in."""
+
 TASKS: dict[str, TaskEntry] = {
     "interference": TaskEntry(
         "the paper's interference pattern: one parameter, one behavior",
@@ -72,6 +75,7 @@ TASKS: dict[str, TaskEntry] = {
             "record_every": 20,
         },
         {"max_variance": {"learning_rate": 0.03}},
+        presets={"released-code": NO_L2},
     ),
     "point": TaskEntry(
         "a toy world: a point steered over a plane by a small network",
@@ -97,15 +101,23 @@ TASKS: dict[str, TaskEntry] = {
 FROM_PYTHON = "python:"
 """Begins the recorded name of a task that was given as an object, which no name leads back to."""
 
-OWN_DEFAULTS = {"l2": 0.0, "population_size": 256}
+OWN_DEFAULTS = {**NO_L2, "population_size": 256}
+OWN_PRESETS = {"released-code": NO_L2}
 
 
 def task_entry(name: str) -> TaskEntry:
     """The entry of a registered task, or one for ``module:name``: a Task, or a function that returns one."""
     if name.startswith(FROM_PYTHON):
-        return TaskEntry(f"given from Python: {name.removeprefix(FROM_PYTHON)}", _not_by_name, defaults=OWN_DEFAULTS)
+        return TaskEntry(
+            f"given from Python: {name.removeprefix(FROM_PYTHON)}",
+            _not_by_name,
+            defaults=OWN_DEFAULTS,
+            presets=OWN_PRESETS,
+        )
     if ":" in name:
-        return TaskEntry(f"your own: {name}", lambda options: _imported(name), defaults=OWN_DEFAULTS)
+        return TaskEntry(
+            f"your own: {name}", lambda options: _imported(name), defaults=OWN_DEFAULTS, presets=OWN_PRESETS
+        )
     if name not in TASKS:
         raise ConfigError(unknown("task", name, TASKS, also=", or module:name for one of your own"))
     return TASKS[name]
