@@ -25,7 +25,7 @@ types: setup
 
 test: lint types
 	$(BIN)/python -m pytest
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 docs: setup
 	$(BIN)/mkdocs serve

@@ -88,6 +88,15 @@ def test_help_shows_the_values_a_task_starts_from(capsys: pytest.CaptureFixture[
         assert "Where the center starts. (default: 1.0)" in text
 
 
+def test_help_without_a_task_shows_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["train", "--help"])
+    assert stopped.value.code == 0
+    text = capsys.readouterr().out
+    assert "usage: ees train TASK" in text
+    assert "--learning-rate" in text
+
+
 def test_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "list")
     for name in ("interference", "point", "max_entropy", "max_variance", "mean_fitness", "mixture", "released-code"):
@@ -115,6 +124,7 @@ def test_without_arguments_the_commands_are_shown(capsys: pytest.CaptureFixture[
     [
         (["trian"], "Unknown command 'trian'. Did you mean 'train'?"),
         (["train"], "which task?"),
+        (["train", "--seeds", "2", "point"], "which task? It comes first"),
         (["train", "antt"], "Unknown task 'antt'"),
         (["train", "point", "--objective", "max_entropi"], "Did you mean 'max_entropy'?"),
         (["train", "point", "--sigma", "-1"], "sigma must be positive, got -1.0"),
@@ -123,14 +133,24 @@ def test_without_arguments_the_commands_are_shown(capsys: pytest.CaptureFixture[
         (["train", "point", "--sigmaa", "1"], "--sigma"),
         (["train", "point", "--config", "nowhere.toml"], "No configuration file at nowhere.toml"),
         (["resume", "nowhere"], "nowhere is no run folder"),
+        (["show"], "give at least one run folder"),
+        (["figure", "curves"], "give at least one run folder"),
+        (["resume", "runs/from-python"], "Resume it from Python: evolvability.resume(path, task)"),
         (["show", "nowhere"], "nowhere is no run folder"),
         (["train", "no_such_module:task"], "could not be imported"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_input_is_answered_with_a_reason(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "from-python").mkdir(parents=True)
+    (tmp_path / "runs" / "from-python" / "config.toml").write_text('task = "python:arm"\n')
     assert message in error(capsys, *arguments)
 
 
@@ -150,6 +170,17 @@ def test_a_task_that_raises_ends_with_a_message_and_no_traceback(tmp_path: Path)
     )
     output = ees("train", "arm:task", cwd=tmp_path, expect=2)
     assert "the behavior function raised at the start parameters: RuntimeError: elbow" in output
+
+
+def test_square_brackets_are_the_users_own(tmp_path: Path) -> None:
+    (tmp_path / "arm.py").write_text(
+        "from evolvability import function_task\n"
+        "def throw(x):\n    raise RuntimeError('[/elbow] of [red]')\n"
+        "def task():\n    return function_task(throw, [1.0, 2.0])\n"
+    )
+    assert "[/elbow] of [red]" in ees("train", "arm:task", cwd=tmp_path, expect=2)
+    output = ees("train", "interference", *TINY, "--output", "runs/[bold]a[/b]", "--quiet", cwd=tmp_path)
+    assert output.startswith("runs/[bold]a[/b]: variance")
 
 
 def test_import_is_light_and_loads_no_simulator_plotting_or_web_library() -> None:

@@ -57,6 +57,8 @@ def test_a_file_repeats_the_configuration(task: str, preset: str | None, tmp_pat
         ({"sigmaa": 1.0}, r"Unknown configuration key 'sigmaa'. Did you mean 'sigma'\?"),
         ({"objective": "max_entropi"}, r"Unknown objective 'max_entropi'. Did you mean 'max_entropy'\?"),
         ({"objective": "x*max_entropy"}, "'x' in 'x.max_entropy' is not a number"),
+        ({"objective": "nan*max_entropy"}, "'nan' in 'nan.max_entropy' is not a number"),
+        ({"objective": max}, "objective: a text such as 'max_entropy' is expected"),
         ({"optimizer": "sdg"}, r"Unknown optimizer 'sdg'. Did you mean 'sgd'\? Available: adabelief, adam"),
         ({"population": "mixture", "components": 1}, "components must be 2 or more for a mixture, got 1"),
         ({"learning_rate": 0.0}, "learning_rate must be positive"),
@@ -78,6 +80,8 @@ def test_an_odd_population_is_fine_without_mirrored_sampling() -> None:
 
 def test_objectives_are_sums() -> None:
     assert parse_objective("mean_fitness+0.1*max_entropy") == [(1.0, "mean_fitness"), (0.1, "max_entropy")]
+    assert parse_objective("1e-3*max_entropy+-2e+1*mean_fitness") == [(1e-3, "max_entropy"), (-20.0, "mean_fitness")]
+    assert layered("point", objective="1e-3*max-entropy").objective == "1e-3*max_entropy"
     assert layered("point", objective="mean-fitness + 2*max-variance").objective == "mean_fitness+2*max_variance"
 
 

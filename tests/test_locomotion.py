@@ -30,7 +30,7 @@ def task(name: str, **options: Any) -> Task:
 
 
 def draw(task: Task, num_members: int = NUM_MEMBERS) -> Sample:
-    cloud = POPULATION.init(task.init(jax.random.key(0))[None])
+    cloud = POPULATION.init(jax.random.key(2), task.init(jax.random.key(0))[None])
     return POPULATION.sample(jax.random.key(1), cloud, 0, POPULATION.draws(num_members))
 
 

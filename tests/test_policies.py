@@ -25,7 +25,7 @@ POPULATIONS = {
 
 def draw(population: Population, policy: Policy = POLICY, num_members: int = 12) -> Sample:
     centers = jax.vmap(policy.init)(jax.random.split(jax.random.key(0), population.num_components))
-    cloud = population.init(centers)
+    cloud = population.init(jax.random.key(2), centers)
     if cloud.log_scale is not None:  # every parameter a different one
         cloud = cloud._replace(log_scale=cloud.log_scale + jnp.linspace(-1, 1, policy.num_params))
     return population.sample(jax.random.key(1), cloud, 0, population.draws(num_members))

@@ -24,7 +24,7 @@ each = pytest.mark.parametrize("name", MAKERS)
 
 def start(population: Population, key: Array, spread: float = 0.2) -> Cloud:
     """Means close enough for the components of a mixture to share members."""
-    cloud = population.init(spread * jax.random.normal(key, (population.num_components, NUM_PARAMS)))
+    cloud = population.init(key, spread * jax.random.normal(key, (population.num_components, NUM_PARAMS)))
     if cloud.log_scale is None:
         return cloud
     return cloud._replace(log_scale=cloud.log_scale + 0.5 * jax.random.normal(key, cloud.log_scale.shape))
@@ -121,6 +121,14 @@ def test_members_are_distributed_as_the_density_says(name: str, mirrored: bool, 
     np.testing.assert_allclose(members.mean(axis=0), centers.mean(axis=0), atol=0.01)
     within = np.broadcast_to(scale**2, centers.shape).mean(axis=0)
     np.testing.assert_allclose(members.var(axis=0), within + centers.var(axis=0), rtol=0.05)
+
+
+def test_components_that_start_at_one_point_are_drawn_apart(key: Array) -> None:
+    """One point would mean one gradient for ever."""
+    together = mixture(3, 0.3).init(key, jnp.ones((3, 2000))).center
+    assert jnp.std(together[0] - together[1]) == pytest.approx(0.3 * 2**0.5, rel=0.1)
+    apart = jnp.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(mixture(3, 0.3).init(key, apart).center, apart)
 
 
 def test_sigma_follows_its_schedule(key: Array) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from evolvability import Config, Run, RunFolderError, evolve
+from evolvability.checkpoints import checkpoint_generations
 from evolvability.config import layered
-from evolvability.runs import RunWriter, checkpoint_generations, locked
+from evolvability.runs import RunWriter, locked
 from evolvability.training import Evolution, resume, train
 
 GENERATIONS = 12
@@ -138,6 +139,15 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_used(
     damage(copy)
     with pytest.warns(UserWarning, match=rf"{GENERATIONS:06d}.safetensors is damaged. The one before is used"):
         resume(Run(copy))
+    assert_same_run(copy, finished)
+
+
+def test_a_finished_run_whose_last_checkpoint_is_damaged_is_finished_again(copy: Path, finished: Path) -> None:
+    damage_arrays(copy)
+    assert not Run(copy).is_complete
+    with pytest.warns(UserWarning, match="is damaged. The one before is used"):
+        resume(Run(copy))
+    assert Run(copy).is_complete
     assert_same_run(copy, finished)
 
 

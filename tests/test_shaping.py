@@ -16,8 +16,11 @@ def test_standardized_behaviors_have_mean_zero_and_deviation_one() -> None:
     np.testing.assert_allclose(shaped.std(axis=0), 1, rtol=1e-5)
 
 
-def test_a_dimension_without_spread_stays_at_zero() -> None:
-    np.testing.assert_array_equal(standardize(jnp.full((5, 1), 3.0), jnp.ones(5, bool)), np.zeros((5, 1)))
+@pytest.mark.parametrize("value", [3.0, 0.1, 12345.678])
+def test_a_dimension_without_spread_stays_at_zero(value: float) -> None:
+    """Also where the mean of equal float32 numbers, rounded, is not that number."""
+    behavior, valid = jnp.full((500, 1), value).at[0].set(jnp.nan), jnp.arange(500) > 0
+    np.testing.assert_array_equal(standardize(behavior, valid), np.zeros((500, 1)))
 
 
 def test_centered_ranks_match_scipy_ties_included() -> None:

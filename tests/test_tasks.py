@@ -65,9 +65,17 @@ def test_python_and_jax_functions_give_the_same_run() -> None:
     assert results[1].center["b"].shape == (2,)
 
 
+def test_a_function_that_writes_its_parameters_as_text_is_called_on_the_host() -> None:
+    for function in (lambda x: float(f"{x[0]:.3f}"), lambda x: float(str(x[0]))):  # as for a simulator's command line
+        task = function_task(function, jnp.ones(2))
+        assert task.on_host
+        outcome, _ = task.evaluate(jax.random.key(0), members_of(jnp.ones(2)), ())
+        np.testing.assert_allclose(outcome.behavior[:, 0], members_of(jnp.ones(2)).members()[:, 0], atol=1e-3)
+
+
 def test_fitness_comes_from_a_function_of_its_own_or_with_the_behavior() -> None:
     separate = function_task(lambda x: x, jnp.ones(2), fitness=lambda x: x.sum())
-    together = function_task(lambda x: (x, x.sum()), jnp.ones(2))
+    together = function_task(lambda x: (x, x.sum()), jnp.ones(2), returns_fitness=True)
     fitness = [
         task.evaluate(jax.random.key(0), members_of(jnp.ones(2)), ())[0].fitness for task in (separate, together)
     ]
@@ -85,14 +93,36 @@ def raises(x: Any) -> Any:
     ("behavior", "message"),
     [
         (lambda x: jnp.ones((2, 3)), r"must be a number or a vector, got an array of shape \(2, 3\)"),
-        (lambda x: (x, jnp.ones(3)), r"fitness must be a single number, got shape \(3,\)"),
+        (lambda x: jnp.ones((1, 2))[None], r"got an array of shape \(1, 1, 2\)"),
         (raises, "raised at the start parameters: KeyError: 'leg'"),
     ],
-    ids=["matrix", "vector fitness", "raises"],
+    ids=["matrix", "tensor", "raises"],
 )
 def test_a_function_that_no_generation_can_be_made_of_is_named(behavior: Any, message: str, on_host: bool) -> None:
     with pytest.raises(TaskError, match=message):
         function_task(behavior, jnp.ones(2), on_host=on_host)
+
+
+@pytest.mark.parametrize("make", [tuple, list, jnp.stack], ids=["tuple", "list", "array"])
+@pytest.mark.parametrize("on_host", [True, False])
+def test_a_position_may_be_returned_as_a_tuple_a_list_or_an_array(make: Any, on_host: bool) -> None:
+    task = function_task(lambda x: make([x[0], 2 * x[1]]), jnp.ones(2), on_host=on_host)
+    sample = members_of(jnp.ones(2))
+    outcome, _ = task.evaluate(jax.random.key(0), sample, ())
+    np.testing.assert_allclose(outcome.behavior, sample.members() * jnp.array([1.0, 2.0]), rtol=1e-6)
+    assert not task.has_fitness
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ((1.0, np.ones(3)), r"fitness must be a single number, got shape \(3,\)"),
+        (1.0, "a pair .* is expected, got float"),
+    ],
+)
+def test_a_fitness_that_is_not_one_number_is_named(returned: Any, message: str) -> None:
+    with pytest.raises(TaskError, match=message):
+        function_task(lambda x: returned, jnp.ones(2), returns_fitness=True, on_host=True)
 
 
 def test_a_member_that_raises_is_named() -> None:

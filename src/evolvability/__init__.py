@@ -11,7 +11,7 @@ from evolvability.strategy import Algorithm, Info, State, evolvability_es
 from evolvability.tasks.base import Task
 from evolvability.tasks.functions import function_task
 from evolvability.tasks.registry import make_task
-from evolvability.training import Result, evolve
+from evolvability.training import Result, evolve, resume
 from evolvability.types import Cloud, Outcome, Sample, outcome
 
 __version__ = "0.1.0"
@@ -48,6 +48,7 @@ __all__ = [
     "mixture",
     "normal",
     "outcome",
+    "resume",
     "sample_weights",
     "weighted_sum",
 ]

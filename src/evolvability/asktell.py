@@ -29,13 +29,14 @@ class AskTell:
         l2: pull of the center towards zero.
         seed: of the mutations.
 
-    >>> loop = AskTell({"angle": 0.0, "speed": jnp.ones(2)}, population_size=8)
-    >>> mutations = loop.ask()                          # the same pytree, with an axis of 8 in front
-    >>> mutations["speed"].shape
-    (8, 2)
-    >>> info = loop.tell(behavior=mutations["speed"])   # (8, num_behaviors), from a simulator of your own
-    >>> loop.generation, loop.center["speed"].shape
-    (1, (2,))
+    Examples:
+        >>> loop = AskTell({"angle": 0.0, "speed": jnp.ones(2)}, population_size=8)
+        >>> mutations = loop.ask()                          # the same pytree, with an axis of 8 in front
+        >>> mutations["speed"].shape
+        (8, 2)
+        >>> info = loop.tell(behavior=mutations["speed"])   # (8, num_behaviors), from a simulator of your own
+        >>> loop.generation, loop.center["speed"].shape
+        (1, (2,))
     """
 
     def __init__(

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from evolvability.config import PRESETS, Config, layered, read_toml
@@ -75,9 +76,10 @@ def resume(arguments: Sequence[str]) -> None:
     path, generations, quiet = tyro.cli(parse, prog="ees resume", args=arguments)
     run = Run(path)
     if run.is_complete and generations in (None, run.config.generations):
-        console.print(f"{path} is complete. To make it longer: ees resume {path} --generations N", highlight=False)
+        _print(f"{path} is complete. To make it longer: ees resume {path} --generations N")
         return
-    with _resumable(path), display(run.config, console, quiet=quiet) as show:
+    config = run.config if generations is None else dataclasses.replace(run.config, generations=generations)
+    with _resumable(path), display(config, console, quiet=quiet) as show:
         resume_run(run, generations=generations, on_generation=show)
     _finish(path)
 
@@ -106,7 +108,7 @@ def list_names(arguments: Sequence[str]) -> None:
 
 
 def show(arguments: Sequence[str]) -> None:
-    """Summarize run folders: ees show RUN..."""
+    """Summarize run folders: ees show RUN [RUN...]."""
     from evolvability.runs import Run
     from evolvability.summaries import summary_table
 
@@ -118,12 +120,15 @@ def show(arguments: Sequence[str]) -> None:
         """
         return runs
 
-    for path in tyro.cli(parse, prog="ees show", args=arguments):
-        console.print(summary_table(Run(path)))
+    paths = tyro.cli(parse, prog="ees show", args=arguments)
+    if not paths:
+        raise ConfigError("ees show: give at least one run folder.")
+    for path in paths:
+        console.print(summary_table(Run(path)), soft_wrap=True)
 
 
 def figure(arguments: Sequence[str]) -> None:
-    """Draw a figure from run folders: ees figure NAME RUN... [--output FILE]."""
+    """Draw a figure from run folders: ees figure NAME RUN [RUN...] [--output FILE]."""
     from evolvability.figures.registry import FIGURES, draw_figure
     from evolvability.runs import Run
 
@@ -137,13 +142,13 @@ def figure(arguments: Sequence[str]) -> None:
         if not runs:
             raise ConfigError(f"ees figure {name}: give at least one run folder.")
         target = draw_figure(name, [Run(path) for path in runs], output)
-        console.print(f"wrote {target}", highlight=False)
+        _print(f"wrote {target}")
 
     parse.__doc__ = f"""Draw a figure from run folders.
 
         Args:
             name: Which figure: {names}.
-            runs: Run folders; those of one task and objective are drawn as one band.
+            runs: Run folders; those that differ in their seeds alone are drawn as one band.
             output: The file to write, ending in .png, .pdf or .svg; NAME.png unless given.
         """
     tyro.cli(parse, prog="ees figure", args=arguments)
@@ -162,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; an error the user can mend is printed as one, and the exit code tells."""
     arguments = sys.argv[1:] if arguments is None else arguments
     warnings.showwarning = lambda message, *_, **__: errors.print(
-        f"[yellow]warning:[/yellow] {message}", highlight=False
+        f"[yellow]warning:[/yellow] {escape(str(message))}", highlight=False, soft_wrap=True
     )
     if not arguments or arguments[0] in ("-h", "--help"):
         _overview()
@@ -177,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise ConfigError(unknown("command", arguments[0], COMMANDS))
         COMMANDS[arguments[0]](arguments[1:])
     except UserError as error:
-        errors.print(f"[bold red]error:[/bold red] {error}", highlight=False, soft_wrap=True)
+        errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -194,17 +199,21 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
     table = read_toml(Path(first["config"])) if first["config"] else {}
     named = table.pop("task", None)
     task = task or named
-    if task is None:
-        _overview()
-        raise ConfigError("ees train: which task? Write e.g. ees train interference, or see ees list.")
     if named not in (None, task):
         raise ConfigError(f"{first['config']} is for task '{named}', but the task given is '{task}'.")
-    base = layered(task, objective=first["objective"], preset=first["preset"], values=table)
+    if task is not None:
+        base = layered(task, objective=first["objective"], preset=first["preset"], values=table)
+        about = f"Run the task {task}."
+    elif {"-h", "--help"} & set(arguments):
+        base, task = Config("module:name"), "TASK"
+        about = "Run a task. A task has defaults and options of its own: ees train TASK --help shows them."
+    else:
+        raise ConfigError("ees train: which task? It comes first, e.g. ees train interference. See ees list.")
     arguments_type = dataclasses.make_dataclass("Train", [("options", TrainOptions), ("run", Config)])
     parsed: Any = tyro.cli(
         arguments_type,
         prog=f"ees train {task}",
-        description=f"Run the task {task}.",
+        description=about,
         args=arguments,
         default=arguments_type(TrainOptions(), base),
         config=(tyro.conf.OmitArgPrefixes,),
@@ -233,23 +242,23 @@ class _resumable:  # noqa: N801 (used as a statement)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is KeyboardInterrupt:
-            errors.print(f"\nInterrupted; nothing is lost. Go on with: ees resume {self.path}", highlight=False)
+            begun = (self.path / "config.toml").exists()
+            text = f"nothing is lost. Go on with: ees resume {self.path}" if begun else "nothing was begun yet."
+            _print(f"\nInterrupted; {text}", errors)
 
 
 def _finish(path: Path) -> None:
     from evolvability.runs import Run
     from evolvability.summaries import summary_line
 
-    console.print(f"{summary_line(Run(path))}\nfigures: ees figure curves {path}", highlight=False, soft_wrap=True)
+    _print(f"{summary_line(Run(path))}\nfigures: ees figure curves {path}")
 
 
 def _overview() -> None:
     table = Table(show_header=False, box=None)
     for name, command in COMMANDS.items():
-        text, _, usage = (command.__doc__ or "").partition(": ")
-        table.add_row(
-            f"  [bold]{name}[/bold]", text, f"[dim]{usage.strip().rstrip('.')}[/dim]".replace("[opt", r"\[opt")
-        )
+        text, _, usage = (command.__doc__ or "").removesuffix(".").partition(": ")
+        table.add_row(f"  [bold]{name}[/bold]", text, f"[dim]{usage}[/dim]".replace("[opt", r"\[opt"))
     console.print("[bold]ees[/bold]: optimize for parameters whose mutations behave in very different ways\n")
     console.print(table)
     console.print("\n`ees COMMAND --help` explains a command's options; `ees train TASK --help` those of a task.")
@@ -280,7 +289,12 @@ def _plural(number: int, noun: str) -> str:
 
 def _say(quiet: bool, text: str) -> None:
     if not quiet:
-        console.print(text, highlight=False, soft_wrap=True)
+        _print(text)
+
+
+def _print(text: str, where: Console = console) -> None:
+    """Text as it is: square brackets are a user's own, and a path is not broken over lines."""
+    where.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _first_sentence(factory: Callable[..., Any]) -> str:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,7 +41,7 @@ class Config:
     fitness_shaping: ShapingName = "centered_ranks"
     """What is done to fitness before the objective."""
     baseline: bool = True
-    """Subtract the mean weight: less noise in the gradient, the same expectation."""
+    """Subtract the mean weight: less noise in the gradient, the same direction on average."""
 
     population: Literal["normal", "diagonal_normal", "mixture"] = "normal"
     """The distribution that members are drawn from."""
@@ -81,7 +82,7 @@ class Config:
     """Stop when more than this share of a generation's members is invalid."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "objective", self.objective.replace("-", "_").replace(" ", ""))
+        object.__setattr__(self, "objective", _spelled(self.objective))
         if isinstance(self.task_options, dict):
             entry = task_entry(self.task)
             object.__setattr__(self, "task_options", _from_table(entry.options, self.task_options, "task_options."))
@@ -120,14 +121,15 @@ def layered(
         preset: the name of a preset, if any.
         values: explicit values by field name.
 
-    >>> layered("interference", objective="max_variance").learning_rate
-    0.03
+    Examples:
+        >>> layered("interference", objective="max_variance").learning_rate
+        0.03
     """
     entry = task_entry(task)
     values = dict(values or {})
     _refuse_unknown(values, {f.name for f in dataclasses.fields(Config)}, "")
     chosen = objective or values.get("objective") or entry.defaults.get("objective") or Config.objective
-    chosen = chosen.replace("-", "_").replace(" ", "")
+    chosen = _spelled(chosen)
     for_task = entry.presets.get(preset or "", {})
     layers = [entry.defaults, entry.objective_defaults.get(chosen, {}), _preset(preset), for_task, values]
     merged: dict[str, Any] = {"task": task, "objective": chosen}
@@ -180,24 +182,34 @@ def to_toml(config: Config) -> str:
 def parse_objective(text: str) -> list[tuple[float, str]]:
     """The terms of an objective.
 
-    >>> parse_objective("mean_fitness+0.1*max_entropy")
-    [(1.0, 'mean_fitness'), (0.1, 'max_entropy')]
+    Examples:
+        >>> parse_objective("mean_fitness+0.1*max_entropy")
+        [(1.0, 'mean_fitness'), (0.1, 'max_entropy')]
     """
     from evolvability.objectives import OBJECTIVES
 
     terms = []
-    for term in text.split("+"):
+    for term in re.split(r"(?<!\de)\+", text):  # not the plus of 1e+3
         factor, star, name = term.rpartition("*")
         try:
             weight = float(factor) if star else 1.0
         except ValueError:
+            weight = math.nan
+        if not math.isfinite(weight):
             raise ConfigError(
-                f"objective: '{factor}' in '{text}' is not a number. Write e.g. 0.1*max_entropy."
-            ) from None
+                f"objective: '{factor}' in '{text}' is not a number. Write e.g. mean_fitness+0.1*max_entropy."
+            )
         if name not in OBJECTIVES:
             raise ConfigError(unknown("objective", name, OBJECTIVES))
         terms.append((weight, name))
     return terms
+
+
+def _spelled(objective: str) -> str:
+    """An objective without spaces, and with underscores where its names, not its numbers, have dashes."""
+    if not isinstance(objective, str):
+        raise ConfigError(f"objective: a text such as 'max_entropy' is expected, got {objective!r}.")
+    return re.sub(r"(?<=[a-z])-(?=[a-z])", "_", objective.replace(" ", ""))
 
 
 def _preset(name: str | None) -> dict[str, Any]:

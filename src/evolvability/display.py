@@ -1,13 +1,14 @@
-"""What a person sees while a run goes on: a live line on a terminal, plain lines elsewhere."""
+"""What a person sees while a run goes on: a bar with the numbers below it on a terminal, plain lines elsewhere."""
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 
 from evolvability.config import Config
 
@@ -91,14 +92,22 @@ class _Rate:
         return self.members / self.seconds
 
 
+class _BarAndSummary(Progress):
+    """The bar on a line of its own and the numbers below it: side by side they do not fit into 80 columns."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        for task in self.tasks:
+            yield self.make_tasks_table([task])
+            yield Text.from_markup(task.fields["summary"])
+
+
 def _progress(console: Console) -> Progress:
-    return Progress(
+    return _BarAndSummary(
         TextColumn("generation {task.completed}/{task.total}"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[summary]}"),
         console=console,
     )
 

@@ -23,8 +23,9 @@ class RunFolderError(UserError):
 def unknown(kind: str, name: str, available: Iterable[str], *, also: str = "") -> str:
     """The text for a name that does not exist: what may have been meant, and what there is.
 
-    >>> unknown("task", "antt", ["ant", "cheetah"])
-    "Unknown task 'antt'. Did you mean 'ant'? Available: ant, cheetah."
+    Examples:
+        >>> unknown("task", "antt", ["ant", "cheetah"])
+        "Unknown task 'antt'. Did you mean 'ant'? Available: ant, cheetah."
     """
     names = sorted(available)
     close = difflib.get_close_matches(name, names, n=1)

@@ -36,11 +36,12 @@ class Distribution(Protocol):
 def box(log_prob: Array) -> Array:
     r"""The likelihood ratio $p(z;\theta)/p(z;\theta')$ at $\theta'=\theta$.
 
-    >>> import jax
-    >>> float(box(jnp.log(0.3)))
-    1.0
-    >>> float(jax.grad(lambda p: box(jnp.log(p)))(0.25))  # p'/p
-    4.0
+    Examples:
+        >>> import jax
+        >>> float(box(jnp.log(0.3)))
+        1.0
+        >>> float(jax.grad(lambda p: box(jnp.log(p)))(0.25))  # p'/p
+        4.0
     """
     return jnp.exp(log_prob - jax.lax.stop_gradient(log_prob))
 
@@ -56,12 +57,13 @@ def expect(values: Array, log_prob: Array, *, where: Array | None = None) -> Arr
     Returns:
         (...) the mean over the leading axis.
 
-    >>> import jax
-    >>> z = jnp.array([1.0, 3.0])
-    >>> def mean(mu):
-    ...     return expect(z, -((z - mu) ** 2) / 2)
-    >>> float(mean(2.0)), float(jax.grad(mean)(2.0))  # the mean of z, and of z * (z - mu)
-    (2.0, 1.0)
+    Examples:
+        >>> import jax
+        >>> z = jnp.array([1.0, 3.0])
+        >>> def mean(mu):
+        ...     return expect(z, -((z - mu) ** 2) / 2)
+        >>> float(mean(2.0)), float(jax.grad(mean)(2.0))  # the mean of z, and of z * (z - mu)
+        (2.0, 1.0)
     """
     if values.shape[:1] != log_prob.shape or log_prob.ndim != 1:
         raise ValueError(
@@ -86,18 +88,19 @@ def expectation(f: Callable[[Array, Any], Any], distribution: Distribution, key:
         key: a JAX random key.
         num_samples: how many samples the mean is over.
 
-    >>> import jax
-    >>> class Normal:
-    ...     def __init__(self, mean):
-    ...         self.mean = mean
-    ...     def sample(self, key):
-    ...         return self.mean + jax.random.normal(key)
-    ...     def log_prob(self, z):
-    ...         return -((z - self.mean) ** 2) / 2
-    >>> def second_moment(mean):
-    ...     return expectation(lambda key, z: z**2, Normal(mean), jax.random.key(0), 100_000)
-    >>> abs(float(jax.grad(jax.grad(second_moment))(1.0)) - 2) < 0.1  # E[z^2] = mean^2 + 1
-    True
+    Examples:
+        >>> import jax
+        >>> class Normal:
+        ...     def __init__(self, mean):
+        ...         self.mean = mean
+        ...     def sample(self, key):
+        ...         return self.mean + jax.random.normal(key)
+        ...     def log_prob(self, z):
+        ...         return -((z - self.mean) ** 2) / 2
+        >>> def second_moment(mean):
+        ...     return expectation(lambda key, z: z**2, Normal(mean), jax.random.key(0), 100_000)
+        >>> abs(float(jax.grad(jax.grad(second_moment))(1.0)) - 2) < 0.1  # E[z^2] = mean^2 + 1
+        True
     """
     key_draws, key_inner = jax.random.split(key)
     draws = jax.vmap(distribution.sample)(jax.random.split(key_draws, num_samples))

@@ -94,8 +94,9 @@ def by_name(nodes: tuple[Node, ...]) -> dict[str, Node]:
 def sort(dependencies: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """Every name after those that it depends on.
 
-    >>> sort({"f": ("z",), "z": ("theta",), "theta": ()})
-    ('theta', 'z', 'f')
+    Examples:
+        >>> sort({"f": ("z",), "z": ("theta",), "theta": ()})
+        ('theta', 'z', 'f')
     """
     try:
         return tuple(TopologicalSorter(dependencies).static_order())

@@ -100,15 +100,16 @@ class Graph(ABC, Generic[Samples]):
 class StochasticGraph(Graph[int]):
     """An ordinary stochastic computation graph: the expected sum of its outputs over all its stochastic nodes.
 
-    >>> from evolvability.paper_graphs import Normal
-    >>> graph = StochasticGraph((
-    ...     Input("theta"),
-    ...     Stochastic("z", ("theta",), Normal),
-    ...     Deterministic("f", ("z",), jnp.square),
-    ... ))
-    >>> slope = graph.gradient({"theta": 1.0}, jax.random.key(0), 100_000)["theta"]
-    >>> abs(float(slope) - 2) < 0.1  # E[z^2] = theta^2 + 1
-    True
+    Examples:
+        >>> from evolvability.paper_graphs import Normal
+        >>> graph = StochasticGraph((
+        ...     Input("theta"),
+        ...     Stochastic("z", ("theta",), Normal),
+        ...     Deterministic("f", ("z",), jnp.square),
+        ... ))
+        >>> slope = graph.gradient({"theta": 1.0}, jax.random.key(0), 100_000)["theta"]
+        >>> abs(float(slope) - 2) < 0.1  # E[z^2] = theta^2 + 1
+        True
     """
 
     def __post_init__(self) -> None:
@@ -150,16 +151,17 @@ class StochasticGraph(Graph[int]):
 class NestedGraph(Graph[int | Mapping[str, int]]):
     """A nested stochastic computation graph: the sum of its outputs, with expectations as nodes.
 
-    >>> from evolvability.paper_graphs import Normal
-    >>> graph = NestedGraph((
-    ...     Input("theta"),
-    ...     Stochastic("z"),
-    ...     Expectation("mean", over="z", integrand="z", given=("theta",), distribution=Normal),
-    ...     Deterministic("f", ("mean",), jnp.square),
-    ... ))
-    >>> slope = graph.gradient({"theta": 3.0}, jax.random.key(0), 100_000)["theta"]
-    >>> abs(float(slope) - 6) < 0.2  # E[z]^2 = theta^2
-    True
+    Examples:
+        >>> from evolvability.paper_graphs import Normal
+        >>> graph = NestedGraph((
+        ...     Input("theta"),
+        ...     Stochastic("z"),
+        ...     Expectation("mean", over="z", integrand="z", given=("theta",), distribution=Normal),
+        ...     Deterministic("f", ("mean",), jnp.square),
+        ... ))
+        >>> slope = graph.gradient({"theta": 3.0}, jax.random.key(0), 100_000)["theta"]
+        >>> abs(float(slope) - 6) < 0.2  # E[z]^2 = theta^2
+        True
     """
 
     def __post_init__(self) -> None:
@@ -237,9 +239,10 @@ def nest(graph: StochasticGraph) -> NestedGraph:
     From the last stochastic node to the first, the sum of the terms that depend on it becomes the integrand of an
     expectation over it, which takes their place.
 
-    >>> from evolvability.paper_graphs import markov_reward_process
-    >>> nest(markov_reward_process()).outputs
-    ('E_x1',)
+    Examples:
+        >>> from evolvability.paper_graphs import markov_reward_process
+        >>> nest(markov_reward_process()).outputs
+        ('E_x1',)
     """
     nodes: dict[str, Node] = {name: graph[name] for name in graph.order}
     terms = list(graph.outputs)

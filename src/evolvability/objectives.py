@@ -70,7 +70,8 @@ def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave
 def weighted_sum(*terms: tuple[float, Objective]) -> Objective:
     """A weighted sum of objectives over the same members: no further evaluation.
 
-    >>> objective = weighted_sum((1.0, mean_fitness()), (0.1, max_entropy()))
+    Examples:
+        >>> objective = weighted_sum((1.0, mean_fitness()), (0.1, max_entropy()))
     """
     if not terms:
         raise ValueError("weighted_sum: at least one (weight, objective) pair is expected, got none.")
@@ -88,9 +89,10 @@ def sample_weights(objective: Objective, outcome: Outcome) -> tuple[Array, Array
         weights: (num_members,), zero for invalid members.
         value: the objective.
 
-    >>> from evolvability.types import outcome
-    >>> sample_weights(max_variance(), outcome(jnp.array([[0.0], [2.0], [4.0]])))[0].round(2)
-    Array([1.5, 0. , 1.5], dtype=float32)
+    Examples:
+        >>> from evolvability.types import outcome
+        >>> sample_weights(max_variance(), outcome(jnp.array([[0.0], [2.0], [4.0]])))[0].round(2)
+        Array([1.5, 0. , 1.5], dtype=float32)
     """
     num_members = outcome.behavior.shape[0]
     value, slope = jax.value_and_grad(lambda log_prob: objective(outcome, log_prob))(jnp.zeros(num_members))

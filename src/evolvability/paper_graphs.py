@@ -22,8 +22,9 @@ Conditional = Callable[..., Distribution]
 class Normal:
     """Independent Gaussians around ``mean``, of any shape.
 
-    >>> round(float(Normal(jnp.zeros(2)).log_prob(jnp.zeros(2))), 4)  # -log(2 pi)
-    -1.8379
+    Examples:
+        >>> round(float(Normal(jnp.zeros(2)).log_prob(jnp.zeros(2))), 4)  # -log(2 pi)
+        -1.8379
     """
 
     mean: Any

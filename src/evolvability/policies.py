@@ -68,8 +68,9 @@ def mlp(sizes: Sequence[int]) -> Policy:
 
     It starts with zero biases and incoming weights of unit norm, of norm 0.01 at the output.
 
-    >>> mlp((26, 256, 256, 6)).num_params, mlp((28, 256, 256, 8)).num_params
-    (74246, 75272)
+    Examples:
+        >>> mlp((26, 256, 256, 6)).num_params, mlp((28, 256, 256, 8)).num_params
+        (74246, 75272)
     """
     shapes = list(itertools.pairwise(sizes))
     num_params = sum(num_in * num_out + num_out for num_in, num_out in shapes)

@@ -43,7 +43,7 @@ class Population:
     """A family of distributions over parameter vectors.
 
     Attributes:
-        init: ``(centers) -> Cloud`` from (num_components, num_params) starting means.
+        init: ``(key, centers) -> Cloud`` from (num_components, num_params) starting means.
         sample: ``(key, cloud, generation, draws) -> Sample`` for any array of draw indices.
         components: ``(key, generation, draws) -> (num_draws,)``, the component each draw belongs to.
         log_prob: ``(cloud, parameters, generation) -> scalar`` at one (num_params,) vector.
@@ -52,7 +52,7 @@ class Population:
         num_signs: members a draw; 2 when sampling is mirrored.
     """
 
-    init: Callable[[Array], Cloud]
+    init: Callable[[Array, Array], Cloud]
     sample: SampleFn
     components: Callable[[Array, Array | int, Array], Array]
     log_prob: LogProbFn
@@ -97,7 +97,7 @@ def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeL
         pulls = _per_draw(sample, weights) @ sample.sign
         return Cloud(_noise_sum(pulls, sample.noise)[None] / sample.scale / sample.num_members)
 
-    return Population(Cloud, sample, _only_component, log_prob, gradient, 1, len(signs))
+    return Population(_at_centers, sample, _only_component, log_prob, gradient, 1, len(signs))
 
 
 def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: DTypeLike = jnp.float32) -> Population:
@@ -111,7 +111,8 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
     log_sigma = jnp.log(_schedule(sigma)(0))
     signs = _signs(mirrored)
 
-    def init(centers: Array) -> Cloud:
+    def init(key: Array, centers: Array) -> Cloud:
+        del key
         return Cloud(centers, jnp.full_like(centers, log_sigma))
 
     def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
@@ -155,6 +156,12 @@ def mixture(
     sigma_at = _schedule(sigma)
     signs = _signs(mirrored)
 
+    def init(key: Array, centers: Array) -> Cloud:
+        # Components at one point would get one gradient and never part: then each starts at a mutation of its own.
+        together = jnp.all(centers == centers[0])
+        mutations = centers + sigma_at(0) * jax.random.normal(key, centers.shape)
+        return Cloud(jnp.where(together, mutations, centers))
+
     def components(key: Array, generation: Array | int, draws: Array) -> Array:
         _, key_component = jax.random.split(key)
         choose = jax.vmap(lambda key: jax.random.randint(key, (), 0, num_components))
@@ -181,7 +188,7 @@ def mixture(
         total = _noise_sum(pulls, sample.noise) / sigma + offsets / sigma**2
         return Cloud(total / sample.num_members)
 
-    return Population(Cloud, sample, components, log_prob, gradient, num_components, len(signs))
+    return Population(init, sample, components, log_prob, gradient, num_components, len(signs))
 
 
 def responsibilities(sample: Sample) -> Array:
@@ -220,6 +227,11 @@ def _per_draw(sample: Sample, weights: Array) -> Array:
 def _noise_sum(pulls: Array, noise: Array) -> Array:
     """Sum of noise rows times their pulls, in float32 whatever the noise is kept in."""
     return jnp.einsum("...d,dp->...p", pulls.astype(noise.dtype), noise, preferred_element_type=jnp.float32)
+
+
+def _at_centers(key: Array, centers: Array) -> Cloud:
+    del key
+    return Cloud(centers)
 
 
 def _only_component(key: Array, generation: Array | int, draws: Array) -> Array:

@@ -10,40 +10,44 @@
 Nothing in it is executable: opening somebody else's run folder never runs code.
 """
 
-import hashlib
 import json
 import os
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import filelock
-import jax
-import jax.numpy as jnp
 import numpy as np
 import safetensors
 import safetensors.numpy
 
+from evolvability.checkpoints import (
+    Arrays,
+    checkpoint_generations,
+    has_checkpoint,
+    load_checkpoint,
+    remove_checkpoint,
+    save_checkpoint,
+    summary,
+    write_whole,
+)
 from evolvability.config import Config, from_table, read_toml, to_toml
 from evolvability.environment import describe_environment
 from evolvability.errors import ConfigError, RunFolderError
 from evolvability.types import PyTree
 
-KEPT_CHECKPOINTS = 3
 RUN_FOLDER_NAMES = {"config.toml", "environment.json", "metrics.jsonl", "behaviors", "checkpoints", ".lock"}
-
-Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 class Run:
     """A run folder, to read from. Works while the run is still going on.
 
-    >>> from evolvability import Run
-    >>> run = Run("runs/interference-max_entropy-1")  # doctest: +SKIP
-    >>> run.metrics["variance"].shape                 # doctest: +SKIP
-    (10, 2000)
+    Examples:
+        >>> from evolvability import Run
+        >>> run = Run("runs/interference-max_entropy-1")  # doctest: +SKIP
+        >>> run.metrics["variance"].shape                 # doctest: +SKIP
+        (10, 2000)
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -94,7 +98,7 @@ class Run:
         recorded = self.recorded
         generation = recorded[-1] if generation is None and recorded else generation
         if generation not in recorded:
-            nearby = f"recorded: {_summary(recorded)}" if recorded else "none was recorded"
+            nearby = f"recorded: {summary(recorded)}" if recorded else "none was recorded"
             raise RunFolderError(f"{self.path} has no behaviors of generation {generation}; {nearby}.")
         return _load_arrays(self.path / "behaviors" / f"{generation:06d}.safetensors")
 
@@ -109,8 +113,9 @@ class Run:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every generation is done."""
-        return checkpoint_generations(self.path)[-1:] == [self.config.generations]
+        """Whether every generation is done, and the last checkpoint is intact."""
+        last = self.config.generations
+        return checkpoint_generations(self.path)[-1:] == [last] and has_checkpoint(self.path, last)
 
 
 class RunWriter:
@@ -140,7 +145,7 @@ class RunWriter:
                 path.unlink()
         for old in checkpoint_generations(self.path):
             if old > generation:
-                self._remove_checkpoint(old)
+                remove_checkpoint(self.path, old)
 
     def record_metrics(self, rows: list[dict[str, Any]]) -> None:
         """Append one generation's rows."""
@@ -153,22 +158,11 @@ class RunWriter:
         write_whole(self.path / "behaviors" / f"{generation:06d}.safetensors", data, sync=False)
 
     def checkpoint(self, state: PyTree) -> None:
-        """Save a State with a seed axis; the JSON beside the arrays is written last and vouches for them."""
+        """Save a State with a seed axis in front."""
         generation = int(state.generation[0])
         with (self.path / "metrics.jsonl").open("a") as file:
             os.fsync(file.fileno())  # a checkpoint is never ahead of its metrics
-        data = safetensors.numpy.save(named_arrays(state))
-        stem = self.path / "checkpoints" / f"{generation:06d}"
-        write_whole(stem.with_suffix(".safetensors"), data)
-        voucher = {"generation": generation, "sha256": hashlib.sha256(data).hexdigest()}
-        write_whole(stem.with_suffix(".json"), json.dumps(voucher).encode())
-        for old in checkpoint_generations(self.path)[:-KEPT_CHECKPOINTS]:
-            self._remove_checkpoint(old)
-
-    def _remove_checkpoint(self, generation: int) -> None:
-        stem = self.path / "checkpoints" / f"{generation:06d}"
-        for suffix in (".json", ".safetensors"):
-            stem.with_suffix(suffix).unlink(missing_ok=True)
+        save_checkpoint(self.path, generation, state)
 
 
 @contextmanager
@@ -190,80 +184,11 @@ def locked(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def checkpoint_generations(path: Path) -> list[int]:
-    """The generations of the checkpoints in a run folder, oldest first."""
-    return sorted(int(voucher.stem) for voucher in (path / "checkpoints").glob("*.json") if voucher.stem.isdigit())
-
-
-def load_checkpoint(path: Path, generation: int | None = None) -> tuple[int, Arrays]:
-    """The newest intact checkpoint, or that of a generation. A damaged one is named and passed over."""
-    available = checkpoint_generations(path)
-    if generation is not None and generation not in available:
-        raise RunFolderError(f"{path} has no checkpoint of generation {generation}; kept: {_summary(available)}.")
-    for candidate in reversed(available) if generation is None else [generation]:
-        try:
-            return candidate, _verified_arrays(path / "checkpoints" / f"{candidate:06d}")
-        except RunFolderError as error:
-            if generation is not None:
-                raise
-            warnings.warn(f"{error} The one before is used.", stacklevel=2)
-    raise RunFolderError(
-        f"{path} has no intact checkpoint. Start the run anew with: ees train --config {path}/config.toml"
-    )
-
-
-def named_arrays(tree: PyTree) -> Arrays:
-    """A pytree's leaves by their path; random keys as their bits."""
-    return {_name(path): np.ascontiguousarray(_bits(leaf)) for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
-
-
-def restore(template: PyTree, arrays: Arrays) -> PyTree:
-    """A pytree like ``template`` (shapes are enough) filled with named arrays."""
-
-    def fill(path: Any, leaf: Any) -> Any:
-        name = _name(path)
-        is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-        expected = jax.eval_shape(jax.random.key_data, leaf) if is_key else leaf
-        found = arrays.get(name)
-        if found is None or found.shape != expected.shape or found.dtype != expected.dtype:
-            got = "nothing" if found is None else f"{found.dtype}{list(found.shape)}"
-            raise RunFolderError(
-                f"The checkpoint does not fit the configuration: {name} should be {expected.dtype}"
-                f"{list(expected.shape)}, got {got}. Was config.toml edited?"
-            )
-        return jax.random.wrap_key_data(jnp.asarray(found)) if is_key else jnp.asarray(found)
-
-    return jax.tree_util.tree_map_with_path(fill, template)
-
-
 def metric_arrays(rows: list[dict[str, Any]], num_seeds: int) -> Arrays:
     """Rows as arrays by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
     names = rows[0].keys() - {"seed"} if rows else set()
     columns = {name: np.array([_number(row.get(name)) for row in rows], np.float64) for name in sorted(names)}
     return {name: column.reshape(-1, num_seeds, *column.shape[1:]).swapaxes(0, 1) for name, column in columns.items()}
-
-
-def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Write a file so that a reader sees all of it or none, even after a crash."""
-    temporary = path.with_suffix(path.suffix + ".part")
-    with temporary.open("wb") as file:
-        file.write(data)
-        if sync:
-            file.flush()
-            os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def _verified_arrays(stem: Path) -> Arrays:
-    try:
-        voucher = json.loads(stem.with_suffix(".json").read_text())
-        data = stem.with_suffix(".safetensors").read_bytes()
-        intact = hashlib.sha256(data).hexdigest() == voucher["sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
-        intact = False
-    if not intact:
-        raise RunFolderError(f"The checkpoint {stem.with_suffix('.safetensors')} is damaged.")
-    return safetensors.numpy.load(data)
 
 
 def _load_arrays(path: Path) -> Arrays:
@@ -287,18 +212,3 @@ def _complete_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _number(value: Any) -> Any:
     return np.nan if value is None else value
-
-
-def _name(path: Any) -> str:
-    return jax.tree_util.keystr(path, simple=True, separator="/")
-
-
-def _bits(leaf: Any) -> np.ndarray[Any, Any]:
-    is_key = jnp.issubdtype(jnp.asarray(leaf).dtype, jax.dtypes.prng_key)
-    return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
-
-
-def _summary(generations: list[int]) -> str:
-    if not generations:
-        return "none"
-    return ", ".join(map(str, generations)) if len(generations) <= 6 else f"{generations[0]} to {generations[-1]}"

@@ -15,11 +15,13 @@ Shaping = Callable[[Array, Array], Array]
 
 def masked_mean_and_std(values: Array, valid: Array) -> tuple[Array, Array]:
     """Mean and standard deviation over the valid members, per dimension."""
-    mask = valid.reshape(-1, *(1,) * (values.ndim - 1))
     count = jnp.maximum(jnp.sum(valid), 1)
-    mean = jnp.sum(jnp.where(mask, values, 0), axis=0) / count
-    variance = jnp.sum(jnp.where(mask, (values - mean) ** 2, 0), axis=0) / count
-    return mean, jnp.sqrt(variance)
+    # Relative to one of them: where all agree the deviations are zero, without the rounding of a mean.
+    some = identity(values, valid)[jnp.argmax(valid)]
+    shifted = identity(values - some, valid)
+    shift = jnp.sum(shifted, axis=0) / count
+    variance = jnp.sum(identity((shifted - shift) ** 2, valid), axis=0) / count
+    return some + shift, jnp.sqrt(variance)
 
 
 def identity(values: Array, valid: Array) -> Array:
@@ -30,8 +32,9 @@ def identity(values: Array, valid: Array) -> Array:
 def standardize(values: Array, valid: Array) -> Array:
     """Mean zero and standard deviation one in every dimension; the paper calls it whitening.
 
-    >>> standardize(jnp.array([1.0, 3.0]), jnp.array([True, True]))
-    Array([-1.,  1.], dtype=float32)
+    Examples:
+        >>> standardize(jnp.array([1.0, 3.0]), jnp.array([True, True]))
+        Array([-1.,  1.], dtype=float32)
     """
     mean, std = masked_mean_and_std(values, valid)
     # A dimension in which all members agree has nothing to scale: it stays at zero.
@@ -41,8 +44,9 @@ def standardize(values: Array, valid: Array) -> Array:
 def centered_ranks(values: Array, valid: Array) -> Array:
     """Ranks spread evenly over [-0.5, 0.5]; equal values share their mean rank.
 
-    >>> centered_ranks(jnp.array([10.0, 3.0, 3.0]), jnp.array([True, True, True]))
-    Array([ 0.5 , -0.25, -0.25], dtype=float32)
+    Examples:
+        >>> centered_ranks(jnp.array([10.0, 3.0, 3.0]), jnp.array([True, True, True]))
+        Array([ 0.5 , -0.25, -0.25], dtype=float32)
     """
 
     def ranks(column: Array) -> Array:

@@ -83,13 +83,13 @@ def evolvability_es(
         optimizer: any optax optimizer.
         population_size: members a generation.
         l2: pull of the center towards zero, added to the gradient before the optimizer.
-        baseline: subtract the mean weight. The score's mean is zero, so the gradient's expectation stays and its noise
-            shrinks; under mirrored sampling the center's gradient is the same either way.
+        baseline: subtract the mean weight. The score's mean is zero, so the gradient's expectation stays (up to the
+            factor 1 - 1/n) and its noise shrinks. For mirrored pairs of one normal nothing changes.
     """
     draws = population.draws(population_size)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
-        cloud = population.init(centers)
+        cloud = population.init(jax.random.fold_in(key, 2), centers)
         return State(key, jnp.zeros((), jnp.int32), cloud, optimizer.init(cloud), memory)
 
     def ask(state: State) -> Sample:

@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from evolvability.config import to_table
 from evolvability.runs import Run
@@ -26,7 +28,7 @@ def summary_line(run: Run) -> str:
     return f"{run.path}: {', '.join(parts)} in {metrics['generation'].shape[1]} generations, {seconds:.1f} s"
 
 
-def summary_table(run: Run) -> Table:
+def summary_table(run: Run) -> Group:
     """A run's configuration and its metrics at the start, the middle and the end; several seeds by their medians."""
     config = to_table(run.config)
     metrics = run.metrics
@@ -36,7 +38,7 @@ def summary_table(run: Run) -> Table:
         f"{run.path}: {run.config.task}, {run.config.objective}, {seeds}, {done}/{run.config.generations} generations"
     )
     caption = ", ".join(f"{knob} {config[knob]}" for knob in KNOBS)
-    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    table = Table()
     table.add_column("generation")
     columns = sorted({0, done // 2, done - 1}) if done else []
     for column in columns:
@@ -45,7 +47,8 @@ def summary_table(run: Run) -> Table:
         values = [_median(metrics[name][:, column]) for column in columns]
         if values and np.isfinite(values).any():
             table.add_row(name.replace("_", " "), *(f"{value:.5g}" for value in values))
-    return table
+    # Beside the table, not its title and caption: those would be wrapped to the table's width.
+    return Group(Text(title, style="bold"), *([table] if columns else []), Text(caption, style="dim"))
 
 
 def _median(values: np.ndarray[Any, Any]) -> float:

@@ -11,28 +11,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jax import Array
 
+from evolvability.assembly import build_algorithm, build_population
+from evolvability.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
 from evolvability.config import Config, layered, parse_objective
 from evolvability.errors import ConfigError, RunFolderError, UserError
-from evolvability.objectives import Objective, max_entropy, max_variance, mean_fitness, weighted_sum
-from evolvability.populations import Population, diagonal_normal, mixture, normal
-from evolvability.runs import (
-    RUN_FOLDER_NAMES,
-    Arrays,
-    Run,
-    RunWriter,
-    checkpoint_generations,
-    load_checkpoint,
-    locked,
-    metric_arrays,
-    restore,
-)
-from evolvability.shaping import SHAPINGS
-from evolvability.strategy import Algorithm, Info, State, episode_key, evolvability_es, noise_key, start, step
+from evolvability.runs import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
+from evolvability.strategy import Info, State, episode_key, noise_key, start, step
 from evolvability.tasks.base import Task
-from evolvability.tasks.registry import make_task
+from evolvability.tasks.registry import FROM_PYTHON, make_task
 from evolvability.types import Outcome, PyTree
 
 Rows = list[dict[str, Any]]
@@ -82,12 +70,13 @@ def evolve(
         on_generation: called with every generation's metrics, one row a seed.
         **knobs: fields of `Config`, e.g. ``objective="max_variance", sigma=0.1, generations=50``.
 
-    >>> result = evolve("point", generations=3, population_size=32)
-    >>> result.metrics["variance"].shape
-    (1, 3)
+    Examples:
+        >>> result = evolve("point", generations=3, population_size=32)
+        >>> result.metrics["variance"].shape
+        (1, 3)
     """
     if config is None:
-        config = layered(task, values=knobs) if isinstance(task, str) else own_config(**knobs)
+        config = layered(task if isinstance(task, str) else FROM_PYTHON + task.name, values=knobs)
     elif knobs:
         raise ConfigError(f"Give either a whole config or single knobs, got both: {', '.join(knobs)}.")
     evolution = Evolution(config, make_task(config.task, config.task_options) if isinstance(task, str) else task)
@@ -123,6 +112,11 @@ class Evolution:
         self.population = build_population(config)
         self.algorithm = build_algorithm(config, self.population)
         batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else _unbatched
+        draws = self.population.draws(config.population_size)
+        self.components = jax.jit(
+            jax.vmap(lambda key, generation: self.population.components(noise_key(key), generation, draws), (0, None))
+        )
+        """``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw."""
         self._start = jax.jit(batch(partial(start, self.algorithm, self.task, self.population.num_components)))
         if self.task.on_host:
             self._ask, self._tell = jax.jit(batch(self.algorithm.ask)), jax.jit(batch(self.algorithm.tell))
@@ -192,7 +186,7 @@ def train(evolution: Evolution, output: Path, on_generation: Callable[[Rows], No
 
 
 def resume(
-    run: Run,
+    run: Run | str | Path,
     task: Task | None = None,
     *,
     generations: int | None = None,
@@ -201,11 +195,12 @@ def resume(
     """Go on from the newest intact checkpoint; the result is the same, bit for bit, as without the interruption.
 
     Args:
-        run: the run.
+        run: the run, or the path of its folder.
         task: its task, where that is not one a name leads to.
         generations: a new last generation, to make a finished run longer.
         on_generation: called with every generation's metrics.
     """
+    run = run if isinstance(run, Run) else Run(run)
     with locked(run.path):
         config = run.config if generations is None else replace(run.config, generations=generations)
         evolution = Evolution(config, task)
@@ -253,13 +248,12 @@ def _write_generations(
 
 def behavior_arrays(evolution: Evolution, state: State, generation: int, outcome: Outcome) -> Arrays:
     """What is kept of a generation's behaviors, with a seed axis in front."""
-    population, draws = evolution.population, evolution.population.draws(evolution.config.population_size)
-    component = jax.vmap(lambda key: population.components(noise_key(key), generation, draws))(state.key)
+    component = evolution.components(state.key, generation)
     return {
         "behavior": np.asarray(outcome.behavior),
         "fitness": np.asarray(outcome.fitness),
         "valid": np.asarray(outcome.valid),
-        "component": np.repeat(np.asarray(component, np.uint8), population.num_signs, axis=1),
+        "component": np.repeat(np.asarray(component, np.uint16), evolution.population.num_signs, axis=1),
     }
 
 
@@ -284,49 +278,6 @@ def metric_rows(config: Config, task: Task, generation: int, info: Info, centers
             row["center"] = centers[k].ravel().tolist()
         rows.append(row)
     return rows
-
-
-def own_config(**knobs: Any) -> Config:
-    """A configuration for a task that has no name to import it by."""
-    return layered("own:task", values=knobs)
-
-
-def build_population(config: Config) -> Population:
-    """The population a configuration asks for."""
-    sigma: Any = config.sigma
-    if config.sigma_decay < 1:
-        sigma = optax.exponential_decay(config.sigma, 1, config.sigma_decay, end_value=config.sigma_min or None)
-    shared: dict[str, Any] = {"mirrored": config.mirrored, "noise_dtype": jnp.dtype(config.noise_dtype)}
-    if config.population == "diagonal_normal":
-        return diagonal_normal(config.sigma, **shared)
-    if config.population == "mixture":
-        return mixture(config.components, sigma, **shared)
-    return normal(sigma, **shared)
-
-
-def build_objective(config: Config) -> Objective:
-    """The objective a configuration asks for."""
-    behavior_shaping, fitness_shaping = SHAPINGS[config.behavior_shaping], SHAPINGS[config.fitness_shaping]
-    parts: dict[str, Objective] = {
-        "max_entropy": max_entropy(config.bandwidth, behavior_shaping, leave_one_out=config.leave_one_out),
-        "max_variance": max_variance(behavior_shaping),
-        "mean_fitness": mean_fitness(fitness_shaping),
-    }
-    terms = [(weight, parts[name]) for weight, name in parse_objective(config.objective)]
-    return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else weighted_sum(*terms)
-
-
-def build_algorithm(config: Config, population: Population) -> Algorithm:
-    """The strategy a configuration asks for."""
-    optimizer = getattr(optax, config.optimizer)(config.learning_rate)
-    return evolvability_es(
-        population,
-        build_objective(config),
-        optimizer,
-        population_size=config.population_size,
-        l2=config.l2,
-        baseline=config.baseline,
-    )
 
 
 def _unbatched(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -80,8 +80,9 @@ class Outcome(NamedTuple):
 def outcome(behavior: Array, fitness: Array | None = None, num_steps: Array | None = None) -> Outcome:
     """An Outcome from behaviors; members with a non-finite behavior or fitness are invalid.
 
-    >>> outcome(jnp.array([[1.0], [jnp.nan]])).valid
-    Array([ True, False], dtype=bool)
+    Examples:
+        >>> outcome(jnp.array([[1.0], [jnp.nan]])).valid
+        Array([ True, False], dtype=bool)
     """
     behavior = jnp.asarray(behavior, jnp.float32)
     fitness = jnp.zeros(len(behavior)) if fitness is None else jnp.asarray(fitness, jnp.float32)

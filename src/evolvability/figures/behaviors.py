@@ -92,8 +92,9 @@ def representative_seed(run: Run) -> int:
 def spread_out(recorded: Sequence[int], most: int) -> list[int]:
     """At most so many of the recorded generations, the first and the last among them.
 
-    >>> spread_out(range(0, 101, 10), 3)
-    [0, 50, 100]
+    Examples:
+        >>> spread_out(range(0, 101, 10), 3)
+        [0, 50, 100]
     """
     if len(recorded) <= most:
         return list(recorded)

@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from evolvability.checkpoints import Arrays
 from evolvability.errors import RunFolderError
 from evolvability.figures.style import identity, letter, line_styles, new_figure, run_names
-from evolvability.runs import Arrays, Run
+from evolvability.runs import Run
 
 METRICS = {
     "variance": "variance of behavior",
@@ -120,8 +121,9 @@ def stacked(series: Sequence[Array]) -> Array:
 def window_means(values: Array, window: int) -> Array:
     """(num_series, num_points) means of so many generations each, over the values there are.
 
-    >>> window_means(np.array([[1.0, 3, 5, np.nan, 7]]), 2)
-    array([[2., 5., 7.]])
+    Examples:
+        >>> window_means(np.array([[1.0, 3, 5, np.nan, 7]]), 2)
+        array([[2., 5., 7.]])
     """
     padded = np.pad(values, ((0, 0), (0, -values.shape[1] % window)), constant_values=np.nan)
     blocks = padded.reshape(len(values), -1, window)

@@ -83,8 +83,9 @@ def letter(ax: Axes, index: int, text: str = "") -> None:
 def method_name(objective: str) -> str:
     """What an objective is called in a figure.
 
-    >>> method_name("max_entropy"), method_name("mean_fitness+0.1*max_entropy")
-    ('MaxEnt-EES', 'mean fitness + 0.1 max entropy')
+    Examples:
+        >>> method_name("max_entropy"), method_name("mean_fitness+0.1*max_entropy")
+        ('MaxEnt-EES', 'mean fitness + 0.1 max entropy')
     """
     if objective in METHODS:
         return METHODS[objective]
@@ -113,9 +114,10 @@ def identity(config: Config) -> str:
 def run_names(configs: Sequence[Config]) -> list[str]:
     """A short name for each of some different configurations: the method, then whatever else tells them apart.
 
-    >>> from evolvability.config import layered
-    >>> run_names([layered("point", values={"sigma": sigma}) for sigma in (0.1, 0.2)])
-    ['MaxEnt-EES, sigma 0.1', 'MaxEnt-EES, sigma 0.2']
+    Examples:
+        >>> from evolvability.config import layered
+        >>> run_names([layered("point", values={"sigma": sigma}) for sigma in (0.1, 0.2)])
+        ['MaxEnt-EES, sigma 0.1', 'MaxEnt-EES, sigma 0.2']
     """
     several_tasks = len({config.task for config in configs}) > 1
     heads = [(config.task, method_name(config.objective)) for config in configs]
@@ -131,9 +133,10 @@ def run_names(configs: Sequence[Config]) -> list[str]:
 def behavior_names(config: Config, num_behaviors: int) -> list[str]:
     """A label for every behavior dimension, where there are more than two with its number.
 
-    >>> from evolvability.config import layered
-    >>> behavior_names(layered("point"), 2), behavior_names(layered("somebodys:task"), 1)
-    (['behavior x', 'behavior y'], ['behavior 1'])
+    Examples:
+        >>> from evolvability.config import layered
+        >>> behavior_names(layered("point"), 2), behavior_names(layered("somebodys:task"), 1)
+        (['behavior x', 'behavior y'], ['behavior 1'])
     """
     names: tuple[str, ...] = ()
     # Only tasks of this package are made: somebody's own, named in a run folder, would be code to execute.

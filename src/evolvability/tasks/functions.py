@@ -19,6 +19,7 @@ def function_task(
     start: PyTree,
     *,
     fitness: Callable[[PyTree], Any] | None = None,
+    returns_fitness: bool = False,
     name: str = "",
     behavior_names: Iterable[str] = (),
     on_host: bool | None = None,
@@ -26,31 +27,36 @@ def function_task(
     """A task from ``behavior(parameters)``, which may be a JAX function or ordinary Python.
 
     Args:
-        behavior: from one parameter pytree to its behavior, a number or a vector. It may also return a pair
-            ``(behavior, fitness)`` when one simulation yields both.
+        behavior: from one parameter pytree to its behavior, a number or a vector.
         start: the parameters evolution starts from, any pytree of floats.
         fitness: from one parameter pytree to its fitness, if the task has one.
+        returns_fitness: whether ``behavior`` returns a pair ``(behavior, fitness)``, when one simulation yields both.
         name: the task's name; the function's own unless given.
         behavior_names: a name for each behavior dimension.
-        on_host: True calls ``behavior`` as ordinary Python, member by member; False compiles it with JAX. Unless given,
-            it is compiled if JAX can trace it.
+        on_host: True calls ``behavior`` as ordinary Python, member by member, with NumPy arrays; False compiles it with
+            JAX. Unless given, it is compiled if JAX can trace it.
 
-    >>> task = function_task(lambda x: x**2, start=jnp.ones(3))
-    >>> len(task.behavior), task.on_host
-    (3, False)
+    Examples:
+        >>> task = function_task(lambda x: x**2, start=jnp.ones(3))
+        >>> len(task.behavior), task.on_host
+        (3, False)
     """
     flat_start, unflatten = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
     name = name or getattr(behavior, "__name__", "function").strip("<>")
 
     def evaluate_one(parameters: PyTree) -> tuple[Any, Any]:
         result = behavior(parameters)
-        if isinstance(result, tuple) and len(result) == 2 and fitness is None:
-            return result
-        return result, None if fitness is None else fitness(parameters)
+        if not returns_fitness:
+            return _vector(result), None if fitness is None else fitness(parameters)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(f"a pair (behavior, fitness) is expected, got {type(result).__name__}")
+        return _vector(result[0]), result[1]
 
+    if returns_fitness and fitness is not None:
+        raise TaskError(f"Task '{name}': give a fitness function or returns_fitness, not both.")
     on_host = not _traceable(evaluate_one, start) if on_host is None else on_host
-    shapes = _checked_shapes(name, evaluate_one, unflatten(flat_start), on_host)
-    num_behaviors, has_fitness = shapes
+    example = unflatten(flat_start)
+    num_behaviors, has_fitness = _checked_shapes(name, evaluate_one, jax.device_get(example), on_host)
     names = tuple(behavior_names) or tuple(f"behavior {j}" for j in range(num_behaviors))
     if len(names) != num_behaviors:
         raise TaskError(f"Task '{name}': {num_behaviors} behavior dimensions, but names for {len(names)}: {names}.")
@@ -62,8 +68,11 @@ def function_task(
 
     def evaluate_on_host(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         del key
-        results = [_call(name, evaluate_one, unflatten(flat), k) for k, flat in enumerate(sample.members())]
-        behaviors = np.stack([_vector(name, result[0], num_behaviors, k) for k, result in enumerate(results)])
+        # Taken from the device at once: a slice of a JAX array for every member would cost more than many a function.
+        members = jax.device_get(jax.vmap(unflatten)(sample.members()))
+        each = (jax.tree.map(lambda leaf, k=k: leaf[k], members) for k in range(sample.num_members))
+        results = [_call(name, evaluate_one, parameters, k) for k, parameters in enumerate(each)]
+        behaviors = np.stack([_checked(name, result[0], num_behaviors, k) for k, result in enumerate(results)])
         fitnesses = np.array([result[1] for result in results], np.float32) if has_fitness else None
         return outcome(jnp.asarray(behaviors), None if fitnesses is None else jnp.asarray(fitnesses)), memory
 
@@ -82,10 +91,8 @@ def _traceable(function: Callable[[PyTree], Any], start: PyTree) -> bool:
     """Whether JAX can compile a function; NumPy calls and Python control flow on values cannot be."""
     try:
         jax.eval_shape(function, start)
-    except (jax.errors.JAXTypeError, jax.errors.JAXIndexError):
+    except Exception:  # also a plain TypeError: of a format string, say. A user's own error is met again on the host.
         return False
-    except Exception:  # the user's own error: told by the check that follows, with its text
-        return True
     return True
 
 
@@ -114,7 +121,15 @@ def _call(name: str, function: Callable[[PyTree], Any], parameters: PyTree, memb
         ) from error
 
 
-def _vector(name: str, behavior: Any, num_behaviors: int, member: int) -> np.ndarray[Any, Any]:
+def _vector(behavior: Any) -> Any:
+    """A behavior given as a list or tuple of numbers, as an array of the same kind."""
+    if not isinstance(behavior, (list, tuple)):
+        return behavior
+    on_device = any(isinstance(entry, jax.Array) for entry in behavior)
+    return jnp.stack([jnp.asarray(entry) for entry in behavior]) if on_device else np.asarray(behavior)
+
+
+def _checked(name: str, behavior: Any, num_behaviors: int, member: int) -> np.ndarray[Any, Any]:
     vector = np.atleast_1d(np.asarray(behavior, np.float32))
     if vector.shape != (num_behaviors,):
         raise TaskError(

@@ -31,4 +31,6 @@ def interference(options: InterferenceOptions = InterferenceOptions()) -> Task: 
         height = pattern(x[0])
         return height, height
 
-    return function_task(behavior, jnp.array([options.start]), name="interference", behavior_names=("f(x)",))
+    return function_task(
+        behavior, jnp.array([options.start]), returns_fitness=True, name="interference", behavior_names=("f(x)",)
+    )

@@ -96,12 +96,18 @@ TASKS: dict[str, TaskEntry] = {
 }
 
 
+FROM_PYTHON = "python:"
+"""Begins the recorded name of a task that was given as an object, which no name leads back to."""
+
+OWN_DEFAULTS = {"l2": 0.0, "population_size": 256}
+
+
 def task_entry(name: str) -> TaskEntry:
     """The entry of a registered task, or one for ``module:name``: a Task, or a function that returns one."""
+    if name.startswith(FROM_PYTHON):
+        return TaskEntry(f"given from Python: {name.removeprefix(FROM_PYTHON)}", _not_by_name, defaults=OWN_DEFAULTS)
     if ":" in name:
-        return TaskEntry(
-            f"your own: {name}", lambda options: _imported(name), defaults={"l2": 0.0, "population_size": 256}
-        )
+        return TaskEntry(f"your own: {name}", lambda options: _imported(name), defaults=OWN_DEFAULTS)
     if name not in TASKS:
         raise ConfigError(unknown("task", name, TASKS, also=", or module:name for one of your own"))
     return TASKS[name]
@@ -110,8 +116,9 @@ def task_entry(name: str) -> TaskEntry:
 def make_task(name: str, options: Any = None) -> Task:
     """A task by name; ``options`` is its options dataclass, a dictionary for it, or None for the defaults.
 
-    >>> make_task("point").behavior
-    ('x', 'y')
+    Examples:
+        >>> make_task("point").behavior
+        ('x', 'y')
     """
     entry = task_entry(name)
     if options is None or isinstance(options, dict):
@@ -119,6 +126,13 @@ def make_task(name: str, options: Any = None) -> Task:
     if not dataclasses.is_dataclass(options):
         raise ConfigError(f"Options of task '{name}' must be a {entry.options.__name__}, got {options!r}.")
     return entry.make(options)
+
+
+def _not_by_name(options: Any) -> Task:
+    raise ConfigError(
+        "This run's task was given from Python as an object, so it has no name to find it by. "
+        "Resume it from Python: evolvability.resume(path, task)."
+    )
 
 
 def _imported(name: str) -> Task:

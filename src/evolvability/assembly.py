@@ -1,0 +1,50 @@
+"""From a configuration to the pieces it names."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import optax
+
+from evolvability.config import Config, parse_objective
+from evolvability.objectives import Objective, max_entropy, max_variance, mean_fitness, weighted_sum
+from evolvability.populations import Population, diagonal_normal, mixture, normal
+from evolvability.shaping import SHAPINGS
+from evolvability.strategy import Algorithm, evolvability_es
+
+
+def build_population(config: Config) -> Population:
+    """The population a configuration asks for."""
+    sigma: Any = config.sigma
+    if config.sigma_decay < 1:
+        sigma = optax.exponential_decay(config.sigma, 1, config.sigma_decay, end_value=config.sigma_min or None)
+    shared: dict[str, Any] = {"mirrored": config.mirrored, "noise_dtype": jnp.dtype(config.noise_dtype)}
+    if config.population == "diagonal_normal":
+        return diagonal_normal(config.sigma, **shared)
+    if config.population == "mixture":
+        return mixture(config.components, sigma, **shared)
+    return normal(sigma, **shared)
+
+
+def build_objective(config: Config) -> Objective:
+    """The objective a configuration asks for."""
+    behavior_shaping, fitness_shaping = SHAPINGS[config.behavior_shaping], SHAPINGS[config.fitness_shaping]
+    parts: dict[str, Objective] = {
+        "max_entropy": max_entropy(config.bandwidth, behavior_shaping, leave_one_out=config.leave_one_out),
+        "max_variance": max_variance(behavior_shaping),
+        "mean_fitness": mean_fitness(fitness_shaping),
+    }
+    terms = [(weight, parts[name]) for weight, name in parse_objective(config.objective)]
+    return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else weighted_sum(*terms)
+
+
+def build_algorithm(config: Config, population: Population) -> Algorithm:
+    """The strategy a configuration asks for."""
+    optimizer = getattr(optax, config.optimizer)(config.learning_rate)
+    return evolvability_es(
+        population,
+        build_objective(config),
+        optimizer,
+        population_size=config.population_size,
+        l2=config.l2,
+        baseline=config.baseline,
+    )
