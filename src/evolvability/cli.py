@@ -28,11 +28,11 @@ errors = Console(stderr=True)
 class TrainOptions:
     """Where the run goes, and what it starts from."""
 
-    output: Path | None = None
+    output: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """The run folder; runs/TASK-OBJECTIVE-N unless given."""
-    preset: str | None = None
+    preset: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """A named set of values, from `ees list`; options given here win over it."""
-    config: Path | None = None
+    config: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """A TOML file of values, such as a run folder's config.toml; options given here win over it."""
     quiet: bool = False
     """Print nothing but the result."""
@@ -62,8 +62,8 @@ def resume(arguments: Sequence[str]) -> None:
     from evolvability.training import resume as resume_run
 
     def parse(
-        run: Annotated[Path, tyro.conf.Positional],
-        generations: int | None = None,
+        run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")],
+        generations: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
         quiet: bool = False,
     ) -> tuple[Path, int | None, bool]:
         """Go on with a run that was interrupted; the result is the same, bit for bit.
@@ -114,7 +114,9 @@ def show(arguments: Sequence[str]) -> None:
     from evolvability.runs import Run
     from evolvability.summaries import summary_table
 
-    def parse(runs: Annotated[tuple[Path, ...], tyro.conf.Positional]) -> tuple[Path, ...]:
+    def parse(
+        runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")],
+    ) -> tuple[Path, ...]:
         """Summarize run folders.
 
         Args:
@@ -137,9 +139,9 @@ def figure(arguments: Sequence[str]) -> None:
     names = ", ".join(FIGURES)
 
     def parse(
-        name: Annotated[str, tyro.conf.Positional],
-        runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
-        output: Path | None = None,
+        name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="NAME")],
+        runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")],
+        output: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
     ) -> None:
         if not runs:
             raise ConfigError(f"ees figure {name}: give at least one run folder.")
@@ -224,7 +226,13 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
         about = "Run a task. A task has defaults and options of its own: ees train TASK --help shows them."
     else:
         raise ConfigError("ees train: which task? It comes first, e.g. ees train interference. See ees list.")
-    arguments_type = dataclasses.make_dataclass("Train", [("options", TrainOptions), ("run", Config)])
+    arguments_type = dataclasses.make_dataclass(
+        "Train",
+        [
+            ("options", Annotated[TrainOptions, tyro.conf.arg(name="run folder")]),
+            ("run", Annotated[Config, tyro.conf.arg(name="")]),
+        ],
+    )
     parsed: Any = tyro.cli(
         arguments_type,
         prog=f"ees train {task}",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
-from tyro.conf import Suppress
+from tyro.conf import Suppress, arg
 
 from evolvability.errors import ConfigError, unknown
 from evolvability.tasks.registry import task_entry
@@ -27,10 +27,10 @@ class Config:
 
     task: Annotated[str, Suppress]
     """The task: a name from `ees list`, or module:name for one of your own."""
-    task_options: Any = field(default_factory=dict)
+    task_options: Annotated[Any, arg(name="task")] = field(default_factory=dict)
     """The task's own options."""
 
-    objective: str = "max_entropy"
+    objective: Annotated[str, arg(metavar="NAME")] = "max_entropy"
     """What to maximize: max_entropy, max_variance, mean_fitness, or a sum such as mean_fitness+0.1*max_entropy."""
     bandwidth: float = 1.0
     """Standard deviation of the Gaussian kernel in max_entropy."""
