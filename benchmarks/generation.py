@@ -91,11 +91,12 @@ def _simulate(robot: Robot, implementation: str, num_steps: int, size: int) -> j
     begin, advance = simulator(robot, implementation, size)
     phase = jnp.linspace(0, 6, size)[:, None] + jnp.arange(robot.num_joints)
 
-    def once(physics: Any, time: jax.Array) -> tuple[Any, None]:
-        return jax.vmap(advance)(physics, jnp.sin(phase + 0.1 * time))[0], None
+    def once(state: tuple[Any, Any], time: jax.Array) -> tuple[tuple[Any, Any], None]:
+        return jax.vmap(advance)(*state, jnp.sin(phase + 0.1 * time))[:2], None
 
     poses = jnp.tile(jnp.asarray(robot.start, jnp.float32), (size, 1))
-    return jax.lax.scan(once, jax.vmap(begin)(poses), jnp.arange(num_steps, dtype=jnp.float32))[0].qpos
+    physics, _ = jax.lax.scan(once, jax.vmap(begin)(poses), jnp.arange(num_steps, dtype=jnp.float32))[0]
+    return physics.qpos
 
 
 def _observe(robot: Robot, num_steps: int, size: int) -> Moments:

@@ -30,7 +30,7 @@ SETTINGS = ((1, 4), (2, 6), (4, 8), (8, 12), (100, 50))
 
 def main() -> None:
     options = _arguments()
-    run = {"mujoco": _native, "mjx": _mjx}[options.engine]
+    run = {"mujoco": _native, "mjx": partial(_mjx, "jax"), "warp": partial(_mjx, "warp")}[options.engine]
     rows = []
     print(f"{options.task}, engine {options.engine}, {options.members} episodes of {options.steps} control steps")
     for iterations, line_search in options.settings or SETTINGS:
@@ -85,32 +85,33 @@ def _native(robot: Robot, kind: str, num_members: int, num_steps: int) -> tuple[
     return ~good, np.minimum(top, MAX_SPEED), highest, np.linalg.norm(qpos[good][:, : len(robot.behavior)], axis=1)
 
 
-def _mjx(robot: Robot, kind: str, num_members: int, num_steps: int) -> tuple[Any, ...]:
-    begin, advance = simulator(robot, "jax", num_members)
+def _mjx(implementation: str, robot: Robot, kind: str, num_members: int, num_steps: int) -> tuple[Any, ...]:
+    begin, advance = simulator(robot, implementation, num_members)
 
     @partial(jax.jit, static_argnames="length")
     def episodes(key: jax.Array, length: int) -> Any:
         key_start, key_torques = jax.random.split(key)
-        physics = jax.vmap(begin)(jnp.tile(jnp.asarray(robot.start, jnp.float32), (num_members, 1)))
+        physics, buffers = jax.vmap(begin)(jnp.tile(jnp.asarray(robot.start, jnp.float32), (num_members, 1)))
         noise = jax.random.normal(key_start, (num_members, robot.num_joints))
         physics = physics._replace(qvel=physics.qvel.at[:, -robot.num_joints :].set(0.01 * noise))
         zeros = jnp.zeros(num_members)
 
         def control_step(carry: Any, key: jax.Array) -> tuple[Any, None]:
-            physics, torques, good, top, highest = carry
+            physics, buffers, torques, good, top, highest = carry
             chance = jax.random.uniform(key, torques.shape)
             torques = _torques(jnp, kind, chance, torques, physics.qvel[:, -robot.num_joints :])
-            new, _ = jax.vmap(advance)(physics, torques)
+            new, buffers, _ = jax.vmap(advance)(physics, buffers, torques)
             torso = robot.torso(new.qpos, new.qvel)
             good = good & is_plausible(torso, new.qpos, new.qvel)
             physics = jax.tree.map(lambda new, old: jnp.where(good[:, None], new, old), new, physics)
             top = jnp.fmax(top, jnp.linalg.norm(torso.velocity, axis=1))
-            return (physics, torques, good, top, jnp.fmax(highest, torso.position[:, 2])), None
+            return (physics, buffers, torques, good, top, jnp.fmax(highest, torso.position[:, 2])), None
 
-        first = (physics, jnp.sign(noise), jnp.ones(num_members, bool), zeros, zeros)
-        return jax.lax.scan(control_step, first, jax.random.split(key_torques, length))[0]
+        first = (physics, buffers, jnp.sign(noise), jnp.ones(num_members, bool), zeros, zeros)
+        physics, _, _, good, top, highest = jax.lax.scan(control_step, first, jax.random.split(key_torques, length))[0]
+        return physics, good, top, highest
 
-    physics, _, good, top, highest = jax.device_get(episodes(jax.random.key(0), num_steps))
+    physics, good, top, highest = jax.device_get(episodes(jax.random.key(0), num_steps))
     distance = np.linalg.norm(physics.qpos[good][:, : len(robot.behavior)], axis=1)
     return ~good, np.minimum(top, MAX_SPEED), highest, distance
 
@@ -118,7 +119,7 @@ def _mjx(robot: Robot, kind: str, num_members: int, num_steps: int) -> tuple[Any
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", default="ant", choices=sorted(ROBOTS))
-    parser.add_argument("--engine", default="mujoco", choices=["mujoco", "mjx"])
+    parser.add_argument("--engine", default="mujoco", choices=["mujoco", "mjx", "warp"])
     parser.add_argument("--members", type=int, default=400)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--torques", nargs="+", default=TORQUES, choices=TORQUES)

@@ -98,15 +98,14 @@ class Robot:
 
 
 CHEETAH_LINKS = ("ffoot", "fshin", "fthigh", "bfoot", "bshin", "bthigh")
-CHEETAH_SOLVER = Solver(iterations=4, line_search_iterations=8)
+SOLVER = Solver(iterations=4, line_search_iterations=8)
 ANT_LINKS = ("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom")
-ANT_SOLVER = Solver(iterations=2, line_search_iterations=6)
 ANT_FRICTION = 1.5
 ANT_HEIGHTS = (0.26, 1.0)
 
 
 @functools.cache
-def cheetah(solver: Solver = CHEETAH_SOLVER) -> Robot:
+def cheetah(solver: Solver = SOLVER) -> Robot:
     """The planar half-cheetah: six torques. It stands while it leans less than 1 rad, on its feet alone."""
     spec = _spec("half_cheetah.xml", CHEETAH_LINKS, solver)
     model = _compiled(spec, total_mass=14.0)
@@ -124,7 +123,7 @@ def cheetah(solver: Solver = CHEETAH_SOLVER) -> Robot:
 
 
 @functools.cache
-def ant(solver: Solver = ANT_SOLVER) -> Robot:
+def ant(solver: Solver = SOLVER) -> Robot:
     """The four-legged ant: eight torques; while it stands, its torso stays between 0.26 m and 1 m."""
     spec = _spec("ant.xml", ANT_LINKS, solver)
     for geom in spec.geoms:

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from evolvability.assembly import build_algorithm, build_population
 from evolvability.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
 from evolvability.config import Config, layered, parse_objective
 from evolvability.errors import ConfigError, RunFolderError, UserError
+from evolvability.interrupts import delayed_interrupts
 from evolvability.runs import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
 from evolvability.strategy import Info, State, episode_key, noise_key, start, step
 from evolvability.tasks.base import Task
@@ -125,6 +127,7 @@ class Evolution:
             self._step = self._step_on_host
         else:
             self._step = jax.jit(batch(partial(step, self.algorithm, self.task)))
+        self._on_accelerator = not self.task.on_host and jax.default_backend() != "cpu"
 
     def start(self) -> State:
         """The first State, with a seed axis in front."""
@@ -140,11 +143,12 @@ class Evolution:
         for generation in range(int(state.generation[0]), self.config.generations):
             began = time.perf_counter()
             centers = state.cloud.center
-            state, info, outcome = self._step(state)
-            # Waits for the step; small centers come along, to be recorded.
-            info, centers = jax.device_get(
-                (info, centers if math.prod(centers.shape[1:]) <= MAX_RECORDED_CENTER else None)
-            )
+            with delayed_interrupts() if self._on_accelerator else nullcontext():
+                state, info, outcome = self._step(state)
+                # Waits for the step; small centers come along, to be recorded.
+                info, centers = jax.device_get(
+                    (info, centers if math.prod(centers.shape[1:]) <= MAX_RECORDED_CENTER else None)
+                )
             rows = metric_rows(self.config, self.task, generation, info, centers, time.perf_counter() - began)
             self._check_invalid(generation, info)
             yield state, rows, outcome

@@ -39,6 +39,7 @@ class _Progress(NamedTuple):
 
     Attributes:
         physics: the simulator's state.
+        buffers: the simulator's memory, whatever is in it.
         contacts: (num_members, num_links) which links touch the floor.
         running: whether the episode still goes on.
         valid: whether the simulation has not broken down.
@@ -47,6 +48,7 @@ class _Progress(NamedTuple):
     """
 
     physics: Physics
+    buffers: PyTree
     contacts: Array
     running: Array
     valid: Array
@@ -89,7 +91,7 @@ def mjx_engine(
             observation = observe(robot, torso, now.physics.qpos, now.physics.qvel, now.contacts)
             scaled = jnp.clip((observation - mean) / std, -LIMIT, LIMIT)
             torques = jnp.clip(policy.act(networks, scaled), -TORQUE_LIMIT, TORQUE_LIMIT)
-            physics, sensordata = jax.vmap(advance)(now.physics, torques)
+            physics, buffers, sensordata = jax.vmap(advance)(now.physics, now.buffers, torques)
             torso = robot.torso(physics.qpos, physics.qvel)
             good = now.running & is_plausible(torso, physics.qpos, physics.qvel)
             # Where an episode has ended or broken down, nothing changes any more: no NaN enters.
@@ -97,6 +99,7 @@ def mjx_engine(
             ended = has_fallen(robot, torso, contacts) & options.early_termination
             return _Progress(
                 physics=physics,
+                buffers=buffers,
                 contacts=contacts,
                 running=good & ~ended,
                 valid=now.valid & (good | ~now.running),
@@ -104,8 +107,9 @@ def mjx_engine(
                 seen=include(now.seen, observation, now.running),
             ), None
 
-        first = _first(robot, jax.vmap(begin)(poses), sample.num_members)
-        return jax.lax.scan(control_step, first, length=options.num_steps)[0]
+        physics, buffers = jax.vmap(begin)(poses)
+        first = _first(robot, physics, buffers, sample.num_members)
+        return jax.lax.scan(control_step, first, length=options.num_steps)[0]._replace(buffers=None)
 
     def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
         key_start, key_seen = jax.random.split(key)
@@ -170,20 +174,29 @@ def _in_chunks(
 
 
 def simulator(robot: Robot, implementation: str, num_members: int) -> tuple[Any, Any]:
-    """Two functions of one member: ``(pose) -> physics`` and ``(physics, torques) -> (physics, sensordata)``."""
+    """Two functions of one member, to be mapped over all of them.
+
+    ``begin(pose) -> (physics, buffers)`` and ``advance(physics, buffers, torques) -> (physics, buffers, sensordata)``,
+    one control step. Warp works in buffers that go from step to step, as filling new ones takes a fifth of its time;
+    the data of MJX's own implementation are never written out, so there it has none.
+    """
     model, blank = _put(robot, implementation, num_members)
+    with_buffers = implementation == "warp"
 
-    def begin(pose: Array) -> Physics:
-        return Physics(pose, blank.qvel, blank.qacc_warmstart)
+    def begin(pose: Array) -> tuple[Physics, PyTree]:
+        return Physics(pose, blank.qvel, blank.qacc_warmstart), blank if with_buffers else None
 
-    def advance(physics: Physics, torques: Array) -> tuple[Physics, Array]:
-        def step(_: Array, carry: tuple[Physics, Array]) -> tuple[Physics, Array]:
-            data = mjx.step(model, blank.replace(**carry[0]._asdict(), ctrl=torques))
-            return Physics(data.qpos, data.qvel, data.qacc_warmstart), data.sensordata
+    def advance(physics: Physics, buffers: PyTree, torques: Array) -> tuple[Physics, PyTree, Array]:
+        def step(_: Any, carry: tuple[Physics, PyTree, Array]) -> tuple[Physics, PyTree, Array]:
+            physics, buffers, _ = carry
+            data = mjx.step(model, (buffers or blank).replace(**physics._asdict(), ctrl=torques))
+            physics = Physics(data.qpos, data.qvel, data.qacc_warmstart)
+            return physics, data if with_buffers else None, data.sensordata
 
         # Physics in full precision: a GPU's default for matrix products, TF32, keeps 10 bits.
         with jax.default_matmul_precision("highest"):
-            return jax.lax.fori_loop(0, STEPS_PER_CONTROL, step, (physics, blank.sensordata))
+            first = (physics, buffers, blank.sensordata)
+            return jax.lax.fori_loop(0, STEPS_PER_CONTROL, step, first, unroll=with_buffers)
 
     return begin, advance
 
@@ -207,10 +220,11 @@ def _put(robot: Robot, implementation: str, num_members: int) -> tuple[mjx.Model
     return model, mjx.make_data(native, impl=implementation, **sizes)
 
 
-def _first(robot: Robot, physics: Physics, num_members: int) -> _Progress:
+def _first(robot: Robot, physics: Physics, buffers: PyTree, num_members: int) -> _Progress:
     blank = jnp.zeros((num_members, robot.num_observations))
     return _Progress(
         physics=physics,
+        buffers=buffers,
         contacts=jnp.zeros((num_members, robot.num_links)),
         running=jnp.ones(num_members, bool),
         valid=jnp.ones(num_members, bool),

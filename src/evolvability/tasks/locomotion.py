@@ -1,6 +1,7 @@
 """The paper's locomotion tasks, `cheetah` and `ant`: a robot driven by a network, its behavior where it ends up."""
 
 import contextlib
+import importlib.util
 import io
 import math
 from dataclasses import dataclass
@@ -45,8 +46,8 @@ class LocomotionOptions:
     """Control steps of an episode, 0.0165 s each."""
     engine: Literal["auto", "mjx", "mujoco"] = "auto"
     """What steps the physics: mjx (accelerators) or mujoco (CPU cores); auto picks by what it finds."""
-    mjx_implementation: Literal["jax", "warp"] = "jax"
-    """The engine mjx's own implementation; warp needs an NVIDIA GPU and the package warp-lang."""
+    mjx_implementation: Literal["auto", "jax", "warp"] = "auto"
+    """What the engine mjx computes with: jax or warp; auto picks warp, the faster, on an NVIDIA GPU that has it."""
     direction: str = "right"
     """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
     early_termination: bool = False
@@ -86,10 +87,6 @@ class AntOptions(LocomotionOptions):
 
     early_termination: bool = True
     """End an episode when the torso leaves the heights of 0.26 m to 1 m; its behavior is where that happened."""
-    solver_iterations: int = 2
-    """Iterations of the physics' constraint solver, at most."""
-    solver_line_search_iterations: int = 6
-    """Line-search iterations in each of them, at most."""
 
 
 def cheetah(options: CheetahOptions = CheetahOptions()) -> Task:  # noqa: B008 (frozen)
@@ -152,4 +149,8 @@ def _engine(robot: "Robot", policy: Policy, options: LocomotionOptions) -> Engin
         raise ConfigError(
             f"The engine mjx needs the package '{error.name}', which is not installed. Install it with: {INSTALL}"
         ) from None
-    return mjx_engine(robot, policy, episodes, options.mjx_implementation, chunk_size=options.chunk_size)
+    implementation = options.mjx_implementation
+    if implementation == "auto":
+        has_warp = importlib.util.find_spec("warp") is not None
+        implementation = "warp" if has_warp and jax.default_backend() == "gpu" else "jax"
+    return mjx_engine(robot, policy, episodes, implementation, chunk_size=options.chunk_size)

@@ -42,7 +42,12 @@ class TaskEntry:
 
 
 LOCOMOTION_PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {"population_size": 10_000, "generations": 100, "task_options": {"num_steps": 1000}},
+    "paper": {
+        "population_size": 10_000,
+        "generations": 100,
+        "noise_dtype": "bfloat16",
+        "task_options": {"num_steps": 1000},
+    },
     "smoke": {"population_size": 16, "generations": 3, "task_options": {"num_steps": 20, "observation_share": 0.25}},
 }
 CHEETAH_LAPTOP: dict[str, Any] = {
