@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from evolvability.errors import ConfigError, RunFolderError
 from evolvability.figures.style import HEAT, NOTE_COLOR, PAGE_WIDTH, behavior_names, new_figure, run_names
-from evolvability.runs import Run
+from evolvability.runs import Run, spread_out
 
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
@@ -87,20 +87,6 @@ def representative_seed(run: Run) -> int:
     last = run.recorded[-1]
     variances = [_valid(run, last, seed).var(axis=0).sum() for seed in range(run.config.seeds)]
     return int(np.argsort(variances, kind="stable")[(len(variances) - 1) // 2])
-
-
-def spread_out(recorded: Sequence[int], most: int) -> list[int]:
-    """At most so many of the recorded generations, the first and the last among them.
-
-    Examples:
-        >>> spread_out(range(0, 101, 10), 3)
-        [0, 50, 100]
-    """
-    if len(recorded) <= most:
-        return list(recorded)
-    wanted = np.linspace(recorded[0], recorded[-1], most)
-    nearest = np.abs(np.subtract.outer(wanted, recorded)).argmin(axis=1)
-    return [recorded[place] for place in np.unique(nearest)]
 
 
 def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:
