@@ -4,7 +4,6 @@ A sweep is a configuration file with a table ``[sweep]`` of lists; see docs/comm
 """
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from evolvability.config import Config, layered, read_toml, to_table
 from evolvability.errors import ConfigError, RunFolderError, UserError
+from evolvability.files import slug
 from evolvability.runs import Run
 from evolvability.training import Evolution, Rows, resume, train
 
@@ -148,4 +148,4 @@ def _slug(key: str, value: Any) -> str:
         text = f"from-{Path(value).name}" if value else "from-random"
     else:
         text = f"{key.removeprefix('task_options.')}-{value}"
-    return re.sub(r"[^\w.+-]+", "-", text).strip("-")
+    return slug(text)

@@ -15,7 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from evolvability.cli.printing import console, errors, finish, plural, print_text, resumable, say
-from evolvability.cli.studies import export, sweep
+from evolvability.cli.studies import compare, export, sweep
+from evolvability.cli.uses import adapt, evolve_from, measure, split
 from evolvability.config import PRESETS, Config, layered, read_toml
 from evolvability.display import display
 from evolvability.errors import ConfigError, UserError, unknown
@@ -161,6 +162,11 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "resume": resume,
     "show": show,
     "figure": figure,
+    "adapt": adapt,
+    "evolve-from": evolve_from,
+    "split": split,
+    "measure": measure,
+    "compare": compare,
     "sweep": sweep,
     "export": export,
     "list": list_names,

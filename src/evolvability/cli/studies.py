@@ -1,9 +1,9 @@
-"""The commands that use what was trained: adapt, evolve further, split, measure, compare, sweep, export."""
+"""The commands about several runs: sweep, compare, export."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -13,9 +13,6 @@ from evolvability.errors import ConfigError
 
 if TYPE_CHECKING:
     from evolvability.sweeps import Planned, Status, Watch
-
-RunPath = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-RunPaths = Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
 
 
 def sweep(arguments: Sequence[str]) -> None:
@@ -43,13 +40,13 @@ def sweep(arguments: Sequence[str]) -> None:
             for run in planned:
                 print_text(f"{status(folder / run.name, run.config):5}  {folder / run.name}")
             return
-        conduct(planned, folder, _watch(len(planned), folder, quiet))
+        conduct(planned, folder, watch_runs(len(planned), folder, quiet))
         print_text(f"{plural(len(planned), 'run')} in {folder}\nfigures: ees figure curves {folder}/*")
 
     tyro.cli(parse, prog="ees sweep", args=arguments)
 
 
-def _watch(number: int, folder: Path, quiet: bool) -> "Watch":
+def watch_runs(number: int, folder: Path, quiet: bool) -> "Watch":
     """Shows the progress of each of several runs."""
     count = iter(range(1, number + 1))
 
@@ -61,6 +58,50 @@ def _watch(number: int, folder: Path, quiet: bool) -> "Watch":
             yield show
 
     return watch
+
+
+def compare(arguments: Sequence[str]) -> None:
+    """Test whether groups of runs differ in a metric: ees compare RUN [RUN...] --metric NAME."""
+
+    def parse(
+        runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")],
+        metric: Annotated[str, tyro.conf.arg(metavar="NAME")] = "distance",
+        generation: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
+        correction: Literal["none", "holm", "bonferroni", "benjamini-hochberg"] = "none",
+        output: Annotated[Path | None, tyro.conf.arg(metavar="STEM")] = None,
+    ) -> None:
+        """Test whether groups of runs differ in a metric. Runs that differ in their seeds alone are a group.
+
+        Args:
+            runs: Run folders of one task.
+            metric: A field of metrics.jsonl, a measure of behaviors (distinct, coverage, degenerate, reachability,
+                specialization), or adapted:GOAL.
+            generation: Which generation; each run's last unless given.
+            correction: Correct p-values for their number.
+            output: Write STEM.json, STEM.md and STEM.png as well.
+        """
+        from evolvability.reports import compare_runs, to_json, to_markdown, to_terminal
+        from evolvability.runs import Run
+
+        if not runs:
+            raise ConfigError("ees compare: give at least one run folder.")
+        found = [Run(path) for path in runs]
+        report = compare_runs(
+            found, metric, generation=generation, correction=None if correction == "none" else correction
+        )
+        console.print(to_terminal(report), soft_wrap=False)
+        if output is not None:
+            from evolvability.figures.comparison import figure
+            from evolvability.figures.registry import save_figure
+            from evolvability.files import write_output
+
+            # Not with_suffix: a stem may have a dot of its own.
+            write_output(Path(f"{output}.json"), to_json(report).encode())
+            write_output(Path(f"{output}.md"), to_markdown(report).encode())
+            save_figure(lambda: figure(report), Path(f"{output}.png"))
+            print_text(f"wrote {output}.json, {output}.md, {output}.png")
+
+    tyro.cli(parse, prog="ees compare", args=arguments)
 
 
 def export(arguments: Sequence[str]) -> None:

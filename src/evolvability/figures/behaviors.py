@@ -60,24 +60,29 @@ class Heatmaps:
     least: float
 
 
-def data_from_runs(runs: Sequence[Run]) -> Heatmaps:
-    """Histograms of every run's behaviors over common bins; invalid members are left out."""
-    _check_comparable(runs)
+def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None) -> Heatmaps:
+    """Histograms of every run's behaviors over common bins; invalid members are left out.
+
+    Args:
+        runs: one a row.
+        generations: which to show, of those that were recorded; some from the first to the last unless given.
+    """
+    check_comparable(runs)
     num_behaviors = runs[0].behaviors()["behavior"].shape[2]
     shown = min(num_behaviors, 2)
     seeds = [representative_seed(run) for run in runs]
     most = MAX_COLUMNS if shown == 1 else NUM_MAPS
-    generations = [spread_out(run.recorded, most) for run in runs]
+    shown_of = [_chosen(run, generations) or spread_out(run.recorded, most) for run in runs]
     clouds = [
         [_valid(run, generation, seed)[:, :shown] for generation in chosen]
-        for run, seed, chosen in zip(runs, seeds, generations, strict=True)
+        for run, seed, chosen in zip(runs, seeds, shown_of, strict=True)
     ]
     size = max(run.config.population_size for run in runs)
     edges = _common_edges([cloud for row in clouds for cloud in row], size)
     names = run_names([run.config for run in runs])
     rows = [
         Row(name, run.seeds[seed], np.array(chosen), np.stack([_shares(c, edges) for c in row]))
-        for name, run, seed, chosen, row in zip(names, runs, seeds, generations, clouds, strict=True)
+        for name, run, seed, chosen, row in zip(names, runs, seeds, shown_of, clouds, strict=True)
     ]
     return Heatmaps(rows, edges, behavior_names(runs[0].config, num_behaviors)[:shown], 1 / size)
 
@@ -169,6 +174,10 @@ def _title(row: Row) -> str:
     return f"{row.name}, seed {row.seed}"
 
 
+def _chosen(run: Run, generations: Sequence[int] | None) -> list[int]:
+    return [generation for generation in generations or () if generation in run.recorded]
+
+
 def _valid(run: Run, generation: int, seed: int) -> Array:
     """(num_valid, num_behaviors)."""
     arrays = run.behaviors(generation)
@@ -195,7 +204,8 @@ def _shares(cloud: Array, edges: Sequence[Array]) -> Array:
     return counts / max(len(cloud), 1)
 
 
-def _check_comparable(runs: Sequence[Run]) -> None:
+def check_comparable(runs: Sequence[Run]) -> None:
+    """Refuse runs whose behaviors cannot be drawn over the same axes."""
     for run in runs:
         if not run.recorded:
             raise RunFolderError(f"{run.path} has no recorded behaviors yet. Wait for its first generation.")
