@@ -6,7 +6,7 @@ are compared by the same one.
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -20,6 +20,7 @@ from evolvability.types import outcome
 Array = np.ndarray[Any, Any]
 MAX_TARGETS = 1000
 CELLS = 20
+MEMBERS_A_CELL = 10
 
 
 @dataclass(frozen=True)
@@ -193,11 +194,13 @@ def specialization(
     Args:
         behavior: (num_members, num_behaviors).
         component: (num_members,) the component of each.
-        yardstick: its cells.
+        yardstick: its cells, or fewer, so that there are 10 members a cell.
         num_signs: members in a row that share a draw, and so a component: labels are shuffled by draws.
         shuffles: how many times.
     """
-    cell = cell_numbers(np.asarray(behavior), yardstick)
+    # Wide cells where members are few: in a cell of its own, any member would tell its component.
+    side = int((len(behavior) / MEMBERS_A_CELL) ** (1 / behavior.shape[1]))
+    cell = cell_numbers(np.asarray(behavior), replace(yardstick, cells=min(max(side, 2), yardstick.cells)))
     bits = mutual_information(component, cell)
     generator = np.random.default_rng(0)
     labels = component[::num_signs]

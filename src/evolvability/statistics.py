@@ -12,7 +12,8 @@ from scipy import stats
 from evolvability.errors import ConfigError
 
 SIGNIFICANT = 0.05
-EXACT_UP_TO = 50
+EXACT_UP_TO = 100
+MAX_WAYS = 20_000
 Correction = Literal["holm", "bonferroni", "benjamini-hochberg"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bonferroni", "benjamini-hochberg")
 
@@ -41,10 +42,10 @@ class Interval:
 
 @dataclass(frozen=True)
 class Test:
-    """A two-sided Mann-Whitney U test.
+    """A rank test: of two groups Mann and Whitney's, two-sided; of one, Wilcoxon's signed ranks.
 
     Attributes:
-        u: the statistic: how many pairs have the first value above the second; ties count one half.
+        statistic: of two groups, U: how many pairs have the first value above the second; ties count one half.
         p: the p-value, corrected if that was asked; None where there are too few values for any.
         effect: the probability that a value of the first group is above one of the second, ties counted half: 0.5 means
             no difference.
@@ -54,7 +55,7 @@ class Test:
 
     __test__ = False  # not one of pytest's
 
-    u: float
+    statistic: float
     p: float | None
     effect: float
     shift: float
@@ -95,8 +96,8 @@ def median_interval(values: Values, level: float = 0.95) -> Interval:
 def mann_whitney(first: Values, second: Values) -> Test:
     """Whether values of two groups differ: the two-sided Mann-Whitney U test.
 
-    The p-value is exact where there are no ties. Where even completely separate groups could not be significant at
-    0.05, there is none: the test says so instead.
+    The p-value is exact, but for many runs with ties among them. Where even completely separate groups could not be
+    significant at 0.05, there is none: the test says so instead.
 
     Examples:
         >>> mann_whitney([5.0, 6.0, 7.0, 8.0], [1.0, 2.0, 3.0, 4.0]).p.__round__(4)
@@ -110,28 +111,50 @@ def mann_whitney(first: Values, second: Values) -> Test:
     differences = np.subtract.outer(first, second)
     u = float(np.sum(differences > 0) + 0.5 * np.sum(differences == 0))
     effect, shift = u / differences.size, float(np.median(differences))
-    smallest = 2 / math.comb(len(first) + len(second), len(first))
+    smallest = smallest_p(len(first), len(second))
     if smallest > SIGNIFICANT:
         reason = (
             f"too few runs: of {len(first)} and {len(second)}, the smallest p-value possible is "
-            f"{min(smallest, 1):.2g}; 4 and 4 are enough"
+            f"{smallest:.2g}; 4 and 4 are enough"
         )
         return Test(u, None, effect, shift, reason)
+    if not np.any(differences):
+        return Test(u, 1.0, effect, shift)
+    result = stats.mannwhitneyu(first, second, alternative="two-sided", method=_method(first, second))
+    return Test(u, float(result.pvalue), effect, shift)
+
+
+def _method(first: Array, second: Array) -> Any:
+    """Exact where it can be: with ties, over every way to share the values out, if these are not too many."""
     everything = np.concatenate([first, second])
-    exact = len(np.unique(everything)) == len(everything) and len(everything) <= 2 * EXACT_UP_TO
-    result = stats.mannwhitneyu(first, second, alternative="two-sided", method="exact" if exact else "asymptotic")
-    # All values the same: SciPy's asymptotic p-value is nan, and there is no difference at all.
-    return Test(u, 1.0 if np.isnan(result.pvalue) else float(result.pvalue), effect, shift)
+    if len(np.unique(everything)) == len(everything) and len(everything) <= EXACT_UP_TO:
+        return "exact"
+    ways = math.comb(len(everything), len(first))
+    return stats.PermutationMethod(n_resamples=MAX_WAYS) if ways <= MAX_WAYS else "asymptotic"
 
 
-def above_zero(values: Values) -> tuple[float | None, str]:
-    """The p-value of the one-sided Wilcoxon signed-rank test that values lie above zero; or why there is none."""
+def smallest_p(first: int, second: int) -> float:
+    """The p-value of so many values in two groups that do not overlap: there is none smaller.
+
+    Examples:
+        >>> smallest_p(12, 12) < 1e-6, round(smallest_p(6, 6), 4)
+        (True, 0.0022)
+    """
+    return min(1.0, 2 / math.comb(first + second, first))
+
+
+def above_zero(values: Values) -> Test:
+    """Whether values lie above zero: the one-sided Wilcoxon signed-rank test; ``effect`` is the share that do."""
     values = _finite(values)
-    if 0.5 ** len(values) > SIGNIFICANT:
-        return None, f"too few runs: of {len(values)}, the smallest p-value possible is {0.5 ** len(values):.2g}"
+    smallest = 0.5 ** len(values)
+    effect, shift = float(np.mean(values > 0)) if len(values) else math.nan, float(np.median(values))
+    if smallest > SIGNIFICANT:
+        reason = f"too few runs: of {len(values)}, the smallest p-value possible is {smallest:.2g}; 5 are enough"
+        return Test(math.nan, None, effect, shift, reason)
     if not np.any(values):
-        return 1.0, ""
-    return float(stats.wilcoxon(values, alternative="greater").pvalue), ""
+        return Test(math.nan, 1.0, effect, shift)
+    result = stats.wilcoxon(values, alternative="greater")
+    return Test(float(result.statistic), float(result.pvalue), effect, shift)
 
 
 def corrected(p_values: Sequence[float | None], method: Correction) -> list[float | None]:
@@ -166,7 +189,7 @@ def compare_all(groups: Mapping[str, Values], correction: Correction | None = No
     tests = [mann_whitney(groups[first], groups[second]) for first, second in pairs]
     if correction is not None:
         p_values = corrected([test.p for test in tests], correction)
-        tests = [Test(t.u, p, t.effect, t.shift, t.reason) for t, p in zip(tests, p_values, strict=True)]
+        tests = [Test(t.statistic, p, t.effect, t.shift, t.reason) for t, p in zip(tests, p_values, strict=True)]
     return [Comparison(first, second, test) for (first, second), test in zip(pairs, tests, strict=True)]
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from evolvability.adaptation import adapted_goals, load_adaptation
 from evolvability.errors import RunFolderError
 from evolvability.figures.curves import ENOUGH_FOR_QUARTILES, Band, quantiles
-from evolvability.figures.style import NOTE_COLOR, letter, line_styles, new_figure
+from evolvability.figures.style import letter, line_styles, new_figure
 from evolvability.groups import RunGroup, group_runs
 from evolvability.runs import Run
 
@@ -85,11 +85,9 @@ def figure(runs: Sequence[Run]) -> Figure:
         draw(ax, data, goal)
         letter(ax, index, goal_title(goal))
     axes[0].set_ylabel("performance of the best of k")
+    note = f"line: median over seeds; band: {data.spans}" if data.spans else ""
     lines = {line.get_label(): line for ax in axes for line in ax.get_lines() if str(line.get_label())[0] != "_"}
-    drawing.legend(lines.values(), [str(label) for label in lines], loc="outside lower center", ncols=2)
-    if data.spans:
-        note = f"line: median over seeds; band: {data.spans}"
-        drawing.suptitle(note, fontsize=6.5, color=NOTE_COLOR, x=0.99, ha="right")
+    drawing.legend(lines.values(), [str(label) for label in lines], loc="outside lower center", ncols=3, title=note)
     return drawing
 
 
@@ -115,4 +113,5 @@ def _growth(group: RunGroup, goals: Sequence[str], num_seeds: int, quartiles: bo
         if found:
             shortest = min(growth.shape[1] for growth in found)
             bands[goal] = Band(*quantiles(np.concatenate([growth[:, :shortest] for growth in found]), ranks))
-    return Growth(group.name, group.config.objective, num_seeds, bands)
+    aim = group.config.goal if group.config.objective == "mean_fitness" else ""
+    return Growth(group.name + (f" for '{aim}'" if aim else ""), group.config.objective, num_seeds, bands)

@@ -84,17 +84,17 @@ def draw(ax: Axes, data: Panels, index: int) -> None:
         across, up = panel.behavior[order, :2].T
         ax.scatter(across, up, s=3, c=shades[order], linewidths=0, alpha=0.7, rasterized=True)
         ax.plot(0, 0, marker="+", color="black", markersize=6, markeredgewidth=0.8)
-        ax.set(xlim=(-data.by.reach, data.by.reach), ylim=(-data.by.reach, data.by.reach), aspect="equal")
+        edge = 1.06 * data.by.reach
+        ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal")
         ax.set_ylabel(data.labels[1] if index == 0 else "")
-    ax.set_xlabel(data.labels[0])
-    ax.text(0.0, -0.3, _numbers(panel), transform=ax.transAxes, va="top", fontsize=6.5, color="0.25")
+    ax.set_xlabel(f"{data.labels[0]}\n\n{_numbers(panel)}")
 
 
 def figure(runs: Sequence[Run]) -> Figure:
     """One panel a run."""
     data = data_from_runs(runs)
     number = len(data.panels)
-    drawing = new_figure(2.35 * number + 0.3, 2.9)
+    drawing = new_figure(2.35 * number + 0.3, 3.3)
     axes = drawing.subplots(1, number, squeeze=False, sharex=True, sharey=len(data.labels) == 1)[0]
     for index, ax in enumerate(axes):
         draw(ax, data, index)

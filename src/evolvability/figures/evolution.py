@@ -13,7 +13,7 @@ from evolvability.errors import ConfigError
 from evolvability.figures.behaviors import Heatmaps, draw_map
 from evolvability.figures.behaviors import data_from_runs as heatmaps
 from evolvability.figures.curves import ENOUGH_FOR_QUARTILES, Band, measured, quantiles, stacked
-from evolvability.figures.style import METHOD_COLORS, NOTE_COLOR, OTHER_COLORS, letter, new_figure
+from evolvability.figures.style import METHOD_COLORS, OTHER_COLORS, letter, new_figure
 from evolvability.groups import group_runs, start_name
 from evolvability.runs import Run
 
@@ -57,7 +57,7 @@ def data_from_runs(runs: Sequence[Run]) -> Further:
                 f"The figure 'evolution' shows standard ES from different starts, but {run.path} climbs "
                 f"{run.config.objective}. Make such runs with: ees evolve-from"
             )
-    groups = group_runs(runs)
+    groups = sorted(group_runs(runs), key=lambda group: _rank(group.runs[0]))
     fitness = [stacked([own for _, m in measured(group.runs) for own in m["fitness_mean"]]) for group in groups]
     quartiles = all(len(own) == 1 or len(own) >= ENOUGH_FOR_QUARTILES for own in fitness)
     ranks = (0.25, 0.5, 0.75) if quartiles else (0, 0.5, 1)
@@ -97,7 +97,7 @@ def figure(runs: Sequence[Run]) -> Figure:
     data = data_from_runs(runs)
     rows, columns = len(data.starts), max(len(row.generations) for row in data.behaviors.rows)
     flat = len(data.behaviors.labels) == 1
-    height = (0.75 if flat else 1.5) * rows
+    height = (0.75 if flat else 1.25) * rows
     drawing = new_figure(6.4, 2.6 + height + 0.4)
     above, below = drawing.subfigures(2, 1, height_ratios=[2.6, height + 0.4], squeeze=False)[:, 0]
     ax = above.subplots()
@@ -117,10 +117,20 @@ def figure(runs: Sequence[Run]) -> Figure:
     for cell in axes[-1]:
         cell.set_xlabel(data.behaviors.labels[0])
     seed = data.behaviors.rows[0].seed if len({row.seed for row in data.behaviors.rows}) == 1 else "of median spread"
-    below.suptitle(f"(b) behaviors of the population, seed {seed}", x=0.01, ha="left", fontsize=8)
+    shades = "" if flat else "; the darker, the more members"
+    below.suptitle(f"(b) behaviors of the population, seed {seed}{shades}", x=0.01, ha="left", fontsize=8)
     if not flat:
-        below.supylabel(data.behaviors.labels[1], fontsize=8, color=NOTE_COLOR)
+        for row in axes:
+            row[-1].set_ylabel(data.behaviors.labels[1])
+            row[-1].yaxis.set_label_position("right")
     return drawing
+
+
+def _rank(run: Run) -> int:
+    """Evolvability ES first, then standard ES, then a random start."""
+    order = list(METHOD_COLORS)
+    objective = run.origin["config"]["objective"] if run.origin else None
+    return order.index(objective) if objective in order else len(order)
 
 
 def _color(run: Run) -> str:
