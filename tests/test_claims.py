@@ -17,7 +17,7 @@ SEEDS = 6
 EVOLVABILITY = ("max_variance", "max_entropy")
 
 
-def ring(start: float = 0.0, end: float = 2 * np.pi, radius: float = 20.0) -> Array:
+def ring(start: float = 0.04, end: float = 0.04 + 2 * np.pi, radius: float = 20.0) -> Array:
     """(SEEDS, 72, 2) behaviors on a part of a circle, a little different for each seed."""
     angles = np.linspace(start, end, 72, endpoint=False)
     circle = radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -77,7 +77,7 @@ def species(folder: Path) -> list[Run]:
             name = f"{objective}-{'split' if start else 'mixture'}"
             origin = config("ant", objective=objective) if start else None
             path = folder / "species" / name
-            runs.append(made_up(path, own, ring(0.04, 0.04 + 2 * np.pi), component=component, origin=origin, variance=scores(1.0)))
+            runs.append(made_up(path, own, ring(), component=component, origin=origin, variance=scores(1.0)))
     return runs
 
 

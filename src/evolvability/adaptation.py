@@ -1,7 +1,7 @@
 """Pick a mutation: the best of k at a goal, and how that grows with k (section 5.2.1 of the paper)."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,12 +61,14 @@ class Adaptation:
         start_noise: by how much start states differed in the repeated evaluations.
         scores: (num_seeds, num_mutations) of one evaluation each.
         repeated: (num_seeds, num_mutations, repeats) of further evaluations.
+        parameters: (num_seeds, num_params) the mutations that were picked; not kept in the folder.
     """
 
     goal: str
     start_noise: float
     scores: HostArray
     repeated: HostArray
+    parameters: HostArray | None = None
 
     @property
     def performance(self) -> HostArray:
@@ -135,53 +137,51 @@ def pick_mutation(
         True
     """
     task, config, cloud = at_center(task, center, sigma)
-    memory = task.memory if memory is None else memory
     goal = goal_named(goal, task) if isinstance(goal, str) else goal
-    sample = _drawn(config, cloud, jax.random.key(seed), 0, mutations)
-    evaluate = evaluator(task)
-    return _pick(task, sample, goal, evaluate, evaluate, memory, repeats, jax.random.key(seed))
+    memory = task.memory if memory is None else memory
+    trials = _try(config, cloud, memory, evaluator(task), evaluator(task), mutations, repeats, jax.random.key(seed))
+    return _pick(task, trials, goal)
 
 
 def adapt(
     run: Run,
-    goal: str,
+    goals: Sequence[str],
     task: Task | None = None,
     *,
     mutations: int = 40,
     repeats: int = 10,
     start_noise: float | None = None,
-    on_pick: Callable[[Picked], None] = lambda picked: None,
-) -> Adaptation:
+) -> list[Adaptation]:
     """Pick a mutation of every seed's center, as the paper does, and keep what came of it in the run's folder.
 
     Mutations are drawn as the run's population draws its members, with the standard deviation of training, but
-    independently. Each is evaluated once as in training, and then ``repeats`` times with different start states.
+    independently. Each is evaluated once as in training, and then ``repeats`` times with different start states. All
+    goals are asked of the same mutations.
 
     Args:
         run: a run, or a light copy of one.
-        goal: ``left``, ``right``, an angle, ``point:X,Y`` or ``fitness``.
+        goals: each of them ``left``, ``right``, an angle, ``point:X,Y`` or ``fitness``.
         task: the run's task, where that is not one a name leads to.
         mutations: how many of each center.
         repeats: further evaluations of each.
         start_noise: by how much the start states of those differ; 0.1 unless given, or what the run was trained with.
-        on_pick: called with every seed's pick, in their order.
     """
     config = run.config
     base = task or make_task(config.task, config.task_options)
-    wanted = goal_named(goal, base)
+    wanted = {goal: goal_named(goal, base) for goal in goals}
     found = trained(run, base)
     noisy, noise = _with_start_noise(config, base, task is None, start_noise)
     once, again = evaluator(base), evaluator(noisy)
-    picks = []
+    picks: dict[str, list[Picked]] = {goal: [] for goal in goals}
     for index, seed in enumerate(run.seeds):
         key = jax.random.fold_in(jax.random.key(seed), 4)  # 0 to 3 are the run's own
-        cloud, memory = found.of_seed(index)
-        sample = _drawn(config, cloud, key, found.generation, mutations)
-        picks.append(_pick(base, sample, wanted, once, again, memory, repeats, key))
-        on_pick(picks[-1])
-    result = Adaptation(goal, noise, *(np.stack([getattr(p, name) for p in picks]) for name in ("scores", "repeated")))
-    save_adaptation(run, result)
-    return result
+        trials = _try(config, *found.of_seed(index), once, again, mutations, repeats, key, found.generation)
+        for goal in goals:
+            picks[goal].append(_pick(base, trials, wanted[goal]))
+    adaptations = [_adaptation(goal, noise, picks[goal]) for goal in goals]
+    for adaptation in adaptations:
+        save_adaptation(run, adaptation)
+    return adaptations
 
 
 def save_adaptation(run: Run, adaptation: Adaptation) -> None:
@@ -216,37 +216,49 @@ def adapted_goals(run: Run) -> list[str]:
     return sorted(json.loads(path.read_text())["goal"] for path in (run.path / "adaptations").glob("*.json"))
 
 
-def _drawn(config: Config, cloud: Cloud, key: Array, generation: int, number: int) -> Sample:
-    if number < 1:
-        raise ConfigError(f"The best is picked of 1 mutation or more, got {number}.")
-    return drawn_mutations(config, cloud, jax.random.fold_in(key, 0), generation, number)
+class _Trials(NamedTuple):
+    """Mutations, what each did in one evaluation, and in several more."""
+
+    sample: Sample
+    once: Outcome
+    again: list[Outcome]
 
 
-def _pick(
-    task: Task,
-    sample: Sample,
-    goal: Goal,
+def _try(
+    config: Config,
+    cloud: Cloud,
+    memory: PyTree,
     once: Evaluate,
     again: Evaluate,
-    memory: PyTree,
+    number: int,
     repeats: int,
     key: Array,
-) -> Picked:
-    """Evaluate every mutation once to pick by, and then again and again to report."""
-    if repeats < 1:
-        raise ConfigError(f"The pick is evaluated 1 more time or more, got {repeats}.")
-    key_once, key_again = jax.random.split(jax.random.fold_in(key, 1))
-    outcome, _ = once(key_once, sample, memory)
-    scores = _scores(goal, outcome)
+    generation: int = 0,
+) -> _Trials:
+    """Evaluate mutations of one center once, to pick by, and then again and again, to report."""
+    if number < 1 or repeats < 1:
+        raise ConfigError(f"1 mutation or more and 1 repeat or more are needed, got {number} and {repeats}.")
+    key_noise, key_once, key_again = jax.random.split(key, 3)
+    sample = drawn_mutations(config, cloud, key_noise, generation, number)
+    further = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
+    return _Trials(sample, once(key_once, sample, memory)[0], further)
+
+
+def _pick(task: Task, trials: _Trials, goal: Goal) -> Picked:
+    scores = _scores(goal, trials.once)
     if np.isnan(scores).all():
         raise TaskError(f"Task '{task.name}': none of the {len(scores)} mutations is valid, so none can be picked.")
-    repeated = [_scores(goal, again(key, sample, memory)[0]) for key in jax.random.split(key_again, repeats)]
+    repeated = np.stack([_scores(goal, outcome) for outcome in trials.again], axis=1)
     chosen = int(np.nanargmax(scores))
-    performances = np.stack(repeated, axis=1)
-    behavior = np.asarray(outcome.behavior)
+    sample = trials.sample
     vector = sample._replace(noise=sample.noise[chosen, None], component=sample.component[chosen, None]).members()[0]
-    performance = float(_means(performances)[chosen])
-    return Picked(task.unflatten(vector), vector, performance, chosen, scores, performances, behavior)
+    performance, behavior = float(_means(repeated)[chosen]), np.asarray(trials.once.behavior)
+    return Picked(task.unflatten(vector), vector, performance, chosen, scores, repeated, behavior)
+
+
+def _adaptation(goal: str, start_noise: float, picks: Sequence[Picked]) -> Adaptation:
+    scores, repeated = np.stack([pick.scores for pick in picks]), np.stack([pick.repeated for pick in picks])
+    return Adaptation(goal, start_noise, scores, repeated, np.stack([np.asarray(pick.vector) for pick in picks]))
 
 
 def _means(repeated: HostArray) -> HostArray:

@@ -51,7 +51,6 @@ def adapt(arguments: Sequence[str]) -> None:
         """
         import safetensors.numpy
 
-        from evolvability.adaptation import Picked
         from evolvability.adaptation import adapt as adapt_run
         from evolvability.files import slug, write_output
         from evolvability.runs import Run
@@ -59,24 +58,14 @@ def adapt(arguments: Sequence[str]) -> None:
         _some(runs, "adapt")
         table = Table("run", "direction", "seeds", "one mutation", f"best of {mutations}")
         for run in [Run(path) for path in runs]:
-            for goal in direction:
-                picks: list[Picked] = []
-                found = adapt_run(
-                    run,
-                    goal,
-                    mutations=mutations,
-                    repeats=repeats,
-                    start_noise=start_noise,
-                    on_pick=picks.append,
-                )
-                growth = found.growth()
-                table.add_row(
-                    Text(str(run.path)), goal, str(len(growth)), _spread(growth[:, 0]), _spread(found.performance)
-                )
-                if save is not None:
-                    chosen = {"center": np.stack([np.asarray(pick.vector) for pick in picks])}
-                    name = f"{run.path.resolve().name}-{slug(goal)}.safetensors"
-                    write_output(save / name, safetensors.numpy.save(chosen))
+            options: dict[str, Any] = {"mutations": mutations, "repeats": repeats, "start_noise": start_noise}
+            for found in adapt_run(run, direction, **options):
+                one = _spread(found.growth()[:, 0])
+                seeds = str(len(found.performance))
+                table.add_row(Text(str(run.path)), found.goal, seeds, one, _spread(found.performance))
+                if save is not None and found.parameters is not None:
+                    chosen = safetensors.numpy.save({"center": found.parameters})
+                    write_output(save / f"{run.path.resolve().name}-{slug(found.goal)}.safetensors", chosen)
         console.print(table)
         print_text(
             f"the pick's mean over {repeats} evaluations with different start states; several seeds: median (lowest to "
