@@ -55,12 +55,15 @@ class Policy(NamedTuple):
         init: ``(key) -> (num_params,)``, a starting network.
         build: ``(sample) -> Networks``, once a generation.
         act: ``(networks, observations) -> actions``, with one row a member, once a time step.
+        apply: ``(parameters, observations) -> actions`` of one network written out, differentiable in its parameters;
+            observations: (..., num_inputs).
     """
 
     num_params: int
     init: Callable[[Array], Array]
     build: Callable[[Sample], Networks]
     act: Callable[[Networks, Array], Array]
+    apply: Callable[[Array, Array], Array]
 
 
 def mlp(sizes: Sequence[int]) -> Policy:
@@ -106,7 +109,16 @@ def mlp(sizes: Sequence[int]) -> Policy:
             hidden = xp.tanh(_apply(layer, networks, hidden))
         return _apply(networks.layers[-1], networks, hidden).reshape(len(observations), -1)
 
-    return Policy(num_params, init, build, act)
+    def apply(parameters: Array, observations: Array) -> Array:
+        hidden, offset = observations, 0
+        for layer, (num_in, num_out) in enumerate(shapes):
+            end = offset + num_in * num_out
+            hidden = hidden @ parameters[offset:end].reshape(num_in, num_out) + parameters[end : end + num_out]
+            hidden = jnp.tanh(hidden) if layer < len(shapes) - 1 else hidden
+            offset = end + num_out
+        return hidden
+
+    return Policy(num_params, init, build, act, apply)
 
 
 def _noise_and_step(sample: Sample) -> tuple[Array, Array]:

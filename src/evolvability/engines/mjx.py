@@ -21,6 +21,7 @@ from evolvability.observations import displacement, has_fallen, is_plausible, ob
 from evolvability.policies import Policy
 from evolvability.robots import STEPS_PER_CONTROL, Robot
 from evolvability.types import PyTree, Sample
+from evolvability.worlds import Situation, World, directions
 
 WARP_BATCHES = 8
 """How many seeds may share Warp's contact buffer, whose size must be fixed before their number is known."""
@@ -44,7 +45,7 @@ class _Progress(NamedTuple):
         running: whether the episode still goes on.
         valid: whether the simulation has not broken down.
         num_steps: control steps so far.
-        seen: statistics of each member's own observations.
+        seen: statistics of each member's own observations, where they are kept.
     """
 
     physics: Physics
@@ -53,7 +54,7 @@ class _Progress(NamedTuple):
     running: Array
     valid: Array
     num_steps: Array
-    seen: Moments
+    seen: Any
 
 
 def mjx_engine(
@@ -87,25 +88,10 @@ def mjx_engine(
         networks = policy.build(sample)
 
         def control_step(now: _Progress, _: None) -> tuple[_Progress, None]:
-            torso = robot.torso(now.physics.qpos, now.physics.qvel)
-            observation = observe(robot, torso, now.physics.qpos, now.physics.qvel, now.contacts)
-            scaled = jnp.clip((observation - mean) / std, -LIMIT, LIMIT)
-            torques = jnp.clip(policy.act(networks, scaled), -TORQUE_LIMIT, TORQUE_LIMIT)
-            physics, buffers, sensordata = jax.vmap(advance)(now.physics, now.buffers, torques)
-            torso = robot.torso(physics.qpos, physics.qvel)
-            good = now.running & is_plausible(torso, physics.qpos, physics.qvel)
-            # Where an episode has ended or broken down, nothing changes any more: no NaN enters.
-            physics, contacts = _where(good, (physics, touching(robot, sensordata)), (now.physics, now.contacts))
-            ended = has_fallen(robot, torso, contacts) & options.early_termination
-            return _Progress(
-                physics=physics,
-                buffers=buffers,
-                contacts=contacts,
-                running=good & ~ended,
-                valid=now.valid & (good | ~now.running),
-                num_steps=now.num_steps + now.running,
-                seen=include(now.seen, observation, now.running),
-            ), None
+            observation = _observation(robot, now)
+            scaled = scaled_observation(observation, mean, std)
+            after = _advance(robot, options, advance, now, policy.act(networks, scaled))
+            return after._replace(seen=include(now.seen, observation, now.running)), None
 
         physics, buffers = jax.vmap(begin)(poses)
         first = _first(robot, physics, buffers, sample.num_members)
@@ -171,6 +157,64 @@ def _in_chunks(
     ]
     chunks = jax.lax.map(chunk, tuple(split))
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), chunks)
+
+
+def mjx_world(robot: Robot, policy: Policy, options: EpisodeOptions, implementation: str = "jax") -> World:
+    """A robot's episodes step by step; what is asked is a direction to go in, and a reward the distance traveled."""
+
+    def situation(now: _Progress) -> Situation:
+        position = displacement(robot, now.physics.qpos)
+        return Situation(now, _observation(robot, now), position, now.running, now.valid)
+
+    def begin(key: Array, num_episodes: int) -> Situation:
+        poses = start_positions(key, num_episodes, robot.start, robot.num_joints, options.start_noise)
+        physics, buffers = jax.vmap(simulator(robot, implementation, num_episodes)[0])(poses)
+        return situation(_first(robot, physics, buffers, num_episodes)._replace(seen=None))
+
+    def advance(now: Situation, actions: Array) -> Situation:
+        one_step = simulator(robot, implementation, len(actions))[1]
+        return situation(_advance(robot, options, one_step, now.state, actions))
+
+    return World(
+        policy,
+        robot.num_observations,
+        robot.num_joints,
+        options.num_steps,
+        begin,
+        advance,
+        directions(len(robot.behavior)),
+        lambda moments, observation: scaled_observation(observation, *scaling(moments)),
+    )
+
+
+def scaled_observation(observation: Array, mean: Array, std: Array) -> Array:
+    """What a network sees of an observation."""
+    return jnp.clip((observation - mean) / std, -LIMIT, LIMIT)
+
+
+def _observation(robot: Robot, now: _Progress) -> Array:
+    torso = robot.torso(now.physics.qpos, now.physics.qvel)
+    return observe(robot, torso, now.physics.qpos, now.physics.qvel, now.contacts)
+
+
+def _advance(robot: Robot, options: EpisodeOptions, advance: Any, now: _Progress, torques: Array) -> _Progress:
+    """One control step of all members."""
+    torques = jnp.clip(torques, -TORQUE_LIMIT, TORQUE_LIMIT)
+    physics, buffers, sensordata = jax.vmap(advance)(now.physics, now.buffers, torques)
+    torso = robot.torso(physics.qpos, physics.qvel)
+    good = now.running & is_plausible(torso, physics.qpos, physics.qvel)
+    # Where an episode has ended or broken down, nothing changes any more: no NaN enters.
+    physics, contacts = _where(good, (physics, touching(robot, sensordata)), (now.physics, now.contacts))
+    ended = has_fallen(robot, torso, contacts) & options.early_termination
+    return _Progress(
+        physics=physics,
+        buffers=buffers,
+        contacts=contacts,
+        running=good & ~ended,
+        valid=now.valid & (good | ~now.running),
+        num_steps=now.num_steps + now.running,
+        seen=now.seen,
+    )
 
 
 def simulator(robot: Robot, implementation: str, num_members: int) -> tuple[Any, Any]:

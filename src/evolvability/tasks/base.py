@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from jax import Array
 
 from evolvability.types import Outcome, PyTree, Sample
+from evolvability.worlds import World
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Task:
         on_host: whether ``evaluate`` is ordinary Python, and so is called outside of ``jit``.
         unflatten: ``(num_params,) -> pytree``, parameters as the task's author wrote them.
         engine: what evaluates members, for people; empty where that goes without saying.
+        world: ``() -> World``, the task's episodes step by step on the device, where it has them.
     """
 
     name: str
@@ -33,3 +35,4 @@ class Task:
     on_host: bool = False
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters
     engine: str = ""
+    world: Callable[[], World] | None = None

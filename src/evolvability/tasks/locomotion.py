@@ -1,11 +1,12 @@
 """The paper's locomotion tasks, `cheetah` and `ant`: a robot driven by a network, its behavior where it ends up."""
 
 import contextlib
+import importlib
 import importlib.util
 import io
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,7 @@ from evolvability.normalizer import Moments, merge, no_moments
 from evolvability.policies import Policy, mlp
 from evolvability.tasks.base import Task
 from evolvability.types import Outcome, Sample
+from evolvability.worlds import World
 
 if TYPE_CHECKING:
     from evolvability.robots import Robot
@@ -127,30 +129,49 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         memory=no_moments(robot.num_observations),
         on_host=engine.on_host,
         engine=engine.name,
+        world=lambda: _world(robot, policy, options),
     )
 
 
 def _engine(robot: "Robot", policy: Policy, options: LocomotionOptions) -> Engine:
     """The engine that is asked for, or the one that suits the machine."""
-    episodes = EpisodeOptions(
-        options.num_steps, options.early_termination, options.start_noise, options.observation_share
-    )
     chosen = options.engine
     if chosen == "auto":
         chosen = "mujoco" if jax.default_backend() == "cpu" else "mjx"
     if chosen == "mujoco":
         from evolvability.engines.mujoco import mujoco_engine
 
-        return mujoco_engine(robot, policy, episodes, options.threads)
+        return mujoco_engine(robot, policy, _episodes(options), options.threads)
+    mjx = _mjx()
+    implementation = _implementation(options)
+    engine: Engine = mjx.mjx_engine(robot, policy, _episodes(options), implementation, chunk_size=options.chunk_size)
+    return engine
+
+
+def _world(robot: "Robot", policy: Policy, options: LocomotionOptions) -> World:
+    """The robot's episodes step by step, which only MJX can give, whatever evaluates members."""
+    world: World = _mjx().mjx_world(robot, policy, _episodes(options), _implementation(options))
+    return world
+
+
+def _episodes(options: LocomotionOptions) -> EpisodeOptions:
+    return EpisodeOptions(options.num_steps, options.early_termination, options.start_noise, options.observation_share)
+
+
+def _mjx() -> Any:
+    """The module of the engine mjx."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # MJX prints what it does without
-            from evolvability.engines.mjx import mjx_engine
+            return importlib.import_module("evolvability.engines.mjx")
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"The engine mjx needs the package '{error.name}', which is not installed. Install it with: {INSTALL}"
         ) from None
-    implementation = options.mjx_implementation
-    if implementation == "auto":
-        has_warp = importlib.util.find_spec("warp") is not None
-        implementation = "warp" if has_warp and jax.default_backend() == "gpu" else "jax"
-    return mjx_engine(robot, policy, episodes, implementation, chunk_size=options.chunk_size)
+
+
+def _implementation(options: LocomotionOptions) -> str:
+    """What MJX computes with."""
+    if options.mjx_implementation != "auto":
+        return options.mjx_implementation
+    has_warp = importlib.util.find_spec("warp") is not None
+    return "warp" if has_warp and jax.default_backend() == "gpu" else "jax"
