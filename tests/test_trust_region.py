@@ -16,21 +16,27 @@ def spd(size: int, seed: int = 0) -> Array:
 
 def test_conjugate_gradient_solves_the_damped_system() -> None:
     matrix, target = spd(8), jnp.arange(1.0, 9.0)
-    found = conjugate_gradient(lambda v: matrix @ v, target, iterations=16, damping=0.3)
+    found = conjugate_gradient(lambda v: matrix @ v, target, iterations=16, damping=0.3)[0]
     np.testing.assert_allclose(found, np.linalg.solve(matrix + 0.3 * np.eye(8), target), rtol=2e-4)
 
 
 def test_conjugate_gradient_is_exact_after_as_many_steps_as_there_are_eigenvalues() -> None:
     scale = jnp.array([2.0, 2.0, 2.0, 5.0, 5.0])
     target = jnp.array([1.0, -2.0, 3.0, 0.5, 4.0])
-    found = [conjugate_gradient(lambda v: scale * v, target, iterations=k) for k in (1, 2, 12)]
+    found = [conjugate_gradient(lambda v: scale * v, target, iterations=k)[0] for k in (1, 2, 12)]
     assert float(jnp.abs(found[0] - target / scale).max()) > 0.05
     np.testing.assert_allclose(found[1], target / scale, rtol=1e-5)
     np.testing.assert_allclose(found[2], target / scale, rtol=1e-5)  # and more of them do no harm
 
 
+def test_what_is_left_to_solve_is_told() -> None:
+    matrix, target = spd(8), jnp.arange(1.0, 9.0)
+    found, left = conjugate_gradient(lambda v: matrix @ v, target, iterations=3, damping=0.3)
+    np.testing.assert_allclose(left, target - matrix @ found - 0.3 * found, atol=1e-4)
+
+
 def test_conjugate_gradient_of_nothing_is_nothing() -> None:
-    assert conjugate_gradient(lambda v: 0 * v, jnp.zeros(3), iterations=5).tolist() == [0, 0, 0]
+    assert conjugate_gradient(lambda v: 0 * v, jnp.zeros(3), iterations=5)[0].tolist() == [0, 0, 0]
 
 
 def test_step_on_a_quadratic_model_is_the_closed_form() -> None:

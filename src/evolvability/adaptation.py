@@ -77,7 +77,7 @@ class Adaptation:
 
     def growth(self) -> HostArray:
         """(num_seeds, num_mutations) the performance of the best of k mutations, for k = 1, 2, ...: see `best_of`."""
-        return np.stack([best_of(*pair) for pair in zip(self.scores, _means(self.repeated), strict=True)])
+        return np.stack([best_of(*pair) for pair in zip(self.scores, mean_of_valid(self.repeated), strict=True)])
 
 
 def best_of(scores: HostArray, performance: HostArray) -> HostArray:
@@ -170,7 +170,7 @@ def adapt(
     base = task or make_task(config.task, config.task_options)
     wanted = {goal: goal_named(goal, base) for goal in goals}
     found = trained(run, base)
-    noisy, noise = _with_start_noise(config, base, task is None, start_noise)
+    noisy, noise = with_start_noise(config, base, task is None, start_noise)
     once, again = evaluator(base), evaluator(noisy)
     picks: dict[str, list[Picked]] = {goal: [] for goal in goals}
     for index, seed in enumerate(run.seeds):
@@ -191,8 +191,8 @@ def save_adaptation(run: Run, adaptation: Adaptation) -> None:
     table = {
         "goal": adaptation.goal,
         "start_noise": adaptation.start_noise,
-        "scores": _jsonable(adaptation.scores),
-        "repeated": _jsonable(adaptation.repeated),
+        "scores": to_lists(adaptation.scores),
+        "repeated": to_lists(adaptation.repeated),
     }
     write_whole(path, json.dumps(table).encode())
 
@@ -252,7 +252,7 @@ def _pick(task: Task, trials: _Trials, goal: Goal) -> Picked:
     chosen = int(np.nanargmax(scores))
     sample = trials.sample
     vector = sample._replace(noise=sample.noise[chosen, None], component=sample.component[chosen, None]).members()[0]
-    performance, behavior = float(_means(repeated)[chosen]), np.asarray(trials.once.behavior)
+    performance, behavior = float(mean_of_valid(repeated)[chosen]), np.asarray(trials.once.behavior)
     return Picked(task.unflatten(vector), vector, performance, chosen, scores, repeated, behavior)
 
 
@@ -261,7 +261,7 @@ def _adaptation(goal: str, start_noise: float, picks: Sequence[Picked]) -> Adapt
     return Adaptation(goal, start_noise, scores, repeated, np.stack([np.asarray(pick.vector) for pick in picks]))
 
 
-def _means(repeated: HostArray) -> HostArray:
+def mean_of_valid(repeated: HostArray) -> HostArray:
     """Means over the last axis, of what is valid."""
     valid = np.isfinite(repeated)
     sums = np.where(valid, repeated, 0).sum(axis=-1)
@@ -273,7 +273,7 @@ def _scores(goal: Goal, outcome: Outcome) -> HostArray:
     return np.where(np.asarray(outcome.valid), scores, np.nan)
 
 
-def _with_start_noise(config: Config, task: Task, by_name: bool, noise: float | None) -> tuple[Task, float]:
+def with_start_noise(config: Config, task: Task, by_name: bool, noise: float | None) -> tuple[Task, float]:
     """The task with start states that differ, where it has such an option, and by how much they do."""
     own = getattr(config.task_options, "start_noise", None)
     if own is None or not by_name:
@@ -288,8 +288,8 @@ def _adaptation_path(run: Run, goal: str) -> Path:
     return run.path / "adaptations" / f"{slug(goal)}.json"
 
 
-def _jsonable(values: HostArray) -> Any:
+def to_lists(values: HostArray) -> Any:
     """Nested lists, rounded to what float32 holds; nan is null."""
     if values.ndim:
-        return [_jsonable(part) for part in values]
+        return [to_lists(part) for part in values]
     return float(f"{values:.7g}") if np.isfinite(values) else None

@@ -14,10 +14,14 @@ from tyro.conf import Suppress, arg
 
 from evolvability.errors import ConfigError, unknown
 from evolvability.goals import check_goal
+from evolvability.maml import MamlOptions
 from evolvability.tasks.registry import task_entry
 
 FORMAT = 1
 """The version of the run folder's layout."""
+
+MAML = "maml"
+"""The objective of runs that are trained by MAML instead of a strategy: the return after adaptation."""
 
 ShapingName = Literal["standardize", "centered_ranks", "none"]
 
@@ -33,6 +37,8 @@ class Config:
 
     objective: Annotated[str, arg(metavar="NAME")] = "max_entropy"
     """What to maximize: max_entropy, max_variance, mean_fitness, or a sum such as mean_fitness+0.1*max_entropy."""
+    maml: Annotated[Any, Suppress] = field(default_factory=MamlOptions)
+    """Options of MAML, where the objective is maml: see `ees maml`."""
     bandwidth: float = 1.0
     """Standard deviation of the Gaussian kernel in max_entropy."""
     leave_one_out: bool = False
@@ -91,6 +97,10 @@ class Config:
         if isinstance(self.task_options, dict):
             entry = task_entry(self.task)
             object.__setattr__(self, "task_options", _from_table(entry.options, self.task_options, "task_options."))
+        if isinstance(self.maml, dict):
+            object.__setattr__(self, "maml", _from_table(MamlOptions, self.maml, "maml."))
+        if self.objective == MAML:  # episodes an outer step, before adaptation and after
+            object.__setattr__(self, "population_size", 2 * self.maml.tasks * self.maml.episodes)
         _validate(self)
 
 
@@ -176,11 +186,14 @@ def read_toml(path: Path) -> dict[str, Any]:
 def to_toml(config: Config) -> str:
     """The text of a configuration file that repeats the run."""
     table = to_table(config)
-    options = table.pop("task_options")
+    tables = {name: table.pop(name) for name in ("task_options", MAML)}
+    if config.objective != MAML:
+        del tables[MAML]
     # JSON's spelling of strings, numbers, booleans and lists is TOML's too.
     lines = [f"format = {FORMAT}", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
-    if options:
-        lines += ["", "[task_options]", *(f"{key} = {json.dumps(value)}" for key, value in options.items())]
+    for name, options in tables.items():
+        if options:
+            lines += ["", f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in options.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -226,11 +239,13 @@ def _preset(name: str | None) -> dict[str, Any]:
 
 
 def _with_options(below: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
-    """A layer whose task options are completed by those of the layers below."""
-    options, own = below.get("task_options"), layer.get("task_options")
-    if isinstance(options, dict) and isinstance(own, dict):
-        return {**layer, "task_options": options | own}
-    return dict(layer)
+    """A layer whose tables of options are completed by those of the layers below."""
+    completed = dict(layer)
+    for name in ("task_options", MAML):
+        options, own = below.get(name), layer.get(name)
+        if isinstance(options, dict) and isinstance(own, dict):
+            completed[name] = options | own
+    return completed
 
 
 def _from_table(cls: Any, table: dict[str, Any], prefix: str) -> Any:
@@ -290,6 +305,10 @@ def _validate(config: Config) -> None:
     require(config.record_every >= 1, "record_every", "1 or more")
     require(config.checkpoint_seconds >= 0, "checkpoint_seconds", "0 or more")
     require(0 <= config.max_invalid <= 1, "max_invalid", "between 0 and 1")
-    parse_objective(config.objective)
+    if config.objective == MAML:
+        require(config.population == "normal", "population", "normal for MAML, which trains one center")
+        require(not config.goal, "goal", "empty for MAML, which draws its goals")
+    else:
+        parse_objective(config.objective)
     if config.goal:
         check_goal(config.goal)

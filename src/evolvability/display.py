@@ -39,7 +39,7 @@ def display(config: Config, console: Console, *, quiet: bool = False) -> Iterato
 
 def summary(rows: Rows, evaluations_per_second: float) -> str:
     """One generation in a line; several seeds by their medians."""
-    names = {"variance": "variance", "entropy": "entropy", "fitness_mean": "fitness"}
+    names = {"variance": "variance", "entropy": "entropy", "fitness_before": "before", "fitness_mean": "fitness"}
     parts = [f"{label} {value:.4g}" for name, label in names.items() if (value := _median(rows, name)) is not None]
     invalid = sum(row["num_invalid"] for row in rows)
     parts += [f"[red]{invalid} invalid[/red]"] if invalid else []
@@ -113,5 +113,5 @@ def _progress(console: Console) -> Progress:
 
 
 def _median(rows: Rows, name: str) -> float | None:
-    values = [row[name] for row in rows if row[name] is not None]
+    values = [row[name] for row in rows if row.get(name) is not None]
     return statistics.median(values) if values else None

@@ -7,7 +7,7 @@ import numpy as np
 
 from evolvability.checkpoints import load_checkpoint, save_checkpoint
 from evolvability.errors import ConfigError, RunFolderError
-from evolvability.runs import FILES, Run, RunWriter, locked, spread_out
+from evolvability.runs import EXTRAS, FILES, Run, RunWriter, locked, spread_out
 
 
 def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = False) -> Path:
@@ -38,8 +38,9 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
                 shutil.copyfile(run.path / name, destination / name)
         for recorded in spread_out(run.recorded, behaviors):
             writer.record_behaviors(recorded, run.behaviors(recorded))
-        if (run.path / "adaptations").is_dir():
-            shutil.copytree(run.path / "adaptations", destination / "adaptations")
+        for name in EXTRAS:
+            if (run.path / name).is_dir():
+                shutil.copytree(run.path / name, destination / name)
         save_checkpoint(destination, generation, light)
     (destination / ".lock").unlink(missing_ok=True)
     return destination

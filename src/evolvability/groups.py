@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evolvability.config import Config, parse_objective, to_table
+from evolvability.config import MAML, Config, parse_objective, to_table
 from evolvability.errors import ConfigError
 from evolvability.runs import Run
 
-METHODS = {"max_variance": "MaxVar-EES", "max_entropy": "MaxEnt-EES", "mean_fitness": "standard ES"}
+METHODS = {"max_variance": "MaxVar-EES", "max_entropy": "MaxEnt-EES", "mean_fitness": "standard ES", "maml": "MAML"}
 """What the paper calls each objective."""
 
 
@@ -110,8 +110,9 @@ def run_names(configs: Sequence[Config]) -> list[str]:
 def _knobs(config: Config) -> dict[str, Any]:
     """The knobs that decide what happens, the task's own options among them under ``task.NAME``."""
     table = {key: value for key, value in to_table(config).items() if key not in SAME_COURSE}
-    options = table.pop("task_options")
-    return table | {f"task.{key}": value for key, value in options.items()}
+    options, maml = table.pop("task_options"), table.pop(MAML)
+    table |= {f"task.{key}": value for key, value in options.items()}
+    return table | ({f"{MAML}.{key}": value for key, value in maml.items()} if config.objective == MAML else {})
 
 
 def _varies(key: str, tables: Sequence[dict[str, Any]]) -> bool:
@@ -123,7 +124,7 @@ def _phrase(key: str, value: Any) -> str:
         return f"from {Path(value).name}" if value else "from a random start"
     if key == "goal" and not value:
         return "the task's own fitness"
-    words = key.removeprefix("task.").replace("_", " ")
+    words = key.removeprefix("task.").removeprefix(f"{MAML}.").replace("_", " ")
     if isinstance(value, bool):
         return words if value else f"no {words}"
     return f"{words} {value:g}" if isinstance(value, float) else f"{words} {value}"

@@ -35,7 +35,7 @@ from evolvability.types import Cloud, Outcome, PyTree
 from evolvability.worlds import World
 
 TASKS_AT_ONCE = 8
-"""How many tasks' derivatives are worked on at a time: memory for more would buy little time."""
+"""How many tasks' derivatives are worked on at a time, at most: memory for more would buy little time."""
 
 Estimator = Callable[[Array, Batch, float], Array]
 
@@ -266,7 +266,7 @@ def maml(world: World, options: MamlOptions) -> Meta:
         world: whose goals are the tasks.
         options: the paper's table S5, and what it lacks.
     """
-    inner = {"rate": options.inner_rate, "discount": options.discount}
+    inner: dict[str, Any] = {"rate": options.inner_rate, "discount": options.discount}
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
         log_std = jnp.full(world.num_actions, jnp.log(options.start_std), jnp.float32)
@@ -279,7 +279,7 @@ def maml(world: World, options: MamlOptions) -> Meta:
         same = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (options.tasks, *leaf.shape)), actor)
         episodes = (state.memory, options.episodes, options.discount)
         before, started = roll_out(world, key_before, same, goals, *episodes)
-        adapted = jax.lax.map(lambda own: adapt(world.policy, actor, own, **inner), before, batch_size=TASKS_AT_ONCE)
+        adapted = _for_tasks(lambda own: adapt(world.policy, actor, own, **inner), before)
         after, ended = roll_out(world, key_after, adapted, goals, *episodes)
         return Trial(before, after, started, ended)
 
@@ -306,6 +306,13 @@ def maml(world: World, options: MamlOptions) -> Meta:
         ), info
 
     return Meta(init, explore, learn)
+
+
+def outer_step(meta: Meta, state: State) -> tuple[State, Info, Outcome]:
+    """One outer step: explore, adapt, explore again, learn."""
+    trial = meta.explore(state)
+    state, info = meta.learn(state, trial)
+    return state, info, outcome_of(trial)
 
 
 def outcome_of(trial: Trial) -> Outcome:
@@ -352,8 +359,14 @@ def _log_prob(actions: Actor, batch: Batch) -> Array:
 
 def _over_tasks(function: Callable[..., PyTree], *batches: Batch) -> PyTree:
     """The mean over tasks of a function of their batches, a few tasks at a time."""
-    results = jax.lax.map(lambda own: function(*own), batches, batch_size=TASKS_AT_ONCE)
-    return jax.tree.map(lambda leaf: jnp.mean(leaf, axis=0), results)
+    return jax.tree.map(lambda leaf: jnp.mean(leaf, axis=0), _for_tasks(function, *batches))
+
+
+def _for_tasks(function: Callable[..., PyTree], *batches: Batch) -> PyTree:
+    """A function of every task's batches; as many at once as divide their number, or a rest would be compiled too."""
+    num_tasks = len(batches[0].counts)
+    at_once = max(size for size in range(1, TASKS_AT_ONCE + 1) if num_tasks % size == 0)
+    return jax.lax.map(lambda own: function(*own), batches, batch_size=at_once)
 
 
 def _mean(values: Array, where: Array) -> Array:

@@ -1,4 +1,6 @@
-"""The paper's statements about what evolvability is worth: sections 5.2 to 5.4, without the comparison to MAML.
+"""The paper's statements about what evolvability is worth: sections 5.2 to 5.4.
+
+Those about MAML are in `maml_claims`.
 
 Each is a function from runs of any kind to a `Claim`; it finds the runs it is about by their configurations. `CLAIMS`
 names all of them.

@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 
 from evolvability.adaptation import load_adaptation
+from evolvability.adapters import ADAPTERS
 from evolvability.errors import ConfigError, unknown
 from evolvability.groups import RunGroup, by_seed
 from evolvability.measures import Measures, Yardstick, common_reach, measures, specialization, yardstick
+from evolvability.mutants import kept_offspring
+from evolvability.races import load_race, own_adapter
 from evolvability.runs import Run
 
 OF_BEHAVIORS = (*(field.name for field in dataclasses.fields(Measures)), "specialization")
 """Measured on recorded behaviors; where metrics.jsonl has one of the same name, that is taken."""
-ADAPTED = "adapted:"
+ADAPTED, RACED, OFFSPRING = "adapted:", "raced:", "offspring:"
 
 Array = np.ndarray[Any, Any]
 
@@ -25,18 +28,24 @@ def quantity(group: RunGroup, name: str, *, generation: int | None = None, by: Y
     Args:
         group: the runs.
         name: a field of metrics.jsonl; a measure of recorded behaviors, such as ``coverage`` or ``degenerate``;
-            ``specialization`` of a mixture's components; or ``adapted:GOAL``, the performance of the best mutation.
+            ``specialization`` of a mixture's components; ``adapted:GOAL``, the performance of the best mutation;
+            ``raced:GOAL``, what the method's own adapter reached, or ``raced:GOAL:ADAPTER``; ``offspring:MEASURE``, a
+            measure of offspring that were kept, or ``offspring:MEASURE:SIGMA``.
         generation: which; each run's last unless given.
         by: what behaviors are measured by; as far as the group reaches unless given.
     """
     if name.startswith(ADAPTED):
         goal = name.removeprefix(ADAPTED)
         return by_seed(group, [load_adaptation(run, goal).performance.tolist() for run in group.runs])
+    if name.startswith(RACED):
+        return by_seed(group, [_raced(run, name.removeprefix(RACED)) for run in group.runs])
+    if name.startswith(OFFSPRING):
+        return by_seed(group, [_of_offspring(run, name.removeprefix(OFFSPRING)) for run in group.runs])
     if name in group.runs[0].metrics and name not in ("generation", "center"):
         return by_seed(group, [_metric(run, name, generation) for run in group.runs])
     if name not in OF_BEHAVIORS:
         known = {*OF_BEHAVIORS, *group.runs[0].metrics} - {"generation", "center"}
-        raise ConfigError(unknown("metric", name, known, also=", and adapted:GOAL"))
+        raise ConfigError(unknown("metric", name, known, also=", adapted:GOAL, raced:GOAL and offspring:MEASURE"))
     by = by or yardstick(reach_of([group], generation))
     return by_seed(group, [_measured(run, name, generation, by) for run in group.runs])
 
@@ -64,6 +73,24 @@ def specialization_of(run: Run, seed: int, generation: int | None, by: Yardstick
     paired = run.config.mirrored and len(behavior) == run.config.population_size
     found = specialization(behavior, component, by, num_signs=2 if paired else 1)
     return found.share, found.p
+
+
+def _raced(run: Run, which: str) -> list[float]:
+    goal, _, adapter = which.rpartition(":") if which.rpartition(":")[2] in ADAPTERS else (which, "", "")
+    return [float(value) for value in load_race(run, goal, adapter or own_adapter(run)).performance[:, -1]]
+
+
+def _of_offspring(run: Run, which: str) -> list[float]:
+    name, _, sigma = which.partition(":")
+    try:
+        size = float(sigma) if sigma else None
+    except ValueError:
+        raise ConfigError(f"offspring:{which}: '{sigma}' is no standard deviation.") from None
+    if name not in OF_BEHAVIORS[:-1]:
+        raise ConfigError(unknown("measure of offspring", name, OF_BEHAVIORS[:-1]))
+    clouds = kept_offspring(run, size)
+    by = yardstick(common_reach(clouds))
+    return [float(getattr(measures(cloud, by), name)) for cloud in clouds]
 
 
 def _metric(run: Run, name: str, generation: int | None) -> list[float]:

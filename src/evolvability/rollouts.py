@@ -4,6 +4,7 @@ A policy acts with $a_t \sim \mathcal{N}(\mu_\theta(o_t), e^{2 \ell})$: the mean
 parameters, the log standard deviations $\ell$ are learned beside it, one an action.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -114,7 +115,7 @@ def roll_out(
     # Not a product: a broken episode may hold nan.
     rewards = jnp.where(counts, rewards, 0)
     inputs, actions = (jnp.where(counts[..., None], part, 0) for part in (inputs, actions))
-    batch = Batch(inputs, actions, jax.vmap(lambda *own: advantages(*own, discount))(inputs, rewards, counts), counts)
+    batch = Batch(inputs, actions, jax.vmap(partial(advantages, discount=discount))(inputs, rewards, counts), counts)
     ending = Ending(
         last.position.reshape(*shape, -1), rewards.sum(axis=2), valid, counts.sum(axis=2), pool(seen, last.valid)
     )

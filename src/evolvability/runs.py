@@ -8,6 +8,8 @@
       behaviors/           the population's behaviors, generation by generation
       checkpoints/         State as safetensors + JSON, the last ones
       adaptations/         what the best of its mutations reached, goal by goal
+      races/               what ways of adapting reached over episodes used
+      offspring/           what mutations of its centers did, by their sigma
 
 Nothing in it is executable: opening somebody else's run folder never runs code.
 """
@@ -41,7 +43,9 @@ from evolvability.errors import ConfigError, RunFolderError
 from evolvability.types import PyTree
 
 FILES = ("config.toml", "environment.json", "origin.json", "metrics.jsonl")
-RUN_FOLDER_NAMES = {*FILES, "behaviors", "checkpoints", "adaptations", ".lock"}
+EXTRAS = ("adaptations", "races", "offspring")
+"""Folders of what was made of a finished run."""
+RUN_FOLDER_NAMES = {*FILES, "behaviors", "checkpoints", *EXTRAS, ".lock"}
 
 
 class Run:

@@ -1,7 +1,7 @@
 """Evolvability ES, assembled: sample, evaluate, weigh, ascend."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -115,8 +115,8 @@ def evolvability_es(
     return Algorithm(init, ask, weigh, ascend, tell)
 
 
-def start(algorithm: Algorithm, task: Task, num_components: int, key: Array) -> State:
-    """The first State of a run on a task: every component starts at its own draw of ``task.init``."""
+def start(algorithm: Any, task: Task, num_components: int, key: Array) -> Any:
+    """The first State of a run, of any method with an ``init``: each component starts at its own ``task.init``."""
     key_run, key_start = jax.random.split(key)
     centers = jax.vmap(task.init)(jax.random.split(key_start, num_components))
     return algorithm.init(key_run, centers, task.memory)

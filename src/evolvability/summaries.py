@@ -7,10 +7,21 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from evolvability.config import to_table
+from evolvability.config import MAML, to_table
 from evolvability.runs import Run
 
-SHOWN = ("objective", "variance", "entropy", "distance", "fitness_mean", "fitness_max", "center_norm", "num_invalid")
+SHOWN = (
+    "objective",
+    "variance",
+    "entropy",
+    "distance",
+    "fitness_before",
+    "fitness_mean",
+    "fitness_max",
+    "center_norm",
+    "num_invalid",
+)
+MAML_KNOBS = ("tasks", "episodes", "inner_rate", "discount", "trust_region", "start_std")
 KNOBS = ("population", "population_size", "sigma", "mirrored", "optimizer", "learning_rate", "l2", "bandwidth")
 
 
@@ -37,14 +48,15 @@ def summary_table(run: Run) -> Group:
     title = (
         f"{run.path}: {run.config.task}, {run.config.objective}, {seeds}, {done}/{run.config.generations} generations"
     )
-    caption = ", ".join(f"{knob} {config[knob]}" for knob in KNOBS)
+    knobs, table_of_knobs = (MAML_KNOBS, config[MAML]) if run.config.objective == MAML else (KNOBS, config)
+    caption = ", ".join(f"{knob} {table_of_knobs[knob]}" for knob in knobs)
     table = Table()
     table.add_column("generation")
     columns = sorted({0, done // 2, done - 1}) if done else []
     for column in columns:
         table.add_column(str(column), justify="right")
     for name in SHOWN:
-        values = [_median(metrics[name][:, column]) for column in columns]
+        values = [_median(metrics[name][:, column]) for column in columns] if name in metrics else []
         if values and np.isfinite(values).any():
             table.add_row(name.replace("_", " "), *(f"{value:.5g}" for value in values))
     # Beside the table, not its title and caption: those would be wrapped to the table's width.

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from evolvability.config import Config, layered, read_toml, to_table
+from evolvability.config import MAML, Config, layered, read_toml, to_table
 from evolvability.errors import ConfigError, RunFolderError, UserError
 from evolvability.files import slug
 from evolvability.runs import Run
 from evolvability.training import Evolution, Rows, resume, train
 
+TABLES = ("task_options", MAML)
 Status = Literal["new", "begun", "done"]
 Watch = Callable[["Planned", Status], AbstractContextManager[Callable[[Rows], None]]]
 
@@ -117,11 +118,11 @@ def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def _with(table: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
     """A configuration's table with the chosen values; ``task_options.NAME`` goes into the table inside."""
-    merged = {**table, "task_options": dict(table.get("task_options", {}))}
+    merged = {**table, **{name: dict(table[name]) for name in TABLES if name in table}}
     for key, value in chosen.items():
         head, dot, tail = key.partition(".")
-        if dot and head == "task_options":
-            merged["task_options"][tail] = value
+        if dot and head in TABLES:
+            merged.setdefault(head, {})[tail] = value
         else:
             merged[key] = value
     return merged
@@ -147,5 +148,5 @@ def _slug(key: str, value: Any) -> str:
     elif key == "start_from":
         text = f"from-{Path(value).name}" if value else "from-random"
     else:
-        text = f"{key.removeprefix('task_options.')}-{value}"
+        text = f"{key.rpartition('.')[2]}-{value}"
     return slug(text)

@@ -16,14 +16,15 @@ from jax import Array
 
 from evolvability.assembly import build_algorithm, build_population
 from evolvability.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
-from evolvability.config import Config, layered, parse_objective
+from evolvability.config import MAML, Config, layered
 from evolvability.errors import ConfigError, RunFolderError, UserError
 from evolvability.goals import with_goal
 from evolvability.interrupts import delayed_interrupts
+from evolvability.maml import maml, outer_step
 from evolvability.origins import describe_origin, inherited
 from evolvability.runs import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
 from evolvability.strategy import Info, State, episode_key, noise_key, start, step
-from evolvability.tasks.base import Task
+from evolvability.tasks.base import Task, world_of
 from evolvability.tasks.registry import FROM_PYTHON, make_task
 from evolvability.types import Outcome, PyTree
 
@@ -113,19 +114,25 @@ class Evolution:
         self.task = task or make_task(config.task, config.task_options)
         if config.goal:
             self.task = with_goal(self.task, config.goal)
-        if not self.task.has_fitness and any(name == "mean_fitness" for _, name in parse_objective(config.objective)):
+        if not self.task.has_fitness and "mean_fitness" in config.objective:
             raise ConfigError(
                 f"Task '{self.task.name}' has no fitness, so the objective {config.objective} has none to climb."
             )
-        self.population = build_population(config)
-        self.algorithm = build_algorithm(config, self.population)
         batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else _unbatched
-        draws = self.population.draws(config.population_size)
-        self.components = jax.jit(
-            jax.vmap(lambda key, generation: self.population.components(noise_key(key), generation, draws), (0, None))
+        if config.objective == MAML:
+            self._prepare_maml(batch)
+        else:
+            self._prepare_strategy(batch)
+
+    def _prepare_strategy(self, batch: Callable[..., Any]) -> None:
+        population = build_population(self.config)
+        self.algorithm = build_algorithm(self.config, population)
+        draws = population.draws(self.config.population_size)
+        self.components: Callable[..., Array] = jax.jit(
+            jax.vmap(lambda key, generation: population.components(noise_key(key), generation, draws), (0, None))
         )
         """``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw."""
-        self._start = jax.jit(batch(partial(start, self.algorithm, self.task, self.population.num_components)))
+        self._start = jax.jit(batch(partial(start, self.algorithm, self.task, population.num_components)))
         self._init = jax.jit(jax.vmap(self.algorithm.init))
         if self.task.on_host:
             self._ask, self._tell = jax.jit(batch(self.algorithm.ask)), jax.jit(batch(self.algorithm.tell))
@@ -133,6 +140,14 @@ class Evolution:
         else:
             self._step = jax.jit(batch(partial(step, self.algorithm, self.task)))
         self._on_accelerator = not self.task.on_host and jax.default_backend() != "cpu"
+
+    def _prepare_maml(self, batch: Callable[..., Any]) -> None:
+        self.meta = maml(world_of(self.task), self.config.maml)
+        self.components = lambda keys, generation: jnp.zeros((len(keys), 1), jnp.uint16)
+        self._start = jax.jit(batch(partial(start, self.meta, self.task, 1)))
+        self._init = jax.jit(jax.vmap(self.meta.init))
+        self._step = jax.jit(batch(partial(outer_step, self.meta)))
+        self._on_accelerator = jax.default_backend() != "cpu"
 
     def start(self) -> State:
         """The first State, with a seed axis in front."""
@@ -243,7 +258,11 @@ def _saved_state(path: Path, evolution: Evolution) -> State:
     if not checkpoint_generations(path):
         return evolution.start()
     template, arrays = evolution.template(), load_checkpoint(path)[1]
-    if jax.tree.leaves(template.optimizer) and not any(name.startswith("optimizer/") for name in arrays):
+    if (
+        "optimizer" in template._fields
+        and jax.tree.leaves(template.optimizer)
+        and not any(name.startswith("optimizer/") for name in arrays)
+    ):
         raise RunFolderError(
             f"{path} is a light copy of a run: it has no state of the optimizer to go on with. "
             f"Start a new run at its population with: ees train {evolution.config.task} --start-from {path}"
@@ -275,12 +294,12 @@ def _write_generations(
 
 def behavior_arrays(evolution: Evolution, state: State, generation: int, outcome: Outcome) -> Arrays:
     """What is kept of a generation's behaviors, with a seed axis in front."""
-    component = evolution.components(state.key, generation)
+    component, num_members = evolution.components(state.key, generation), outcome.valid.shape[1]
     return {
         "behavior": np.asarray(outcome.behavior),
         "fitness": np.asarray(outcome.fitness),
         "valid": np.asarray(outcome.valid),
-        "component": np.repeat(np.asarray(component, np.uint16), evolution.population.num_signs, axis=1),
+        "component": np.repeat(np.asarray(component, np.uint16), num_members // component.shape[1], axis=1),
     }
 
 

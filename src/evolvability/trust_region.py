@@ -39,7 +39,7 @@ class Step(NamedTuple):
 
 def conjugate_gradient(
     product: Callable[[Array], Array], target: Array, *, iterations: int, damping: float = 0.0
-) -> Array:
+) -> tuple[Array, Array]:
     r"""Solve $(A + \epsilon I) x = b$ for a symmetric positive semidefinite $A$ that is known by its products alone.
 
     Args:
@@ -48,8 +48,11 @@ def conjugate_gradient(
         iterations: how many; with as many as $A$ has distinct eigenvalues the solution is exact.
         damping: $\epsilon$.
 
+    Returns:
+        $x$, and $b - (A + \epsilon I) x$, what is left to solve.
+
     Examples:
-        >>> conjugate_gradient(lambda v: jnp.array([2.0, 4.0]) * v, jnp.array([1.0, 1.0]), iterations=2).tolist()
+        >>> conjugate_gradient(lambda v: jnp.array([2.0, 4.0]) * v, jnp.array([1.0, 1.0]), iterations=2)[0].tolist()
         [0.5, 0.25]
     """
 
@@ -65,7 +68,7 @@ def conjugate_gradient(
         return solution + length * direction, residual, residual + turn * direction, new_square
 
     first = (jnp.zeros_like(target), target, target, target @ target)
-    return jax.lax.fori_loop(0, iterations, iterate, first)[0]
+    return jax.lax.fori_loop(0, iterations, iterate, first)[:2]
 
 
 def backtrack(
@@ -134,7 +137,7 @@ def trust_region_step(
         steps: of the line search.
         ratio: of the line search.
     """
-    direction = conjugate_gradient(curvature, gradient, iterations=iterations, damping=damping)
-    square = direction @ (curvature(direction) + damping * direction)
+    direction, left = conjugate_gradient(curvature, gradient, iterations=iterations, damping=damping)
+    square = direction @ (gradient - left)  # the direction's curvature, damping included
     change = jnp.where(square > 0, jnp.sqrt(2 * bound / jnp.where(square > 0, square, 1)), 0) * direction
     return backtrack(evaluate, position, change, bound=bound, steps=steps, ratio=ratio)

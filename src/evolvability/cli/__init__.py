@@ -1,7 +1,6 @@
 """The command line: parse, call, print."""
 
 import dataclasses
-import itertools
 import os
 import sys
 import warnings
@@ -14,7 +13,9 @@ import tyro
 from rich.markup import escape
 from rich.table import Table
 
-from evolvability.cli.printing import console, errors, finish, plural, print_text, resumable, say
+from evolvability.cli.meta import maml, parse_maml, race
+from evolvability.cli.options import TrainOptions, lookup
+from evolvability.cli.printing import console, errors, finish, free_folder, plural, print_text, resumable, say
 from evolvability.cli.studies import compare, export, sweep
 from evolvability.cli.uses import adapt, evolve_from, measure, split
 from evolvability.config import PRESETS, Config, layered, read_toml
@@ -23,27 +24,13 @@ from evolvability.errors import ConfigError, UserError, unknown
 from evolvability.tasks.base import Task
 
 
-@dataclasses.dataclass(frozen=True)
-class TrainOptions:
-    """Where the run goes, and what it starts from."""
-
-    output: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """The run folder; runs/TASK-OBJECTIVE-N unless given."""
-    preset: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """A named set of values, from `ees list`; options given here win over it."""
-    config: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """A TOML file of values, such as a run folder's config.toml; options given here win over it."""
-    quiet: bool = False
-    """Print nothing but the result."""
-
-
 def train(arguments: Sequence[str]) -> None:
     """Run a task into a new run folder: ees train TASK [options]."""
     from evolvability.training import Evolution
     from evolvability.training import train as run_training
 
     options, config = parse_train(arguments)
-    output = options.output or _free_folder(config)
+    output = options.output or free_folder(config)
     evolution = Evolution(config)
     say(
         options.quiet,
@@ -157,8 +144,11 @@ def figure(arguments: Sequence[str]) -> None:
     tyro.cli(parse, prog="ees figure", args=arguments)
 
 
+__all__ = ["COMMANDS", "TrainOptions", "main", "parse_maml", "parse_train"]
+
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "train": train,
+    "maml": maml,
     "resume": resume,
     "show": show,
     "figure": figure,
@@ -166,6 +156,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "evolve-from": evolve_from,
     "split": split,
     "measure": measure,
+    "race": race,
     "compare": compare,
     "sweep": sweep,
     "export": export,
@@ -216,7 +207,7 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
     """
     arguments = list(arguments)
     task = arguments.pop(0) if arguments and not arguments[0].startswith("-") else None
-    first = {name: _lookup(arguments, f"--{name}") for name in ("config", "preset", "objective")}
+    first = {name: lookup(arguments, f"--{name}") for name in ("config", "preset", "objective")}
     table = read_toml(Path(first["config"])) if first["config"] else {}
     if first["preset"] and set(PRESETS.get(first["preset"], ("", {}))[1]) & set(table):
         warnings.warn(f"{first['config']} sets values of the preset {first['preset']}, and wins.", stacklevel=1)
@@ -250,16 +241,6 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
     return parsed.options, parsed.run
 
 
-def _lookup(arguments: Sequence[str], option: str) -> str | None:
-    """The value of one option, before the rest is parsed."""
-    for argument, following in itertools.zip_longest(arguments, arguments[1:]):
-        if argument == option:
-            return following
-        if argument.startswith(option + "="):
-            return argument.removeprefix(option + "=")
-    return None
-
-
 def _overview() -> None:
     table = Table(show_header=False, box=None)
     for name, command in COMMANDS.items():
@@ -268,15 +249,6 @@ def _overview() -> None:
     console.print("[bold]ees[/bold]: optimize for parameters whose mutations behave in very different ways\n")
     console.print(table)
     console.print("\n`ees COMMAND --help` explains a command's options; `ees train TASK --help` those of a task.")
-
-
-def _free_folder(config: Config) -> Path:
-    """The first unused runs/TASK-OBJECTIVE-N."""
-    stem = f"{config.task}-{config.objective}".replace(":", "-").replace("*", "x")
-    number = 1
-    while (path := Path("runs") / f"{stem}-{number}").exists():
-        number += 1
-    return path
 
 
 def _devices(task: Task) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from evolvability.config import Config
+
 console = Console()
 errors = Console(stderr=True)
 
@@ -28,6 +30,15 @@ def plural(number: int, noun: str) -> str:
     ('1 seed', '2 seeds')
     """
     return f"{number} {noun}" + ("s" if number != 1 else "")
+
+
+def free_folder(config: Config) -> Path:
+    """The first unused runs/TASK-OBJECTIVE-N."""
+    stem = f"{config.task}-{config.objective}".replace(":", "-").replace("*", "x")
+    number = 1
+    while (path := Path("runs") / f"{stem}-{number}").exists():
+        number += 1
+    return path
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def compare(arguments: Sequence[str]) -> None:
         Args:
             runs: Run folders of one task.
             metric: A field of metrics.jsonl, a measure of behaviors (distinct, coverage, degenerate, reachability,
-                specialization), or adapted:GOAL.
+                specialization), adapted:GOAL, raced:GOAL[:ADAPTER] or offspring:MEASURE[:SIGMA].
             generation: Which generation; each run's last unless given.
             correction: Correct p-values for their number.
             output: Write STEM.json, STEM.md and STEM.png as well.

@@ -60,9 +60,9 @@ def adapt(arguments: Sequence[str]) -> None:
         for run in [Run(path) for path in runs]:
             options: dict[str, Any] = {"mutations": mutations, "repeats": repeats, "start_noise": start_noise}
             for found in adapt_run(run, direction, **options):
-                one = _spread(found.growth()[:, 0])
+                one = spread(found.growth()[:, 0])
                 seeds = str(len(found.performance))
-                table.add_row(Text(str(run.path)), found.goal, seeds, one, _spread(found.performance))
+                table.add_row(Text(str(run.path)), found.goal, seeds, one, spread(found.performance))
                 if save is not None and found.parameters is not None:
                     chosen = safetensors.numpy.save({"center": found.parameters})
                     write_output(save / f"{run.path.resolve().name}-{slug(found.goal)}.safetensors", chosen)
@@ -163,6 +163,7 @@ def measure(arguments: Sequence[str]) -> None:
         threshold: float | None = None,
         radius: float | None = None,
         cells: int = 20,
+        keep: bool = False,
         output: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
     ) -> None:
         """Measure what mutations of centers do: variance, entropy, distinct behaviors, coverage, reachability.
@@ -177,13 +178,14 @@ def measure(arguments: Sequence[str]) -> None:
             threshold: Behaviors nearer to each other than this are the same; a cell's width unless given.
             radius: Nearer to the origin than this is degenerate; an eighth of the reach unless given.
             cells: Cells of the box, a dimension.
+            keep: Keep what the offspring of run folders did, for figures and statistics.
             output: A JSON file with the measures of every seed.
         """
         from evolvability.files import write_output
         from evolvability.measures import common_reach, measures, yardstick
 
         _some(centers, "measure")
-        born = {str(path): _offspring(path, task, options, sigma, offspring) for path in centers}
+        born = {str(path): _offspring(path, task, options, sigma, offspring, keep) for path in centers}
         furthest = common_reach([one.behavior for several in born.values() for one in several])
         by = yardstick(furthest if reach is None else reach, threshold=threshold, radius=radius, cells=cells)
         measured = {name: [measures(one.behavior, by) for one in several] for name, several in born.items()}
@@ -201,8 +203,9 @@ def measure(arguments: Sequence[str]) -> None:
 
 
 def _offspring(
-    path: Path, task: str | None, options: Sequence[str], sigma: float | None, number: int
+    path: Path, task: str | None, options: Sequence[str], sigma: float | None, number: int, keep: bool
 ) -> "list[Offspring]":
+    from evolvability.mutants import keep_offspring
     from evolvability.offspring import offspring_of_file, offspring_of_run
     from evolvability.runs import Run
     from evolvability.tasks.registry import make_task
@@ -211,7 +214,9 @@ def _offspring(
         run = Run(path)
         if task not in (None, run.config.task):
             raise ConfigError(f"{path} is a run of '{run.config.task}', not of '{task}'. Leave out --task.")
-        return offspring_of_run(run, number=number, sigma=sigma)
+        return (keep_offspring if keep else offspring_of_run)(run, number=number, sigma=sigma)
+    if keep:
+        raise ConfigError(f"--keep is for run folders: {path} has nowhere to keep its offspring.")
     if not path.exists():
         raise ConfigError(f"There is no run folder and no file of parameters at {path}.")
     if task is None:
@@ -245,24 +250,25 @@ def _measures_table(
         table.add_column(Text(name), justify="right")
     for field in dataclasses.fields(Measures):
         columns = [[float(getattr(one, field.name)) for one in several] for several in measured.values()]
-        table.add_row(field.name, *map(_spread, columns))
+        table.add_row(field.name, *map(spread, columns))
     most = max(int(one.component.max()) + 1 for several in born.values() for one in several)
     if most > 1:
         for component in range(most):
             parts = [[one.behavior[one.component == component] for one in several] for several in born.values()]
             cells = [[coverage(part, by) for part in several if len(part)] for several in parts]
-            table.add_row(f"coverage of component {component + 1}", *(_spread(own) if own else "" for own in cells))
+            table.add_row(f"coverage of component {component + 1}", *(spread(own) if own else "" for own in cells))
         shares = [
             [specialization(one.behavior, one.component, by).share for one in several if one.component.any()]
             for several in born.values()
         ]
-        table.add_row("specialization", *(_spread(own) if own else "" for own in shares))
+        table.add_row("specialization", *(spread(own) if own else "" for own in shares))
     invalid = [[float(one.num_invalid) for one in several] for several in born.values()]
-    table.add_row("invalid", *map(_spread, invalid))
+    table.add_row("invalid", *map(spread, invalid))
     return table
 
 
-def _spread(values: Sequence[float] | Array) -> str:
+def spread(values: Sequence[float] | Array) -> str:
+    """One value, or the median and the range of several."""
     if len(values) == 1:
         return f"{values[0]:.4g}"
     return f"{np.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"

@@ -8,7 +8,17 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from evolvability.errors import ConfigError, unknown
-from evolvability.figures import adaptation, behaviors, components, curves, evolution, interference
+from evolvability.figures import (
+    adaptation,
+    behaviors,
+    components,
+    curves,
+    evolution,
+    interference,
+    meta,
+    offspring,
+    race,
+)
 from evolvability.figures.style import paper_style
 from evolvability.files import write_output
 from evolvability.runs import Run
@@ -20,6 +30,9 @@ FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "adaptation": adaptation.figure,
     "evolution": evolution.figure,
     "components": components.figure,
+    "maml": meta.figure,
+    "race": race.figure,
+    "offspring": offspring.figure,
 }
 """From runs to a figure, by name."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from jax import Array
 
+from evolvability.errors import ConfigError
 from evolvability.types import Outcome, PyTree, Sample
 from evolvability.worlds import World
 
@@ -36,3 +37,13 @@ class Task:
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters
     engine: str = ""
     world: Callable[[], World] | None = None
+
+
+def world_of(task: Task) -> World:
+    """A task's world, for methods that need every step of an episode."""
+    if task.world is None:
+        raise ConfigError(
+            f"Task '{task.name}' cannot be stepped on the device, which a policy gradient needs. Tasks that can: "
+            "navigation, cheetah, ant, and any Task with a world."
+        )
+    return task.world()

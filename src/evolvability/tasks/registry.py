@@ -12,6 +12,7 @@ from evolvability.errors import ConfigError, UserError, unknown
 from evolvability.tasks.base import Task
 from evolvability.tasks.interference import InterferenceOptions, interference
 from evolvability.tasks.locomotion import AntOptions, CheetahOptions, ant, cheetah
+from evolvability.tasks.navigation import NavigationOptions, navigation
 from evolvability.tasks.point import PointOptions, point
 
 
@@ -89,6 +90,13 @@ TASKS: dict[str, TaskEntry] = {
         point,
         PointOptions,
         {"population_size": 256, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.005},
+    ),
+    "navigation": TaskEntry(
+        "the toy of meta-learning: a point that is to find a goal it cannot see",
+        navigation,
+        NavigationOptions,
+        {"population_size": 256, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.005},
+        {"maml": {"generations": 50, "maml": {"tasks": 20}}},
     ),
     "cheetah": TaskEntry(
         "the paper's planar robot: 6 torques, behavior is its final x",

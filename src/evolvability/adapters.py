@@ -1,0 +1,226 @@
+r"""Ways to adapt a center to a goal, all with one signature, so that comparisons are like for like.
+
+An adapter is called with a key, a start and a goal, and gives a `Course`: the parameters it would settle for after so
+many episodes. Episodes are all that count: those to draw a gradient from, to try a mutation, to hold two against each
+other. What the parameters are worth is found afterwards, in the same way for every adapter (`races`).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+
+from evolvability.errors import ConfigError, unknown
+from evolvability.goals import POINT, goal_named
+from evolvability.maml import MamlOptions
+from evolvability.maml import adapt as gradient_step
+from evolvability.objectives import mean_fitness
+from evolvability.offspring import Evaluate
+from evolvability.populations import normal
+from evolvability.rollouts import Actor, roll_out
+from evolvability.strategy import evolvability_es
+from evolvability.tasks.base import Task, world_of
+from evolvability.tasks.locomotion import heading
+from evolvability.types import Cloud, PyTree, Sample
+from evolvability.worlds import World
+
+HostArray = np.ndarray[Any, Any]
+
+
+class Start(NamedTuple):
+    """What is adapted.
+
+    Attributes:
+        center: (num_params,) the parameters.
+        log_std: (num_actions,) of actions, for adapters that explore by actions; None where nobody learned them.
+        memory: the task's.
+    """
+
+    center: Array
+    log_std: Array | None
+    memory: PyTree
+
+
+class Course(NamedTuple):
+    """What an adapter would settle for, over the episodes it used.
+
+    Attributes:
+        episodes: (num_points,) how many; the first is zero.
+        parameters: (num_points, num_params) the parameters then; the first are the center.
+    """
+
+    episodes: HostArray
+    parameters: Array
+
+
+Adapter = Callable[[Array, Start, str], Course]
+"""``(key, start, goal) -> Course``, with a goal by name: ``left``, ``45``, ``point:X,Y``."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What every adapter is made from.
+
+    Attributes:
+        task: the task.
+        evaluate: its ``evaluate``, compiled.
+        sigma: of mutations.
+        budget: episodes, at most.
+        maml: of gradient steps.
+    """
+
+    task: Task
+    evaluate: Evaluate
+    sigma: float
+    budget: int
+    maml: MamlOptions = field(default_factory=MamlOptions)
+
+    def __post_init__(self) -> None:
+        if self.budget < 1:
+            raise ConfigError(f"An adaptation has 1 episode or more, got {self.budget}.")
+
+    def scores(self, key: Array, sample: Sample, memory: PyTree, goal: str) -> HostArray:
+        """(num_members,) of one episode each; minus infinity where invalid."""
+        outcome = jax.tree.map(jnp.asarray, self.evaluate(key, sample, memory)[0])
+        scores = goal_named(goal, self.task)(outcome)
+        return np.asarray(jnp.where(outcome.valid, scores, -jnp.inf), np.float64)
+
+
+def best_of_mutations(ground: Ground) -> Adapter:
+    """The best of k mutations, for k = 1, 2, ... up to the budget: fast adaptation, as the paper's section 5.2.1."""
+
+    def adapt(key: Array, start: Start, goal: str) -> Course:
+        key_noise, key_episode = jax.random.split(key)
+        sample = _mutations(key_noise, start.center, ground.sigma, ground.budget)
+        scores = ground.scores(key_episode, sample, start.memory, goal)
+        numbers = _spaced(ground.budget)
+        best = [int(np.argmax(scores[:number])) for number in numbers]
+        return Course(np.array([0, *numbers]), jnp.stack([start.center, *(_member(sample, one) for one in best)]))
+
+    return adapt
+
+
+def gradient_steps(ground: Ground) -> Adapter:
+    """MAML's own: policy-gradient steps, each from episodes with actions drawn at random, as many as the budget has."""
+    world, options = world_of(ground.task), ground.maml
+    size = min(options.episodes, ground.budget)
+
+    @jax.jit
+    def step(key: Array, actor: Actor, goal: Array, memory: PyTree) -> Actor:
+        several = jax.tree.map(lambda leaf: leaf[None], actor)
+        batch, _ = roll_out(world, key, several, goal[None], memory, size, options.discount)
+        own = jax.tree.map(lambda leaf: leaf[0], batch)
+        return gradient_step(world.policy, actor, own, rate=options.inner_rate, discount=options.discount)
+
+    def adapt(key: Array, start: Start, goal: str) -> Course:
+        vector = goal_vector(goal, world)
+        log_std = jnp.full(world.num_actions, jnp.log(options.start_std)) if start.log_std is None else start.log_std
+        actors = [Actor(start.center, log_std)]
+        for key_step in jax.random.split(key, ground.budget // size):
+            actors.append(step(key_step, actors[-1], vector, start.memory))
+        return Course(size * np.arange(len(actors)), jnp.stack([actor.center for actor in actors]))
+
+    return adapt
+
+
+def standard_es(ground: Ground, *, population_size: int = 10, learning_rate: float = 0.01) -> Adapter:
+    """Standard ES for as many generations as the budget has; after each, its center."""
+    size = min(population_size, ground.budget - ground.budget % 2)
+    algorithm = evolvability_es(normal(ground.sigma), mean_fitness(), optax.adam(learning_rate), population_size=size)
+    ask, tell = jax.jit(algorithm.ask), jax.jit(algorithm.tell)
+
+    def adapt(key: Array, start: Start, goal: str) -> Course:
+        key_noise, key_episode = jax.random.split(key)
+        state = algorithm.init(key_noise, start.center[None], start.memory)
+        centers = [start.center]
+        for key_generation in jax.random.split(key_episode, ground.budget // size):
+            sample = ask(state)
+            outcome = jax.tree.map(jnp.asarray, ground.evaluate(key_generation, sample, start.memory)[0])
+            outcome = outcome._replace(fitness=goal_named(goal, ground.task)(outcome))
+            state, _ = tell(state, sample, outcome)
+            centers.append(state.cloud.center[0])
+        return Course(size * np.arange(len(centers)), jnp.stack(centers))
+
+    return adapt
+
+
+def hill_climbing(ground: Ground, *, round_size: int = 10) -> Adapter:
+    """Hill climbing, as ES-MAML adapts: in rounds of mutations of the best so far, one that is better takes its place.
+
+    The center itself has an episode in the first round, so that a mutation has something to be better than.
+    """
+    size = min(round_size, ground.budget)
+
+    def adapt(key: Array, start: Start, goal: str) -> Course:
+        best, score = start.center, -np.inf
+        found = [best]
+        for number, key_round in enumerate(jax.random.split(key, ground.budget // size)):
+            key_noise, key_episode = jax.random.split(key_round)
+            sample = _mutations(key_noise, best, ground.sigma, size)
+            if number == 0:
+                sample = sample._replace(noise=sample.noise.at[0].set(0))
+            scores = ground.scores(key_episode, sample, start.memory, goal)
+            leader = int(np.argmax(scores))
+            if scores[leader] > score:
+                best, score = _member(sample, leader), scores[leader]
+            found.append(best)
+        return Course(size * np.arange(len(found)), jnp.stack(found))
+
+    return adapt
+
+
+ADAPTERS: Mapping[str, Callable[[Ground], Adapter]] = {
+    "mutations": best_of_mutations,
+    "gradient": gradient_steps,
+    "es": standard_es,
+    "hill_climbing": hill_climbing,
+}
+"""From what there is to adapt on to an adapter, by name."""
+
+
+def adapter_named(name: str, ground: Ground) -> Adapter:
+    """An adapter by name."""
+    if name not in ADAPTERS:
+        raise ConfigError(unknown("adapter", name, ADAPTERS))
+    return ADAPTERS[name](ground)
+
+
+def goal_vector(text: str, world: World) -> Array:
+    """(num_behaviors,) a goal by name as a world's reward takes it.
+
+    Examples:
+        >>> from evolvability import make_task
+        >>> goal_vector("point:0.5,-0.25", make_task("navigation").world()).tolist()
+        [0.5, -0.25]
+    """
+    num_behaviors = world.goals.draw(jax.random.key(0), 1).shape[1]
+    is_point = text.startswith(POINT)
+    if is_point != (world.goals.kind == "point"):
+        wanted = "point:X,Y" if world.goals.kind == "point" else "right, left or an angle in degrees"
+        raise ConfigError(f"Rewards are given here for a goal of the form {wanted}, got '{text}'.")
+    numbers = tuple(float(part) for part in text.removeprefix(POINT).split(",")) if is_point else heading(text)
+    return jnp.array(numbers[:num_behaviors], jnp.float32)
+
+
+def _mutations(key: Array, center: Array, sigma: float, number: int) -> Sample:
+    population = normal(sigma, mirrored=False)
+    return population.sample(key, Cloud(center[None]), 0, jnp.arange(number))
+
+
+def _member(sample: Sample, index: int) -> Array:
+    return sample._replace(noise=sample.noise[index, None], component=sample.component[index, None]).members()[0]
+
+
+def _spaced(most: int) -> list[int]:
+    """1, 2, 5, 10, 20, 50, ... up to a number, and the number.
+
+    >>> _spaced(40)
+    [1, 2, 5, 10, 20, 40]
+    """
+    steps = (digit * 10**power for power in range(6) for digit in (1, 2, 5))
+    return sorted({*(step for step in steps if step < most), most})

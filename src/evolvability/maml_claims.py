@@ -1,0 +1,94 @@
+"""The paper's statements about MAML (section 5.2.1), like those of `paper_claims`."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from evolvability.claims import Answer, Claim, claim, is_more, is_same, trained_by
+from evolvability.config import MAML
+from evolvability.groups import METHODS, RunGroup, by_seed
+from evolvability.mutants import kept_offspring
+from evolvability.paper_claims import EVOLVABILITY, Array
+from evolvability.quantities import quantity
+from evolvability.runs import Run
+
+GOALS = ("left", "right")
+QUARTER = 0.25
+"""The smaller mutations of MAML's policies have this share of the standard deviation of training."""
+
+
+def adapts_better(runs: Sequence[Run], task: str = "cheetah") -> Claim:
+    """The best of 40 mutations of MaxEnt walks further in the asked direction than MAML after its gradient step."""
+
+    def answer() -> Answer:
+        own, rival = (_raced(trained_by(runs, task, objective)) for objective in ("max_entropy", MAML))
+        return is_more(own, rival, 0.005)
+
+    statement = f"the best of 40 mutations of MaxEnt-EES walks further than MAML after adaptation ({task})"
+    return claim(statement, "5.2.1", "p < 0.005", "P(MaxEnt-EES is above MAML), mean over directions", answer)
+
+
+def adapts_alike(runs: Sequence[Run], task: str = "cheetah") -> Claim:
+    """The best of 40 mutations of MaxVar and MAML after its gradient step walk alike."""
+
+    def answer() -> Answer:
+        return is_same(*(_raced(trained_by(runs, task, objective)) for objective in ("max_variance", MAML)))
+
+    statement = f"the best of 40 mutations of MaxVar-EES and MAML after adaptation walk alike ({task})"
+    return claim(statement, "5.2.1", "p > 0.1", "P(MaxVar-EES is above MAML), mean over directions", answer)
+
+
+def offspring_have_more(
+    runs: Sequence[Run], objective: str, what: str, *, share: float = 1.0, task: str = "cheetah"
+) -> Claim:
+    """Mutations of Evolvability ES go further, or spread more, than mutations of MAML's policies.
+
+    Args:
+        runs: runs of any kind, whose offspring are kept.
+        objective: of Evolvability ES.
+        what: ``distance`` from the origin, its mean; or ``spread``, its variance.
+        share: of MAML's mutations, the standard deviation relative to that of training.
+        task: the task.
+    """
+
+    def answer() -> Answer:
+        own, rival = trained_by(runs, task, objective), trained_by(runs, task, MAML)
+        return is_more(_of_offspring(own, what, 1.0), _of_offspring(rival, what, share), 0.00005)
+
+    name, smaller = METHODS[objective], f" of {share:g} sigma" if share != 1 else ""
+    measure = "mean distance" if what == "distance" else "variance of distance"
+    statement = f"mutations of {name} have a larger {measure} from the origin than those of MAML{smaller} ({task})"
+    section, paper = ("5.2.1", "p < 0.00005") if share == 1 else ("figure S5", "similar results")
+    return claim(statement, section, paper, f"P({name} is above MAML)", answer)
+
+
+def _claims() -> dict[str, Callable[[Sequence[Run]], Claim]]:
+    found: dict[str, Callable[[Sequence[Run]], Claim]] = {
+        "maxent-adapts-better-than-maml": adapts_better,
+        "maxvar-adapts-like-maml": adapts_alike,
+    }
+    for objective in EVOLVABILITY:
+        for what in ("distance", "spread"):
+            for share, size in ((1.0, "sigma"), (QUARTER, "quarter")):
+                one = partial(offspring_have_more, objective=objective, what=what, share=share)
+                found[f"offspring-{what}/{objective}/{size}"] = one
+    return found
+
+
+MAML_CLAIMS = _claims()
+"""Every statement, by name: a function from runs to a `Claim`."""
+
+
+def _raced(group: RunGroup) -> Array:
+    """What each seed reached by its method's own adapter, mean over directions."""
+    return np.mean([quantity(group, f"raced:{goal}") for goal in GOALS], axis=0)
+
+
+def _of_offspring(group: RunGroup, what: str, share: float) -> list[float]:
+    statistic = np.mean if what == "distance" else np.var
+    values = []
+    for run in group.runs:
+        clouds = kept_offspring(run, share * run.config.sigma)
+        values.append([float(statistic(np.linalg.norm(cloud, axis=1))) for cloud in clouds])
+    return by_seed(group, values)

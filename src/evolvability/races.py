@@ -1,0 +1,170 @@
+"""Races of adapters: what a run's centers reach by each, over the episodes used. Kept in the run's folder."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from evolvability.adaptation import mean_of_valid, to_lists, with_start_noise
+from evolvability.adapters import ADAPTERS, Adapter, Course, Ground, Start, adapter_named
+from evolvability.checkpoints import load_checkpoint, write_whole
+from evolvability.config import MAML
+from evolvability.errors import ConfigError, RunFolderError, unknown
+from evolvability.files import slug
+from evolvability.goals import Goal, goal_named
+from evolvability.offspring import Evaluate, evaluator
+from evolvability.origins import trained
+from evolvability.runs import Run
+from evolvability.tasks.base import Task
+from evolvability.tasks.registry import make_task
+from evolvability.types import PyTree, Sample
+
+HostArray = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Raced:
+    """How one adapter did on a run's centers. In a run folder: ``races/GOAL-ADAPTER.json``.
+
+    Attributes:
+        goal: what was asked for.
+        adapter: by name.
+        episodes: (num_points,) used so far; the first is zero.
+        repeated: (num_seeds, num_points, repeats) the goal's scores of the parameters settled for by then.
+    """
+
+    goal: str
+    adapter: str
+    episodes: HostArray
+    repeated: HostArray
+
+    @property
+    def performance(self) -> HostArray:
+        """(num_seeds, num_points) means over the evaluations."""
+        return mean_of_valid(self.repeated)
+
+
+def own_adapter(run: Run) -> str:
+    """The adapter a run's method stands for: a gradient step for MAML, the best mutation for the others."""
+    return "gradient" if run.config.objective == MAML else "mutations"
+
+
+def race(
+    run: Run,
+    goals: Sequence[str],
+    adapters: Sequence[str] = (),
+    task: Task | None = None,
+    *,
+    episodes: int = 40,
+    repeats: int = 10,
+) -> list[Raced]:
+    """Adapt every seed's center to goals in several ways, and keep what came of it in the run's folder.
+
+    Whatever an adapter settles for is evaluated as members of a population are: its network alone, without noise in
+    its actions, ``repeats`` times with different start states where the task has them.
+
+    Args:
+        run: a run, or a light copy of one.
+        goals: each of them ``left``, ``right``, an angle or ``point:X,Y``.
+        adapters: by name; the run's own unless given.
+        task: the run's task, where that is not one a name leads to.
+        episodes: the budget of each adaptation.
+        repeats: evaluations of what came of it.
+    """
+    config = run.config
+    for name in adapters:
+        if name not in ADAPTERS:
+            raise ConfigError(unknown("adapter", name, ADAPTERS))
+    base = task or make_task(config.task, config.task_options)
+    wanted = {goal: goal_named(goal, base) for goal in goals}
+    ground = Ground(base, evaluator(base), config.sigma, episodes, config.maml)
+    ways = {name: adapter_named(name, ground) for name in adapters or (own_adapter(run),)}
+    again = evaluator(with_start_noise(config, base, task is None, None)[0])
+    starts = [start_of(run, base, index) for index in range(config.seeds)]
+    raced = []
+    for goal, score in wanted.items():
+        for name, way in ways.items():
+            rows = [
+                _adapt_and_repeat(way, start, goal, score, again, repeats, jax.random.key(seed))
+                for seed, start in zip(run.seeds, starts, strict=True)
+            ]
+            raced.append(Raced(goal, name, rows[0][0], np.stack([scores for _, scores in rows])))
+    for one in raced:
+        save_race(run, one)
+    return raced
+
+
+def start_of(run: Run, task: Task, index: int) -> Start:
+    """What of a run is adapted: a seed's center, and its deviations of actions where it learned some."""
+    cloud, memory = trained(run, task).of_seed(index)
+    log_std = load_checkpoint(run.path)[1].get("log_std")
+    return Start(cloud.center[0], None if log_std is None else jnp.asarray(log_std[index]), memory)
+
+
+def save_race(run: Run, raced: Raced) -> None:
+    """Keep a race in a run's folder."""
+    path = _path(run, raced.goal, raced.adapter)
+    path.parent.mkdir(exist_ok=True)
+    table = {
+        "goal": raced.goal,
+        "adapter": raced.adapter,
+        "episodes": raced.episodes.tolist(),
+        "repeated": to_lists(raced.repeated),
+    }
+    write_whole(path, json.dumps(table).encode())
+
+
+def load_race(run: Run, goal: str, adapter: str) -> Raced:
+    """What `race` kept in a run's folder."""
+    path = _path(run, goal, adapter)
+    if not path.is_file():
+        raise RunFolderError(
+            f"{run.path} has no race of '{adapter}' to '{goal}'. Make it: ees race {run.path} --direction {goal} "
+            f"--adapters {adapter}"
+        )
+    return _loaded(path)
+
+
+def races_of(run: Run) -> list[Raced]:
+    """All races in a run's folder."""
+    return [_loaded(path) for path in sorted((run.path / "races").glob("*.json"))]
+
+
+def _loaded(path: Path) -> Raced:
+    table = json.loads(path.read_text())
+    return Raced(table["goal"], table["adapter"], np.array(table["episodes"]), np.array(table["repeated"], np.float64))
+
+
+def _adapt_and_repeat(
+    way: Adapter, start: Start, goal: str, score: Goal, again: Evaluate, repeats: int, key: Array
+) -> tuple[HostArray, HostArray]:
+    """The episodes used, and (num_points, repeats) scores."""
+    key_adapt, key_again = jax.random.split(jax.random.fold_in(key, 6))  # 0 to 5 are those of runs and mutations
+    course = way(key_adapt, start, goal)
+    sample = _as_sample(course)
+    scores = [_scores(score, again, one, sample, start.memory) for one in jax.random.split(key_again, repeats)]
+    return course.episodes, np.stack(scores, axis=1)
+
+
+def _as_sample(course: Course) -> Sample:
+    """Written-out parameters as members: steps from the first of them."""
+    center = course.parameters[:1]
+    number = len(course.parameters)
+    return Sample(
+        center, jnp.ones((1, 1)), course.parameters - center, jnp.zeros(number, jnp.int32), jnp.ones(1, jnp.float32)
+    )
+
+
+def _scores(score: Goal, again: Evaluate, key: Array, sample: Sample, memory: PyTree) -> HostArray:
+    outcome = jax.tree.map(jnp.asarray, again(key, sample, memory)[0])
+    return np.where(np.asarray(outcome.valid), np.asarray(score(outcome), np.float64), np.nan)
+
+
+def _path(run: Run, goal: str, adapter: str) -> Path:
+    return run.path / "races" / f"{slug(goal)}-{adapter}.json"
