@@ -123,7 +123,7 @@ def race(arguments: Sequence[str]) -> None:
 
         if not runs:
             raise ConfigError("ees race: give at least one run folder.")
-        table = Table("run", "direction", "adapter", "seeds", "episodes", "before", "after")
+        table = Table("run", "direction", "adapter", "before", f"after {episodes} episodes")
         for run in [Run(path) for path in runs]:
             for course in race_run(run, direction, adapters, episodes=episodes, repeats=repeats):
                 performance = course.performance
@@ -131,8 +131,6 @@ def race(arguments: Sequence[str]) -> None:
                     Text(str(run.path)),
                     course.goal,
                     course.adapter,
-                    str(len(performance)),
-                    str(course.episodes[-1]),
                     spread(performance[:, 0]),
                     spread(performance[:, -1]),
                 )

@@ -21,7 +21,13 @@ ADAPTER_NAMES = {
     "es": "standard ES",
     "hill_climbing": "hill climbing",
 }
-ADAPTER_LOOKS = {"mutations": ("-", "o"), "gradient": ("-", "s"), "es": ("--", "^"), "hill_climbing": (":", "D")}
+ADAPTER_LOOKS = {
+    "mutations": ("-", "o", "#D55E00"),
+    "gradient": ("-.", "s", "#882255"),
+    "es": ("--", "^", "#009E73"),
+    "hill_climbing": (":", "D", "#0072B2"),
+}
+"""Dashes, a marker and, where all lines are of one group, a color."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +79,8 @@ def draw(ax: Axes, data: Races, goal: str) -> None:
     groups = list(dict.fromkeys((line.group, line.objective) for lines in data.lines.values() for line in lines))
     looks = dict(zip(groups, line_styles([objective for _, objective in groups]), strict=True))
     for line in data.lines[goal]:
-        color = looks[line.group, line.objective]["color"]
-        dashes, marker = ADAPTER_LOOKS[line.adapter]
+        dashes, marker, own_color = ADAPTER_LOOKS[line.adapter]
+        color = looks[line.group, line.objective]["color"] if len(groups) > 1 else own_color
         label = (
             f"{line.group}, {ADAPTER_NAMES[line.adapter]} ({line.num_seeds} seed{'s' if line.num_seeds > 1 else ''})"
         )

@@ -1,0 +1,208 @@
+"""MAML on the navigation toy: it learns, and its run folder is one like any other."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from evolvability import Run, make_task
+from evolvability.adapters import ADAPTERS, Ground, Start, adapter_named, goal_vector
+from evolvability.config import Config, layered, to_toml
+from evolvability.errors import ConfigError, RunFolderError
+from evolvability.figures.registry import draw_figure
+from evolvability.maml import adapt
+from evolvability.mutants import keep_offspring, kept_offspring, kept_sigmas
+from evolvability.offspring import evaluator
+from evolvability.quantities import quantity
+from evolvability.races import load_race, race, start_of
+from evolvability.rollouts import Actor, roll_out
+from evolvability.sweeps import plan
+from evolvability.tasks.base import world_of
+from evolvability.training import Evolution, resume, train
+
+SEEDS = 5
+TASK = make_task("navigation")
+WORLD = world_of(TASK)
+GOALS = ("point:0.4,0.3", "point:-0.4,0.3")
+
+
+def config(**values: Any) -> Config:
+    return layered("navigation", objective="maml", values={"generations": 15, "seeds": SEEDS, **values})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("runs") / "maml"
+    train(Evolution(config()), path)
+    return Run(path)
+
+
+@jax.jit
+def before_and_after(key: Array, actor: Actor) -> tuple[Array, Array]:
+    """Mean returns over 20 goals, before and after one adaptation step on each."""
+    key_goals, key_before, key_after = jax.random.split(key, 3)
+    goals = WORLD.goals.draw(key_goals, 20)
+    same = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (20, *leaf.shape)), actor)
+    batch, before = roll_out(WORLD, key_before, same, goals, (), 10, 0.99)
+    adapted = jax.vmap(lambda own: adapt(WORLD.policy, actor, own, rate=0.1, discount=0.99))(batch)
+    after = roll_out(WORLD, key_after, adapted, goals, (), 10, 0.99)[1]
+    return jnp.mean(before.total), jnp.mean(after.total)
+
+
+def test_one_step_from_the_trained_start_improves_and_beats_that_from_a_random_start(run: Run) -> None:
+    for index in range(SEEDS):
+        start = start_of(run, TASK, index)
+        assert start.log_std is not None
+        key = jax.random.key(100 + index)
+        before, after = before_and_after(key, Actor(start.center, start.log_std))
+        random = TASK.init(jax.random.key(1000 + index))
+        _, after_random = before_and_after(key, Actor(random, jnp.zeros(2)))
+        assert after > before + 1
+        assert after > after_random + 1
+
+
+def test_every_outer_step_stays_within_the_trust_region(run: Run) -> None:
+    found = run.metrics["divergence"]
+    assert found.shape == (SEEDS, 15)
+    assert (found <= 0.01).all()
+    assert (found > 0.001).mean() > 0.9  # and is no idle one
+
+
+def test_episodes_are_counted_and_behaviors_are_where_adapted_policies_end(run: Run) -> None:
+    assert run.metrics["evaluations"][0, 0] == run.config.population_size == 2 * 20 * 10
+    kept = run.behaviors()
+    assert kept["behavior"].shape == (SEEDS, 200, 2)
+    np.testing.assert_allclose(kept["fitness"].mean(axis=1), run.metrics["fitness_mean"][:, -1], rtol=1e-5)
+
+
+def test_resumed_run_is_the_same_bit_for_bit(run: Run, tmp_path: Path) -> None:
+    train(Evolution(config(generations=2)), tmp_path / "part")
+    resume(tmp_path / "part", generations=4)
+    again = Run(tmp_path / "part")
+    for name, values in again.metrics.items():
+        if name != "seconds":
+            np.testing.assert_array_equal(values, run.metrics[name][:, :4], err_msg=name)
+
+
+def test_configuration_survives_its_file(run: Run) -> None:
+    assert run.config == config()
+    assert "[maml]" in to_toml(run.config)
+    assert "[maml]" not in to_toml(replace(run.config, objective="max_entropy"))
+
+
+def test_sweeps_reach_the_options_of_maml() -> None:
+    planned = plan({"task": "navigation", "objective": "maml", "sweep": {"maml": {"inner_rate": [0.1, 0.2]}}})
+    assert [(one.name, one.config.maml.inner_rate) for one in planned] == [
+        ("inner_rate-0.1", 0.1),
+        ("inner_rate-0.2", 0.2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"maml": {"inner_rat": 0.1}}, r"Unknown configuration key 'maml.inner_rat'. Did you mean 'maml.inner_rate'"),
+        ({"maml": {"trust_region": 0.0}}, "trust_region must be positive, got 0.0"),
+        ({"maml": {"discount": 1.5}}, "discount must be at most 1, got 1.5"),
+        ({"population": "mixture"}, "population must be normal for MAML"),
+        ({"goal": "left"}, "goal must be empty for MAML"),
+    ],
+)
+def test_bad_options_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config(**values)
+
+
+def test_tasks_that_cannot_be_stepped_are_refused() -> None:
+    with pytest.raises(ConfigError, match="Task 'point' cannot be stepped on the device"):
+        Evolution(layered("point", objective="maml"))
+
+
+def test_world_and_population_see_the_same_task(run: Run) -> None:
+    """A policy without noise ends in the world where it ends as a member."""
+    start = start_of(run, TASK, 0)
+    actor = Actor(start.center[None], jnp.full((1, 2), -30.0))
+    ended = jax.jit(lambda actor: roll_out(WORLD, jax.random.key(0), actor, jnp.zeros((1, 2)), (), 1, 0.99)[1])(actor)
+    ground = Ground(TASK, evaluator(TASK), 1e-9, 2)
+    members = ADAPTERS["mutations"](ground)(jax.random.key(0), start, "point:0,0").parameters
+    score = race_score(members[0], start)
+    np.testing.assert_allclose(np.linalg.norm(ended.position[0, 0]), -score, atol=1e-4)
+
+
+def race_score(center: Array, start: Start) -> float:
+    """Minus the distance from the origin of one member."""
+    from evolvability.adapters import _mutations
+
+    sample = _mutations(jax.random.key(0), center, 1e-9, 1)
+    return float(Ground(TASK, evaluator(TASK), 1.0, 1).scores(jax.random.key(0), sample, start.memory, "point:0,0")[0])
+
+
+@pytest.fixture(scope="module")
+def raced(run: Run) -> Run:
+    race(run, GOALS, tuple(ADAPTERS), episodes=20, repeats=2)
+    return run
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_adapters_count_their_episodes_and_get_nearer(raced: Run, adapter: str) -> None:
+    improved = []
+    for goal in GOALS:
+        found = load_race(raced, goal, adapter)
+        assert found.episodes[0] == 0
+        assert found.episodes[-1] == 20
+        assert (np.diff(found.episodes) > 0).all()
+        improved.append(found.performance[:, -1] - found.performance[:, 0])
+    assert np.mean(improved) > 0.02
+
+
+def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
+    start, evaluate = start_of(run, TASK, 0), evaluator(TASK)
+    for name in ("mutations", "es", "hill_climbing"):
+        spent = []
+
+        def counting(key: Array, sample: Any, memory: Any, spent: list[int] = spent) -> Any:
+            spent.append(sample.num_members)
+            return evaluate(key, sample, memory)
+
+        course = adapter_named(name, Ground(TASK, counting, 0.05, 25))(jax.random.key(0), start, GOALS[0])
+        assert sum(spent) == course.episodes[-1] <= 25
+        np.testing.assert_array_equal(course.parameters[0], start.center)
+
+
+def test_races_and_offspring_are_quantities_of_groups(raced: Run) -> None:
+    from evolvability.groups import group_runs
+
+    group = group_runs([raced])[0]
+    assert group.name == "MAML"
+    own = load_race(raced, GOALS[0], "gradient").performance[:, -1]
+    np.testing.assert_allclose(quantity(group, f"raced:{GOALS[0]}"), own)
+    other = load_race(raced, GOALS[0], "es").performance[:, -1]
+    np.testing.assert_allclose(quantity(group, f"raced:{GOALS[0]}:es"), other)
+    keep_offspring(raced, number=50)
+    keep_offspring(raced, number=50, sigma=0.0125)
+    assert kept_sigmas(raced) == [0.05, 0.0125]
+    distance = [float(np.linalg.norm(cloud, axis=1).mean()) for cloud in kept_offspring(raced)]
+    np.testing.assert_allclose(quantity(group, "offspring:distance"), distance, rtol=1e-5)
+    wide, narrow = (np.mean(quantity(group, f"offspring:variance:{sigma}")) for sigma in (0.05, 0.0125))
+    assert wide > 3 * narrow
+    with pytest.raises(
+        RunFolderError, match=r"no offspring of sigma 0.1; there are: 0.05, 0.0125. Make them: ees meas"
+    ):
+        kept_offspring(raced, 0.1)
+
+
+@pytest.mark.parametrize("name", ["maml", "race", "offspring"])
+def test_figures_are_drawn(name: str, raced: Run, tmp_path: Path) -> None:
+    keep_offspring(raced, number=20)
+    assert draw_figure(name, [raced], tmp_path / "figure.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("goal", ["left", "45"])
+def test_goals_of_another_kind_are_refused(goal: str) -> None:
+    with pytest.raises(ConfigError, match=f"a goal of the form point:X,Y, got '{goal}'"):
+        goal_vector(goal, WORLD)
