@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 
 from evolvability.expectation import expect
 from evolvability.maml import Estimator, Outer, adapt, divergence, expected_gain, outer_problem
-from evolvability.policies import mlp
+from evolvability.policies import Policy, mlp
 from evolvability.rollouts import Actor, Batch, advantages, baseline, log_prob, returns
 from evolvability.trust_region import Step, trust_region_step
 
@@ -85,22 +85,20 @@ def test_wrong_estimators_fail_the_same_test(estimator: Estimator) -> None:
     assert np.abs(deviations(estimator)).max() > 10
 
 
-def small_problem(num_steps: int = 6) -> tuple[Any, Actor, Batch, Batch]:
+def small_problem(num_steps: int = 6) -> tuple[Policy, Actor, Batch, Batch]:
     """A network with a hidden layer, and random episodes of three tasks, some of which end early."""
-    policy = mlp((3, 4, 2))
-    keys = jax.random.split(jax.random.key(1), 7)
-    actor = Actor(policy.init(keys[0]) + 0.3 * jax.random.normal(keys[1], (policy.num_params,)), jnp.array([-0.3, 0.2]))
-    lasts = jax.random.randint(keys[2], (3, 5, 1), 2, num_steps + 1)
+    policy, draw = mlp((3, 4, 2)), np.random.default_rng(1)
+    actor = Actor(jnp.asarray(0.5 * draw.normal(size=policy.num_params), jnp.float32), jnp.array([-0.3, 0.2]))
+    counts = jnp.asarray(np.arange(num_steps) < draw.integers(2, num_steps + 1, (3, 5, 1)))
 
-    def batch(key: Array) -> Batch:
-        one, two, three = jax.random.split(key, 3)
-        inputs = jax.random.normal(one, (3, 5, num_steps, 3))
-        actions = policy.apply(actor.center, inputs) + jnp.exp(actor.log_std) * jax.random.normal(
-            two, (3, 5, num_steps, 2)
+    def batch() -> Batch:
+        inputs, noise, worth = (
+            jnp.asarray(draw.normal(size=(3, 5, num_steps, size)), jnp.float32) for size in (3, 2, 1)
         )
-        return Batch(inputs, actions, jax.random.normal(three, (3, 5, num_steps)), jnp.arange(num_steps) < lasts)
+        actions = jax.jit(policy.apply)(actor.center, inputs) + jnp.exp(actor.log_std) * noise
+        return Batch(inputs, actions, worth[..., 0], counts)
 
-    return policy, actor, batch(keys[3]), batch(keys[4])
+    return policy, actor, batch(), batch()
 
 
 def test_inner_step_is_the_policy_gradient() -> None:

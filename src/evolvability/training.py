@@ -125,7 +125,7 @@ class Evolution:
             self._prepare_strategy(batch)
 
     def _prepare_strategy(self, batch: Callable[..., Any]) -> None:
-        population = build_population(self.config)
+        self.population = population = build_population(self.config)
         self.algorithm = build_algorithm(self.config, population)
         draws = population.draws(self.config.population_size)
         self.components: Callable[..., Array] = jax.jit(
