@@ -20,6 +20,7 @@ from evolvability import cli
 from evolvability.config import PRESETS, Config
 from evolvability.errors import UserError
 from evolvability.figures.registry import FIGURES
+from evolvability.maml import MamlOptions
 from evolvability.tasks.registry import TASKS
 
 ROOT = Path(__file__).parents[1]
@@ -124,6 +125,9 @@ def parse(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], None]:
         name, *rest = arguments
         assert name in cli.COMMANDS, f"there is no command ees {name}"
         assert name != "figure" or rest[0] in FIGURES, f"there is no figure {rest[0]}"
+        if name == "maml":
+            cli.parse_maml(rest)
+            return
         if name == "train":
             task = "point" if rest[0].startswith("-") else rest[0]
             monkeypatch.setattr(cli, "read_toml", lambda path: {"task": task})
@@ -172,9 +176,9 @@ def test_examples_run_and_show_what_they_claim(name: str, folder: Path, capsys: 
 
 def test_command_line_page_explains_every_option() -> None:
     text = (ROOT / "docs" / "command-line.md").read_text()
-    options = [field for cls in (Config, cli.TrainOptions) for field in dataclasses.fields(cls)]
+    options = [field for cls in (Config, cli.TrainOptions, MamlOptions) for field in dataclasses.fields(cls)]
     options += [field for entry in TASKS.values() for field in dataclasses.fields(entry.options)]
-    names = {field.name for field in options} - {"task", "task_options"}
+    names = {field.name for field in options} - {"task", "task_options", "maml"}
     missing = [name for name in names if f"`--{name.replace('_', '-')}`" not in text]
     assert not missing
     assert all(f"`{name}`" in text for name in (*FIGURES, *PRESETS, *TASKS))

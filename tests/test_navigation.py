@@ -11,7 +11,7 @@ import pytest
 from jax import Array
 
 from evolvability import Run, make_task
-from evolvability.adapters import ADAPTERS, Ground, Start, adapter_named, goal_vector
+from evolvability.adapters import ADAPTERS, Ground, adapter_named, goal_vector
 from evolvability.config import Config, layered, to_toml
 from evolvability.errors import ConfigError, RunFolderError
 from evolvability.figures.registry import draw_figure
@@ -24,6 +24,7 @@ from evolvability.rollouts import Actor, roll_out
 from evolvability.sweeps import plan
 from evolvability.tasks.base import world_of
 from evolvability.training import Evolution, resume, train
+from evolvability.types import written_out
 
 SEEDS = 5
 TASK = make_task("navigation")
@@ -32,7 +33,7 @@ GOALS = ("point:0.4,0.3", "point:-0.4,0.3")
 
 
 def config(**values: Any) -> Config:
-    return layered("navigation", objective="maml", values={"generations": 15, "seeds": SEEDS, **values})
+    return layered("navigation", values={"objective": "maml", "generations": 15, "seeds": SEEDS, **values})
 
 
 @pytest.fixture(scope="module")
@@ -128,18 +129,8 @@ def test_world_and_population_see_the_same_task(run: Run) -> None:
     start = start_of(run, TASK, 0)
     actor = Actor(start.center[None], jnp.full((1, 2), -30.0))
     ended = jax.jit(lambda actor: roll_out(WORLD, jax.random.key(0), actor, jnp.zeros((1, 2)), (), 1, 0.99)[1])(actor)
-    ground = Ground(TASK, evaluator(TASK), 1e-9, 2)
-    members = ADAPTERS["mutations"](ground)(jax.random.key(0), start, "point:0,0").parameters
-    score = race_score(members[0], start)
-    np.testing.assert_allclose(np.linalg.norm(ended.position[0, 0]), -score, atol=1e-4)
-
-
-def race_score(center: Array, start: Start) -> float:
-    """Minus the distance from the origin of one member."""
-    from evolvability.adapters import _mutations
-
-    sample = _mutations(jax.random.key(0), center, 1e-9, 1)
-    return float(Ground(TASK, evaluator(TASK), 1.0, 1).scores(jax.random.key(0), sample, start.memory, "point:0,0")[0])
+    outcome, _ = evaluator(TASK)(jax.random.key(0), written_out(start.center[None]), ())
+    np.testing.assert_allclose(ended.position[0], outcome.behavior, atol=1e-4)
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +154,7 @@ def test_adapters_count_their_episodes_and_get_nearer(raced: Run, adapter: str) 
 def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
     start, evaluate = start_of(run, TASK, 0), evaluator(TASK)
     for name in ("mutations", "es", "hill_climbing"):
-        spent = []
+        spent: list[int] = []
 
         def counting(key: Array, sample: Any, memory: Any, spent: list[int] = spent) -> Any:
             spent.append(sample.num_members)
@@ -206,3 +197,21 @@ def test_figures_are_drawn(name: str, raced: Run, tmp_path: Path) -> None:
 def test_goals_of_another_kind_are_refused(goal: str) -> None:
     with pytest.raises(ConfigError, match=f"a goal of the form point:X,Y, got '{goal}'"):
         goal_vector(goal, WORLD)
+
+
+def test_es_maml_rewards_what_members_reach_by_hill_climbing_to_a_goal_that_pairs_share() -> None:
+    changed = config(objective="es_maml", seeds=1, population_size=8, maml={"episodes": 6})
+    evolution = Evolution(changed)
+    state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
+    sample = evolution.algorithm.ask(state)
+    key = jax.random.key(7)
+    adapted, _ = jax.jit(evolution.task.evaluate)(key, sample, ())
+    own, _ = jax.jit(TASK.evaluate)(key, sample, ())
+    goals = np.repeat(WORLD.goals.draw(jax.random.split(key, 4)[0], 4), 2, axis=0)
+    reached, alone = (-np.linalg.norm(outcome.behavior - goals, axis=1) for outcome in (adapted, own))
+    np.testing.assert_allclose(adapted.fitness, reached, rtol=1e-5)
+    assert (reached >= alone - 1e-5).all()  # a member is among its own tries
+    assert (reached > alone + 1e-3).sum() >= 6
+    assert adapted.num_steps.tolist() == [7 * 20] * 8
+    _, rows, _ = next(evolution.generations(evolution.start()))
+    assert rows[0]["evaluations"] == 8 * 7

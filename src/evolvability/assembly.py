@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import optax
 
-from evolvability.config import Config, parse_objective, spelled
+from evolvability.config import ES_MAML, Config, parse_objective, spelled
 from evolvability.objectives import OBJECTIVES, Objective, max_entropy, max_variance, mean_fitness, weighted_sum
 from evolvability.populations import Population, diagonal_normal, mixture, normal
 from evolvability.shaping import SHAPINGS
@@ -33,6 +33,8 @@ def build_objective(config: Config) -> Objective:
         "max_variance": max_variance(behavior_shaping),
         "mean_fitness": mean_fitness(fitness_shaping),
     }
+    if config.objective == ES_MAML:  # the task's fitness is that after adaptation
+        return parts["mean_fitness"]
     return _sum(config.objective, parts)
 
 

@@ -20,8 +20,8 @@ from evolvability.tasks.registry import task_entry
 FORMAT = 1
 """The version of the run folder's layout."""
 
-MAML = "maml"
-"""The objective of runs that are trained by MAML instead of a strategy: the return after adaptation."""
+MAML, ES_MAML = "maml", "es_maml"
+"""Objectives of runs that meta-learn: what is reached after adaptation, by a gradient step or by hill climbing."""
 
 ShapingName = Literal["standardize", "centered_ranks", "none"]
 
@@ -36,9 +36,9 @@ class Config:
     """The task's own options."""
 
     objective: Annotated[str, arg(metavar="NAME")] = "max_entropy"
-    """What to maximize: max_entropy, max_variance, mean_fitness, or a sum such as mean_fitness+0.1*max_entropy."""
+    """What to maximize: max_entropy, max_variance, mean_fitness, a sum such as mean_fitness+0.1*max_entropy; es_maml."""
     maml: Annotated[Any, Suppress] = field(default_factory=MamlOptions)
-    """Options of MAML, where the objective is maml: see `ees maml`."""
+    """Options of MAML, where the objective is maml (see `ees maml`); es_maml uses its episodes."""
     bandwidth: float = 1.0
     """Standard deviation of the Gaussian kernel in max_entropy."""
     leave_one_out: bool = False
@@ -187,7 +187,7 @@ def to_toml(config: Config) -> str:
     """The text of a configuration file that repeats the run."""
     table = to_table(config)
     tables = {name: table.pop(name) for name in ("task_options", MAML)}
-    if config.objective != MAML:
+    if config.objective not in (MAML, ES_MAML):
         del tables[MAML]
     # JSON's spelling of strings, numbers, booleans and lists is TOML's too.
     lines = [f"format = {FORMAT}", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
@@ -305,7 +305,7 @@ def _validate(config: Config) -> None:
     require(config.record_every >= 1, "record_every", "1 or more")
     require(config.checkpoint_seconds >= 0, "checkpoint_seconds", "0 or more")
     require(0 <= config.max_invalid <= 1, "max_invalid", "between 0 and 1")
-    if config.objective == MAML:
+    if config.objective in (MAML, ES_MAML):
         require(config.population == "normal", "population", "normal for MAML, which trains one center")
         require(not config.goal, "goal", "empty for MAML, which draws its goals")
     else:

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evolvability.config import MAML, Config, parse_objective, to_table
+from evolvability.config import ES_MAML, MAML, Config, parse_objective, to_table
 from evolvability.errors import ConfigError
 from evolvability.runs import Run
 
-METHODS = {"max_variance": "MaxVar-EES", "max_entropy": "MaxEnt-EES", "mean_fitness": "standard ES", "maml": "MAML"}
+METHODS = {
+    "max_variance": "MaxVar-EES",
+    "max_entropy": "MaxEnt-EES",
+    "mean_fitness": "standard ES",
+    "maml": "MAML",
+    "es_maml": "ES-MAML",
+}
 """What the paper calls each objective."""
 
 
@@ -112,7 +118,9 @@ def _knobs(config: Config) -> dict[str, Any]:
     table = {key: value for key, value in to_table(config).items() if key not in SAME_COURSE}
     options, maml = table.pop("task_options"), table.pop(MAML)
     table |= {f"task.{key}": value for key, value in options.items()}
-    return table | ({f"{MAML}.{key}": value for key, value in maml.items()} if config.objective == MAML else {})
+    return table | (
+        {f"{MAML}.{key}": value for key, value in maml.items()} if config.objective in (MAML, ES_MAML) else {}
+    )
 
 
 def _varies(key: str, tables: Sequence[dict[str, Any]]) -> bool:

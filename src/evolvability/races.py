@@ -12,9 +12,9 @@ import numpy as np
 from jax import Array
 
 from evolvability.adaptation import mean_of_valid, to_lists, with_start_noise
-from evolvability.adapters import ADAPTERS, Adapter, Course, Ground, Start, adapter_named
+from evolvability.adapters import ADAPTERS, Adapter, Ground, Start, adapter_named
 from evolvability.checkpoints import load_checkpoint, write_whole
-from evolvability.config import MAML
+from evolvability.config import ES_MAML, MAML
 from evolvability.errors import ConfigError, RunFolderError, unknown
 from evolvability.files import slug
 from evolvability.goals import Goal, goal_named
@@ -23,7 +23,7 @@ from evolvability.origins import trained
 from evolvability.runs import Run
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
-from evolvability.types import PyTree, Sample
+from evolvability.types import PyTree, Sample, written_out
 
 HostArray = np.ndarray[Any, Any]
 
@@ -51,8 +51,8 @@ class Raced:
 
 
 def own_adapter(run: Run) -> str:
-    """The adapter a run's method stands for: a gradient step for MAML, the best mutation for the others."""
-    return "gradient" if run.config.objective == MAML else "mutations"
+    """The adapter a run's method stands for: the best mutation, unless it was trained for another."""
+    return {MAML: "gradient", ES_MAML: "hill_climbing"}.get(run.config.objective, "mutations")
 
 
 def race(
@@ -147,18 +147,9 @@ def _adapt_and_repeat(
     """The episodes used, and (num_points, repeats) scores."""
     key_adapt, key_again = jax.random.split(jax.random.fold_in(key, 6))  # 0 to 5 are those of runs and mutations
     course = way(key_adapt, start, goal)
-    sample = _as_sample(course)
+    sample = written_out(course.parameters)
     scores = [_scores(score, again, one, sample, start.memory) for one in jax.random.split(key_again, repeats)]
     return course.episodes, np.stack(scores, axis=1)
-
-
-def _as_sample(course: Course) -> Sample:
-    """Written-out parameters as members: steps from the first of them."""
-    center = course.parameters[:1]
-    number = len(course.parameters)
-    return Sample(
-        center, jnp.ones((1, 1)), course.parameters - center, jnp.zeros(number, jnp.int32), jnp.ones(1, jnp.float32)
-    )
 
 
 def _scores(score: Goal, again: Evaluate, key: Array, sample: Sample, memory: PyTree) -> HostArray:

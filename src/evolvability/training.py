@@ -16,8 +16,9 @@ from jax import Array
 
 from evolvability.assembly import build_algorithm, build_population
 from evolvability.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
-from evolvability.config import MAML, Config, layered
+from evolvability.config import ES_MAML, MAML, Config, layered
 from evolvability.errors import ConfigError, RunFolderError, UserError
+from evolvability.es_maml import adapting
 from evolvability.goals import with_goal
 from evolvability.interrupts import delayed_interrupts
 from evolvability.maml import maml, outer_step
@@ -114,6 +115,8 @@ class Evolution:
         self.task = task or make_task(config.task, config.task_options)
         if config.goal:
             self.task = with_goal(self.task, config.goal)
+        if config.objective == ES_MAML:
+            self.task = adapting(self.task, episodes=config.maml.episodes, sigma=config.sigma)
         if not self.task.has_fitness and "mean_fitness" in config.objective:
             raise ConfigError(
                 f"Task '{self.task.name}' has no fitness, so the objective {config.objective} has none to climb."
@@ -309,6 +312,7 @@ def metric_rows(config: Config, task: Task, generation: int, info: Info, centers
     ``centers``, (num_seeds, num_components, num_params), is recorded where it is given.
     """
     rows = []
+    episodes = 1 + config.maml.episodes if config.objective == ES_MAML else 1
     for k in range(config.seeds):
         values: dict[str, Any] = {name: _jsonable(values[k]) for name, values in info._asdict().items()}
         if not task.has_fitness:
@@ -319,7 +323,7 @@ def metric_rows(config: Config, task: Task, generation: int, info: Info, centers
             **values,
             "seconds": round(seconds, 6),
         }
-        row["evaluations"] = (generation + 1) * config.population_size
+        row["evaluations"] = (generation + 1) * config.population_size * episodes
         if centers is not None:
             row["center"] = centers[k].ravel().tolist()
         rows.append(row)

@@ -61,6 +61,13 @@ class Sample(NamedTuple):
         return jnp.repeat(self.component, self.sign.shape[0])
 
 
+def written_out(parameters: Array) -> Sample:
+    """Any (num_members, num_params) parameters as members: each its own draw, from a center of zero."""
+    number, num_params = parameters.shape
+    component = jnp.zeros(number, jnp.int32)
+    return Sample(jnp.zeros((1, num_params)), jnp.ones((1, 1)), parameters, component, jnp.ones(1))
+
+
 class Outcome(NamedTuple):
     """All that ever leaves a simulator.
 

@@ -42,11 +42,13 @@ class Goals:
         kind: what the vector means: a ``direction`` to go in or a ``point`` to be at.
         draw: ``(key, number) -> (number, num_behaviors)``, independent draws of the distribution trained on.
         reward: ``(goal, before, after) -> reward`` of one step, from the positions; any leading axes.
+        score: ``(goal, behavior) -> score`` of a whole episode, from where it ended; any leading axes.
     """
 
     kind: str
     draw: Callable[[Array, int], Array]
     reward: Callable[[Array, Array, Array], Array]
+    score: Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def directions(num_behaviors: int) -> Goals:
     def reward(goal: Array, before: Array, after: Array) -> Array:
         return jnp.sum((after - before) * goal, axis=-1)
 
-    return Goals("direction", draw, reward)
+    return Goals("direction", draw, reward, lambda goal, behavior: jnp.sum(behavior * goal, axis=-1))
 
 
 def points(num_behaviors: int, half_width: float) -> Goals:
@@ -105,4 +107,4 @@ def points(num_behaviors: int, half_width: float) -> Goals:
         del before
         return -jnp.sum((after - goal) ** 2, axis=-1)
 
-    return Goals("point", draw, reward)
+    return Goals("point", draw, reward, lambda goal, behavior: -jnp.linalg.norm(behavior - goal, axis=-1))

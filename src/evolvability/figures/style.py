@@ -24,7 +24,13 @@ PAGE_WIDTH = 7.0
 """Inches, of both columns of a paper together."""
 
 # Okabe and Ito's colors, which people with any kind of color vision can tell apart.
-METHOD_COLORS = {"max_variance": "#0072B2", "max_entropy": "#D55E00", "mean_fitness": "#009E73", "maml": "#882255"}
+METHOD_COLORS = {
+    "max_variance": "#0072B2",
+    "max_entropy": "#D55E00",
+    "mean_fitness": "#009E73",
+    "maml": "#882255",
+    "es_maml": "#44AA99",
+}
 OTHER_COLORS = ("#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINE_STYLES = ("-", "--", ":", "-.")
 NOTE_COLOR = "0.35"

@@ -1,0 +1,45 @@
+r"""ES-MAML: meta-learning without any gradient, from the pieces there are.
+
+The outer problem is MAML's, $\max_\theta \mathbb{E}_i[f_i(U_i(\theta))]$, with a step of hill climbing for the inner
+adaptation $U_i$: of a few mutations of $\theta$, and $\theta$ itself, the one that does best at goal $i$. Members of a
+population are adapted, each to a goal of its own, and their fitness is what they reach then; standard ES does the rest.
+
+Reference: Song et al., *ES-MAML: Simple Hessian-free meta learning* (2020).
+"""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.tasks.base import Task, world_of
+from evolvability.types import Outcome, PyTree, Sample, written_out
+
+
+def adapting(task: Task, *, episodes: int, sigma: float) -> Task:
+    """A task whose members are adapted to a goal before they are evaluated; mirrored members have the same goal.
+
+    Args:
+        task: a task with a world, whose goals are the tasks to adapt to.
+        episodes: of each member's adaptation: itself, and one mutation less than that.
+        sigma: the standard deviation of those mutations.
+    """
+    goals = world_of(task).goals
+
+    def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+        key_goals, key_noise, key_tries, key_last = jax.random.split(key, 4)
+        asked = jnp.repeat(goals.draw(key_goals, sample.num_draws), len(sample.sign), axis=0)
+        members = sample.members()
+        noise = jax.random.normal(key_noise, (len(members), episodes, members.shape[1])).at[:, 0].set(0)
+        tries = members[:, None] + sigma * noise
+        tried, _ = task.evaluate(key_tries, written_out(tries.reshape(-1, members.shape[1])), memory)
+        scores = goals.score(jnp.repeat(asked, episodes, axis=0), jnp.asarray(tried.behavior))
+        best = jnp.argmax(jnp.where(tried.valid, scores, -jnp.inf).reshape(-1, episodes), axis=1)
+        adapted = jnp.take_along_axis(tries, best[:, None, None], axis=1)[:, 0]
+        outcome, memory = task.evaluate(key_last, written_out(adapted), memory)
+        num_steps = outcome.num_steps + jnp.asarray(tried.num_steps).reshape(-1, episodes).sum(axis=1)
+        fitness = goals.score(asked, jnp.asarray(outcome.behavior))
+        return outcome._replace(fitness=fitness, num_steps=num_steps), memory
+
+    return replace(task, evaluate=evaluate, has_fitness=True)
