@@ -36,7 +36,7 @@ class Config:
     """The task's own options."""
 
     objective: Annotated[str, arg(metavar="NAME")] = "max_entropy"
-    """What to maximize: max_entropy, max_variance, mean_fitness, a sum such as mean_fitness+0.1*max_entropy; es_maml."""
+    """What to maximize: max_entropy, max_variance, mean_fitness, a sum like mean_fitness+0.1*max_entropy; es_maml."""
     maml: Annotated[Any, Suppress] = field(default_factory=MamlOptions)
     """Options of MAML, where the objective is maml (see `ees maml`); es_maml uses its episodes."""
     bandwidth: float = 1.0

@@ -18,7 +18,7 @@ from evolvability.types import Outcome, PyTree, Sample, written_out
 
 
 def adapting(task: Task, *, episodes: int, sigma: float) -> Task:
-    """A task whose members are adapted to a goal before they are evaluated; mirrored members have the same goal.
+    """A task whose members are adapted to a goal before they are evaluated; mirrored members share goal and tries.
 
     Args:
         task: a task with a world, whose goals are the tasks to adapt to.
@@ -29,9 +29,10 @@ def adapting(task: Task, *, episodes: int, sigma: float) -> Task:
 
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         key_goals, key_noise, key_tries, key_last = jax.random.split(key, 4)
-        asked = jnp.repeat(goals.draw(key_goals, sample.num_draws), len(sample.sign), axis=0)
-        members = sample.members()
-        noise = jax.random.normal(key_noise, (len(members), episodes, members.shape[1])).at[:, 0].set(0)
+        members, num_signs = sample.members(), len(sample.sign)
+        asked = jnp.repeat(goals.draw(key_goals, sample.num_draws), num_signs, axis=0)
+        noise = jax.random.normal(key_noise, (sample.num_draws, episodes, members.shape[1])).at[:, 0].set(0)
+        noise = jnp.repeat(noise, num_signs, axis=0)
         tries = members[:, None] + sigma * noise
         tried, _ = task.evaluate(key_tries, written_out(tries.reshape(-1, members.shape[1])), memory)
         scores = goals.score(jnp.repeat(asked, episodes, axis=0), jnp.asarray(tried.behavior))
