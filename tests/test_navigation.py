@@ -26,14 +26,15 @@ from evolvability.tasks.base import world_of
 from evolvability.training import Evolution, resume, train
 from evolvability.types import written_out
 
-SEEDS = 5
+SEEDS, TASKS, GENERATIONS = 5, 10, 15
 TASK = make_task("navigation")
 WORLD = world_of(TASK)
-GOALS = ("point:0.4,0.3", "point:-0.4,0.3")
+GOAL = "point:0.4,0.3"
 
 
 def config(**values: Any) -> Config:
-    return layered("navigation", values={"objective": "maml", "generations": 15, "seeds": SEEDS, **values})
+    values = {"objective": "maml", "generations": GENERATIONS, "seeds": SEEDS, **values}
+    return layered("navigation", values={"maml": {"tasks": TASKS}, **values})
 
 
 @pytest.fixture(scope="module")
@@ -69,15 +70,15 @@ def test_one_step_from_the_trained_start_improves_and_beats_that_from_a_random_s
 
 def test_every_outer_step_stays_within_the_trust_region(run: Run) -> None:
     found = run.metrics["divergence"]
-    assert found.shape == (SEEDS, 15)
+    assert found.shape == (SEEDS, GENERATIONS)
     assert (found <= 0.01).all()
     assert (found > 0.001).mean() > 0.9  # and is no idle one
 
 
 def test_episodes_are_counted_and_behaviors_are_where_adapted_policies_end(run: Run) -> None:
-    assert run.metrics["evaluations"][0, 0] == run.config.population_size == 2 * 20 * 10
+    assert run.metrics["evaluations"][0, 0] == run.config.population_size == 2 * TASKS * 10
     kept = run.behaviors()
-    assert kept["behavior"].shape == (SEEDS, 200, 2)
+    assert kept["behavior"].shape == (SEEDS, TASKS * 10, 2)
     np.testing.assert_allclose(kept["fitness"].mean(axis=1), run.metrics["fitness_mean"][:, -1], rtol=1e-5)
 
 
@@ -135,20 +136,17 @@ def test_world_and_population_see_the_same_task(run: Run) -> None:
 
 @pytest.fixture(scope="module")
 def raced(run: Run) -> Run:
-    race(run, GOALS, tuple(ADAPTERS), episodes=20, repeats=2)
+    race(run, [GOAL], tuple(ADAPTERS), episodes=10, repeats=2)
     return run
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_adapters_count_their_episodes_and_get_nearer(raced: Run, adapter: str) -> None:
-    improved = []
-    for goal in GOALS:
-        found = load_race(raced, goal, adapter)
-        assert found.episodes[0] == 0
-        assert found.episodes[-1] == 20
-        assert (np.diff(found.episodes) > 0).all()
-        improved.append(found.performance[:, -1] - found.performance[:, 0])
-    assert np.mean(improved) > 0.02
+    found = load_race(raced, GOAL, adapter)
+    assert found.episodes[0] == 0
+    assert found.episodes[-1] == 10
+    assert (np.diff(found.episodes) > 0).all()
+    assert np.mean(found.performance[:, -1] - found.performance[:, 0]) > 0.02
 
 
 def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
@@ -160,7 +158,7 @@ def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
             spent.append(sample.num_members)
             return evaluate(key, sample, memory)
 
-        course = adapter_named(name, Ground(TASK, counting, 0.05, 25))(jax.random.key(0), start, GOALS[0])
+        course = adapter_named(name, Ground(TASK, counting, 0.05, 25))(jax.random.key(0), start, GOAL)
         assert sum(spent) == course.episodes[-1] <= 25
         np.testing.assert_array_equal(course.parameters[0], start.center)
 
@@ -170,10 +168,10 @@ def test_races_and_offspring_are_quantities_of_groups(raced: Run) -> None:
 
     group = group_runs([raced])[0]
     assert group.name == "MAML"
-    own = load_race(raced, GOALS[0], "gradient").performance[:, -1]
-    np.testing.assert_allclose(quantity(group, f"raced:{GOALS[0]}"), own)
-    other = load_race(raced, GOALS[0], "es").performance[:, -1]
-    np.testing.assert_allclose(quantity(group, f"raced:{GOALS[0]}:es"), other)
+    own = load_race(raced, GOAL, "gradient").performance[:, -1]
+    np.testing.assert_allclose(quantity(group, f"raced:{GOAL}"), own)
+    other = load_race(raced, GOAL, "es").performance[:, -1]
+    np.testing.assert_allclose(quantity(group, f"raced:{GOAL}:es"), other)
     keep_offspring(raced, number=50)
     keep_offspring(raced, number=50, sigma=0.0125)
     assert kept_sigmas(raced) == [0.05, 0.0125]
