@@ -24,7 +24,7 @@ from evolvability.policies import Policy
 from evolvability.robots import STEPS_PER_CONTROL, Robot
 from evolvability.types import Sample
 
-BLOCK = 64
+BLOCK = 128
 """Draws a block, at most: many make Python's share of a control step small, few let their noise stay in cache."""
 
 HostArray = np.ndarray[Any, Any]
