@@ -1,4 +1,4 @@
-# `make demo` sets up and shows the paper's first figure; `make test` sets up and runs every gate.
+# `make demo` sets up and shows the paper's first figure and a small cheetah; `make test` sets up and runs every gate.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -15,6 +15,7 @@ setup: $(VENV)/ready
 
 demo: setup
 	$(BIN)/python examples/figure1.py --output $(RUNS)
+	$(BIN)/python examples/cheetah.py --output $(RUNS)
 
 lint: setup
 	$(BIN)/ruff check .

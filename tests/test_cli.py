@@ -71,9 +71,9 @@ def test_quiet_prints_the_result_alone(folder: Path) -> None:
 
 def test_a_config_file_repeats_a_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    _, config = parse_train(["--config", "runs/first/config.toml"])
+    _, _, config = parse_train(["--config", "runs/first/config.toml"])
     assert config == Run("runs/first").config
-    _, changed = parse_train(["--config", "runs/first/config.toml", "--sigma", "0.5"])
+    _, _, changed = parse_train(["--config", "runs/first/config.toml", "--sigma", "0.5"])
     assert changed.sigma == 0.5
     assert changed.population_size == 16
 

@@ -11,7 +11,7 @@ import pytest
 
 from evolvability import ConfigError, Run, RunFolderError, UserError, evolve
 from evolvability.config import Config, layered
-from evolvability.figures import behaviors, curves, interference
+from evolvability.figures import behaviors, curves, distance, final, interference
 from evolvability.figures.registry import FIGURES, draw_figure
 from evolvability.figures.style import METHOD_COLORS, identity, line_styles, new_figure, run_names
 from evolvability.runs import RunWriter
@@ -262,6 +262,35 @@ def test_runs_of_unequal_length_fit_in_one_figure(tmp_path: Path) -> None:
                 with_behaviors(run, generation, np.random.default_rng(length).normal(size=(1, 4, num_behaviors)))
             runs.append(run)
         behaviors.figure(runs).draw_without_rendering()
+
+
+def test_final_shows_the_last_generation_of_every_run_at_one_scale(tmp_path: Path) -> None:
+    runs = []
+    for index, objective in enumerate(("mean_fitness", "max_variance", "max_entropy", "max_entropy+max_variance")):
+        run = written(tmp_path / str(index), config("point", objective=objective), np.ones((1, 2)))
+        with_behaviors(run, 0, np.zeros((1, 4, 2)))
+        runs.append(with_behaviors(run, 1, (index + 1) * np.array([[[1, 0], [0, 1], [-1, 0], [0, -1.0]]])))
+    drawing = final.figure(runs)
+    drawing.draw_without_rendering()
+    maps = [ax for ax in drawing.axes if ax.get_title("left")]
+    assert [ax.get_title("left").split(",")[0] for ax in maps[:3]] == ["standard ES", "MaxVar-EES", "MaxEnt-EES"]
+    assert len({(ax.get_xlim(), ax.get_ylim()) for ax in maps}) == 1
+    assert drawing.get_suptitle() == "generation 1"
+    for ax in maps:  # four members in four places
+        shares = ax.collections[0].get_array()
+        assert shares is not None
+        assert np.ma.count(shares) == 4
+        assert shares.sum() == pytest.approx(1)
+
+
+def test_distance_is_that_of_every_group_of_runs(tmp_path: Path) -> None:
+    runs = [
+        written(tmp_path / name, config(objective=name, seeds=2), np.ones((2, 3)), distance=np.full((2, 3), value))
+        for name, value in (("max_entropy", 2.0), ("mean_fitness", 5.0))
+    ]
+    [ax] = distance.figure(runs).axes
+    heights = {str(line.get_label()): np.unique(line.get_ydata()).tolist() for line in ax.get_lines()}
+    assert heights == {"MaxEnt-EES (2 seeds)": [2.0], "standard ES (2 seeds)": [5.0]}
 
 
 def test_behaviors_refuse_runs_that_cannot_be_compared(tmp_path: Path, real: dict[str, Run]) -> None:

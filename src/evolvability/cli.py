@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import jax
 import tyro
@@ -18,6 +18,7 @@ from rich.table import Table
 from evolvability.config import PRESETS, Config, layered, read_toml
 from evolvability.display import display
 from evolvability.errors import ConfigError, UserError, unknown
+from evolvability.processes import Processes, is_first, join, leave
 from evolvability.tasks.base import Task
 
 console = Console()
@@ -43,7 +44,8 @@ def train(arguments: Sequence[str]) -> None:
     from evolvability.training import Evolution
     from evolvability.training import train as run_training
 
-    options, config = parse_train(arguments)
+    options, processes, config = parse_train(arguments)
+    join(processes)
     output = options.output or _free_folder(config)
     evolution = Evolution(config)
     _say(
@@ -53,7 +55,8 @@ def train(arguments: Sequence[str]) -> None:
     )
     with _resumable(output), display(config, console, quiet=options.quiet) as show:
         run_training(evolution, output, show)
-    _finish(output)
+    if is_first():
+        _finish(output)
 
 
 def resume(arguments: Sequence[str]) -> None:
@@ -65,17 +68,22 @@ def resume(arguments: Sequence[str]) -> None:
         run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")],
         generations: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
         quiet: bool = False,
-    ) -> tuple[Path, int | None, bool]:
+        processes: Processes = Processes(),  # noqa: B008 (frozen)
+    ) -> tuple[Path, int | None, bool, Processes]:
         """Go on with a run that was interrupted; the result is the same, bit for bit.
 
         Args:
             run: The run folder.
             generations: A new last generation, to make a finished run longer.
             quiet: Print nothing but the result.
+            processes: Several processes as one run.
         """
-        return run, generations, quiet
+        return run, generations, quiet, processes
 
-    path, generations, quiet = tyro.cli(parse, prog="ees resume", args=arguments)
+    path, generations, quiet, processes = tyro.cli(
+        parse, prog="ees resume", args=arguments, config=(tyro.conf.OmitArgPrefixes,)
+    )
+    join(processes)
     run = Run(path)
     if run.is_complete and generations in (None, run.config.generations):
         _print(f"{path} is complete. To make it longer: ees resume {path} --generations N")
@@ -83,7 +91,8 @@ def resume(arguments: Sequence[str]) -> None:
     config = run.config if generations is None else dataclasses.replace(run.config, generations=generations)
     with _resumable(path), display(config, console, quiet=quiet) as show:
         resume_run(run, generations=generations, on_generation=show)
-    _finish(path)
+    if is_first():
+        _finish(path)
 
 
 def list_names(arguments: Sequence[str]) -> None:
@@ -186,15 +195,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise ConfigError(unknown("command", arguments[0], COMMANDS))
         COMMANDS[arguments[0]](arguments[1:])
     except UserError as error:
-        errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
-        sys.exit(2)
+        _fail(str(error))
     except jax.errors.JaxRuntimeError as error:
-        if "RESOURCE_EXHAUSTED" not in str(error) and "Out of memory" not in str(error):
+        if "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error):
+            _fail("The device has too little memory. Set --chunk-size, or lower --population-size or --seeds.")
+        if not jax.distributed.is_initialized():
             raise
-        errors.print(
-            "[bold red]error:[/bold red] The device has too little memory. Lower --population-size or --seeds."
-        )
-        sys.exit(2)
+        _fail(f"This process ends because another one did, or could not be reached: {error}")
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -203,8 +210,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os._exit(130)  # not sys.exit: an interpreter that ends while XLA compiles crashes. All is saved by now.
 
 
-def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
-    """The options and the configuration of `ees train`.
+def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Processes, Config]:
+    """The options, the processes and the configuration of `ees train`.
 
     The task, the objective, the preset and the file decide which defaults `--help` shows, so they are looked up first.
     """
@@ -231,6 +238,7 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
         [
             ("options", Annotated[TrainOptions, tyro.conf.arg(name="run folder")]),
             ("run", Annotated[Config, tyro.conf.arg(name="")]),
+            ("processes", Annotated[Processes, tyro.conf.arg(name="several processes")]),
         ],
     )
     parsed: Any = tyro.cli(
@@ -238,10 +246,10 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
         prog=f"ees train {task}",
         description=about,
         args=arguments,
-        default=arguments_type(TrainOptions(), base),
+        default=arguments_type(TrainOptions(), base, Processes()),
         config=(tyro.conf.OmitArgPrefixes,),
     )
-    return parsed.options, parsed.run
+    return parsed.options, parsed.processes, parsed.run
 
 
 def _lookup(arguments: Sequence[str], option: str) -> str | None:
@@ -306,6 +314,11 @@ def _devices(task: Task) -> str:
 
 def _plural(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("s" if number != 1 else "")
+
+
+def _fail(text: str) -> NoReturn:
+    errors.print(f"[bold red]error:[/bold red] {escape(text)}", highlight=False, soft_wrap=True)
+    leave(2)
 
 
 def _say(quiet: bool, text: str) -> None:

@@ -59,6 +59,8 @@ class Config:
     """Draw members in pairs, center + noise and center - noise."""
     noise_dtype: Literal["float32", "bfloat16"] = "float32"
     """The number format that noise is kept in."""
+    chunk_size: int = 0
+    """Members in memory at a time, over all devices, for populations that do not fit; 0 for all of them."""
 
     optimizer: Literal["adam", "sgd", "rmsprop", "lion", "adabelief"] = "adam"
     """The optax optimizer that moves the center; sgd is plain ascent."""
@@ -273,6 +275,12 @@ def _validate(config: Config) -> None:
     require(config.population_size >= 2, "population_size", "2 or more")
     even = config.population_size % 2 == 0 or not config.mirrored
     require(even, "population_size", "even, since mirrored members come in pairs (or use --no-mirrored)")
+    chunk = config.chunk_size or config.population_size
+    require(
+        chunk > 0 and config.population_size % chunk == 0 and (chunk % 2 == 0 or not config.mirrored),
+        "chunk_size",
+        f"0, or a divisor of the population's {config.population_size} members that keeps mirrored pairs together",
+    )
     require(config.population != "mixture" or config.components >= 2, "components", "2 or more for a mixture")
     require(
         config.population != "diagonal_normal" or config.sigma_decay == 1,

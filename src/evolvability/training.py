@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,13 @@ from jax import Array
 
 from evolvability.assembly import build_algorithm, build_population
 from evolvability.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
-from evolvability.config import Config, layered, parse_objective
+from evolvability.config import Config, layered, parse_objective, to_toml
 from evolvability.errors import ConfigError, RunFolderError, UserError
 from evolvability.interrupts import delayed_interrupts
+from evolvability.processes import agree, first_alone, is_first
 from evolvability.runs import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
-from evolvability.strategy import Info, State, episode_key, noise_key, start, step
+from evolvability.sharding import local, replicated, spread_population, spread_task, usable
+from evolvability.strategy import Info, State, compiled_parts, noise_key, start, step, step_in_chunks
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON, make_task
 from evolvability.types import Outcome, PyTree
@@ -91,7 +93,7 @@ def evolve(
         if on_generation is not None:
             on_generation(new)
 
-    if output is None:
+    if output is None or not is_first():
         state = evolution.start()
         for new_state, new_rows, _ in evolution.generations(state):
             state = new_state
@@ -107,13 +109,22 @@ class Evolution:
     """A configuration and its task, compiled: all that a run consists of but its State."""
 
     def __init__(self, config: Config, task: Task | None = None) -> None:
+        agree(to_toml(config))
         self.config = config
         self.task = task or make_task(config.task, config.task_options)
         if not self.task.has_fitness and any(name == "mean_fitness" for _, name in parse_objective(config.objective)):
             raise ConfigError(
                 f"Task '{self.task.name}' has no fitness, so the objective {config.objective} has none to climb."
             )
-        self.population = build_population(config)
+        if self.task.on_host and jax.process_count() > 1:
+            raise ConfigError(
+                f"Task '{self.task.name}' runs on {self.task.engine or 'the host, in Python'}, in one process alone. "
+                "Several need a task that runs on JAX's devices; for the robots choose --engine mjx."
+            )
+        population = build_population(config)
+        num_draws = (config.chunk_size or config.population_size) // population.num_signs
+        self.devices = jax.local_devices()[:1] if self.task.on_host else usable(jax.devices(), num_draws)
+        self.population = spread_population(population, self.devices)
         self.algorithm = build_algorithm(config, self.population)
         batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else _unbatched
         draws = self.population.draws(config.population_size)
@@ -121,18 +132,20 @@ class Evolution:
             jax.vmap(lambda key, generation: self.population.components(noise_key(key), generation, draws), (0, None))
         )
         """``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw."""
-        self._start = jax.jit(batch(partial(start, self.algorithm, self.task, self.population.num_components)))
-        if self.task.on_host:
-            self._ask, self._tell = jax.jit(batch(self.algorithm.ask)), jax.jit(batch(self.algorithm.tell))
-            self._step = self._step_on_host
-        else:
-            self._step = jax.jit(batch(partial(step, self.algorithm, self.task)))
+        compiled = partial(jax.jit, out_shardings=replicated(self.devices))
+        self._start = compiled(batch(partial(start, self.algorithm, self.task, self.population.num_components)))
+        self._step = _seed_by_seed(self._generation()) if self.task.on_host else compiled(batch(self._generation()))
         self._on_accelerator = not self.task.on_host and jax.default_backend() != "cpu"
 
     def start(self) -> State:
         """The first State, with a seed axis in front."""
         seeds = jnp.arange(self.config.seed, self.config.seed + self.config.seeds)
         return self._start(jax.vmap(jax.random.key)(seeds))
+
+    def place(self, state: State) -> State:
+        """A State that was read from a file where the next step wants it: on every device."""
+        everywhere = replicated(self.devices)
+        return jax.jit(lambda state: state, out_shardings=everywhere)(state)
 
     def template(self) -> State:
         """The shapes of a State."""
@@ -153,15 +166,13 @@ class Evolution:
             self._check_invalid(generation, info)
             yield state, rows, outcome
 
-    def _step_on_host(self, state: State) -> tuple[State, Info, Outcome]:
-        samples = self._ask(state)
-        results = []
-        for seed in range(self.config.seeds):
-            own_state, own_sample = jax.tree.map(lambda leaf, seed=seed: leaf[seed], (state, samples))
-            results.append(self.task.evaluate(episode_key(own_state), own_sample, own_state.memory))
-        outcome, memory = jax.tree.map(lambda *leaves: jnp.stack(leaves), *results)
-        state, info = self._tell(state, samples, outcome)
-        return state._replace(memory=memory), info, outcome
+    def _generation(self) -> Callable[[State], tuple[State, Info, Outcome]]:
+        """One generation of one seed, to be compiled; on the host, out of compiled parts."""
+        algorithm = compiled_parts(self.algorithm) if self.task.on_host else self.algorithm
+        task = self.task if self.task.on_host else spread_task(self.task, self.devices)
+        if self.config.chunk_size in (0, self.config.population_size):
+            return partial(step, algorithm, task)
+        return partial(step_in_chunks, algorithm, task, self.config.population_size // self.config.chunk_size)
 
     def _check_invalid(self, generation: int, info: Info) -> None:
         worst = int(np.max(info.num_invalid))
@@ -174,21 +185,13 @@ class Evolution:
 
 
 def train(evolution: Evolution, output: Path, on_generation: Callable[[Rows], None] = lambda rows: None) -> None:
-    """Run from the start, into a new run folder."""
-    if output.is_dir():
-        # A process killed while it made the folder leaves some of these names behind, and no config.toml.
-        strangers = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
-        if strangers:
-            raise RunFolderError(f"{output} is not empty (it has {min(strangers)}). Choose another --output.")
-    with locked(output):
-        if (output / "config.toml").exists():
-            raise RunFolderError(
-                f"{output} already holds a run. Go on with: ees resume {output}, or choose another --output."
-            )
-        writer = RunWriter(output)
-        writer.create(evolution.config)
+    """Run from the start, into a new run folder; of several processes, the first one writes."""
+    with ExitStack() as held:
+        with first_alone() as first:
+            writer = _new_folder(output, evolution.config, held) if first else None
         state = evolution.start()
-        writer.checkpoint(state)
+        if writer:
+            writer.checkpoint(local(state))
         _write_generations(evolution, state, writer, on_generation)
 
 
@@ -208,41 +211,68 @@ def resume(
         on_generation: called with every generation's metrics.
     """
     run = run if isinstance(run, Run) else Run(run)
-    with locked(run.path):
-        config = run.config if generations is None else replace(run.config, generations=generations)
+    config = run.config if generations is None else replace(run.config, generations=generations)
+    with ExitStack() as held:
+        with first_alone() as first:
+            writer = _locked_folder(run.path, held) if first else None
         evolution = Evolution(config, task)
-        writer = RunWriter(run.path)
         state = _saved_state(run.path, evolution)
         generation = int(state.generation[0])
         if generation > config.generations:
             raise ConfigError(
                 f"{run.path} has already done {generation} generations, more than the {config.generations} asked for."
             )
-        if config != run.config:
-            writer.write_config(config)
-        writer.rewind(generation)
+        if writer:
+            if config != run.config:
+                writer.write_config(config)
+            writer.rewind(generation)
         _write_generations(evolution, state, writer, on_generation)
+
+
+def _new_folder(output: Path, config: Config, held: ExitStack) -> RunWriter:
+    if output.is_dir():
+        # A process killed while it made the folder leaves some of these names behind, and no config.toml.
+        strangers = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
+        if strangers:
+            raise RunFolderError(f"{output} is not empty (it has {min(strangers)}). Choose another --output.")
+    writer = _locked_folder(output, held)
+    if (output / "config.toml").exists():
+        raise RunFolderError(
+            f"{output} already holds a run. Go on with: ees resume {output}, or choose another --output."
+        )
+    writer.create(config)
+    return writer
+
+
+def _locked_folder(path: Path, held: ExitStack) -> RunWriter:
+    held.enter_context(locked(path))
+    return RunWriter(path)
 
 
 def _saved_state(path: Path, evolution: Evolution) -> State:
     """The newest intact checkpoint; the start, when the run was killed before its first."""
     if not checkpoint_generations(path):
         return evolution.start()
-    return restore(evolution.template(), load_checkpoint(path)[1])
+    return evolution.place(restore(evolution.template(), load_checkpoint(path)[1]))
 
 
 def _write_generations(
-    evolution: Evolution, state: State, writer: RunWriter, on_generation: Callable[[Rows], None]
+    evolution: Evolution, state: State, writer: RunWriter | None, on_generation: Callable[[Rows], None]
 ) -> None:
+    if writer is None:  # another process does it
+        for _ in evolution.generations(state):
+            pass
+        return
     config = evolution.config
     complete, saved, saved_at = state, state, time.monotonic()
     try:
         for next_state, rows, outcome in evolution.generations(state):
             generation = rows[0]["generation"]
+            own = local(next_state)
             if generation % config.record_every == 0 or generation == config.generations - 1:
-                writer.record_behaviors(generation, behavior_arrays(evolution, next_state, generation, outcome))
+                writer.record_behaviors(generation, behavior_arrays(evolution, own, generation, local(outcome)))
             writer.record_metrics(rows)
-            complete = next_state
+            complete = own
             if time.monotonic() - saved_at >= config.checkpoint_seconds:
                 writer.checkpoint(complete)
                 saved, saved_at = complete, time.monotonic()
@@ -285,6 +315,17 @@ def metric_rows(config: Config, task: Task, generation: int, info: Info, centers
             row["center"] = centers[k].ravel().tolist()
         rows.append(row)
     return rows
+
+
+def _seed_by_seed(function: Callable[[PyTree], PyTree]) -> Callable[[PyTree], PyTree]:
+    """Like `vmap`, for a function that is ordinary Python."""
+
+    def call(batch: PyTree) -> PyTree:
+        num_seeds = len(jax.tree.leaves(batch)[0])
+        results = [function(jax.tree.map(lambda leaf, seed=seed: leaf[seed], batch)) for seed in range(num_seeds)]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *results)
+
+    return call
 
 
 def _unbatched(function: Callable[..., Any]) -> Callable[..., Any]:

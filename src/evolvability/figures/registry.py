@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from evolvability.errors import ConfigError, UserError, unknown
-from evolvability.figures import behaviors, curves, interference
+from evolvability.figures import behaviors, curves, distance, final, interference
 from evolvability.figures.style import paper_style
 from evolvability.runs import Run
 
@@ -16,6 +16,8 @@ FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "interference": interference.figure,
     "curves": curves.figure,
     "behaviors": behaviors.figure,
+    "final": final.figure,
+    "distance": distance.figure,
 }
 """From runs to a figure, by name."""
 

@@ -59,8 +59,8 @@ RC: dict[str, Any] = {
     "svg.hashsalt": "evolvability",  # the same drawing, the same bytes
 }
 
-SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid")
-"""Knobs that say how much of a run there is, not what happens in it."""
+SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid", "chunk_size")
+"""Knobs that say how much of a run there is and where, not what happens in it."""
 
 
 @contextmanager

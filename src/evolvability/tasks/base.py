@@ -16,8 +16,9 @@ class Task:
         name: how people call it.
         behavior: the name of every behavior dimension, e.g. ``("x", "y")``.
         init: ``(key) -> (num_params,)``, a starting center.
-        evaluate: ``(key, sample, memory) -> (Outcome, memory)``, every member of a sample.
+        evaluate: ``(key, sample, memory) -> (Outcome, seen)``, for a whole population or a part of it.
         memory: what the task carries from one generation to the next, e.g. statistics of observations.
+        remember: ``(memory, seen) -> memory``, once for every sample of a generation; what was seen, unless given.
         has_fitness: whether the outcome's fitness means something.
         on_host: whether ``evaluate`` is ordinary Python, and so is called outside of ``jit``.
         unflatten: ``(num_params,) -> pytree``, parameters as the task's author wrote them.
@@ -29,6 +30,7 @@ class Task:
     init: Callable[[Array], Array]
     evaluate: Callable[[Array, Sample, PyTree], tuple[Outcome, PyTree]]
     memory: PyTree = ()
+    remember: Callable[[PyTree, PyTree], PyTree] = lambda memory, seen: seen
     has_fitness: bool = True
     on_host: bool = False
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters

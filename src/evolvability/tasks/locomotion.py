@@ -62,13 +62,11 @@ class LocomotionOptions:
     """Iterations of the physics' constraint solver, at most."""
     solver_line_search_iterations: int = 8
     """Line-search iterations in each of them, at most."""
-    chunk_size: int = 0
-    """Members that the engine mjx steps at a time on a device, to save memory; 0 for all of them."""
     threads: int = 0
     """CPU threads of the engine mujoco; 0 for all cores."""
 
     def __post_init__(self) -> None:
-        for name, low in (("num_steps", 1), ("hidden", 1), ("threads", 0), ("chunk_size", 0), ("start_noise", 0)):
+        for name, low in (("num_steps", 1), ("hidden", 1), ("threads", 0), ("start_noise", 0)):
             if getattr(self, name) < low:
                 raise ConfigError(f"{name} must be {low} or more, got {getattr(self, name)}.")
         if not 0 <= self.observation_share <= 1:
@@ -117,7 +115,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         episodes = engine.run(key, sample, memory)
         fitness = episodes.displacement @ forward
         outcome = Outcome(episodes.displacement, fitness, episodes.valid, episodes.num_steps)
-        return outcome, merge(memory, episodes.seen)
+        return outcome, episodes.seen
 
     return Task(
         name,
@@ -125,6 +123,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         policy.init,
         evaluate,
         memory=no_moments(robot.num_observations),
+        remember=merge,
         on_host=engine.on_host,
         engine=engine.name,
     )
@@ -137,7 +136,7 @@ def _engine(robot: "Robot", policy: Policy, options: LocomotionOptions) -> Engin
     )
     chosen = options.engine
     if chosen == "auto":
-        chosen = "mujoco" if jax.default_backend() == "cpu" else "mjx"
+        chosen = "mujoco" if jax.default_backend() == "cpu" and jax.process_count() == 1 else "mjx"
     if chosen == "mujoco":
         from evolvability.engines.mujoco import mujoco_engine
 
@@ -153,4 +152,4 @@ def _engine(robot: "Robot", policy: Policy, options: LocomotionOptions) -> Engin
     if implementation == "auto":
         has_warp = importlib.util.find_spec("warp") is not None
         implementation = "warp" if has_warp and jax.default_backend() == "gpu" else "jax"
-    return mjx_engine(robot, policy, episodes, implementation, chunk_size=options.chunk_size)
+    return mjx_engine(robot, policy, episodes, implementation)
