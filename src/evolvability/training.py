@@ -18,7 +18,9 @@ from evolvability.assembly import build_algorithm, build_population
 from evolvability.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
 from evolvability.config import Config, layered, parse_objective, to_toml
 from evolvability.errors import ConfigError, RunFolderError, UserError
+from evolvability.goals import with_goal
 from evolvability.interrupts import delayed_interrupts
+from evolvability.origins import describe_origin, inherited
 from evolvability.processes import agree, first_alone, is_first
 from evolvability.runs import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
 from evolvability.sharding import local, replicated, spread_population, spread_task, usable
@@ -112,6 +114,8 @@ class Evolution:
         agree(to_toml(config))
         self.config = config
         self.task = task or make_task(config.task, config.task_options)
+        if config.goal:
+            self.task = with_goal(self.task, config.goal)
         if not self.task.has_fitness and any(name == "mean_fitness" for _, name in parse_objective(config.objective)):
             raise ConfigError(
                 f"Task '{self.task.name}' has no fitness, so the objective {config.objective} has none to climb."
@@ -134,13 +138,19 @@ class Evolution:
         """``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw."""
         compiled = partial(jax.jit, out_shardings=replicated(self.devices))
         self._start = compiled(batch(partial(start, self.algorithm, self.task, self.population.num_components)))
+        self._init = compiled(jax.vmap(self.algorithm.init))
         self._step = _seed_by_seed(self._generation()) if self.task.on_host else compiled(batch(self._generation()))
         self._on_accelerator = not self.task.on_host and jax.default_backend() != "cpu"
 
     def start(self) -> State:
         """The first State, with a seed axis in front."""
-        seeds = jnp.arange(self.config.seed, self.config.seed + self.config.seeds)
-        return self._start(jax.vmap(jax.random.key)(seeds))
+        if not self.config.start_from:
+            return self._start(self._keys())
+        keys, cloud, memory = inherited(Run(self.config.start_from), self.config, self.task, self._keys())
+        state = self._init(keys, cloud.center, memory)
+        if state.cloud.log_scale is not None and cloud.log_scale is not None:
+            state = state._replace(cloud=cloud)
+        return state
 
     def place(self, state: State) -> State:
         """A State that was read from a file where the next step wants it: on every device."""
@@ -149,7 +159,10 @@ class Evolution:
 
     def template(self) -> State:
         """The shapes of a State."""
-        return jax.eval_shape(self.start)
+        return jax.eval_shape(lambda: self._start(self._keys()))
+
+    def _keys(self) -> Array:
+        return jax.vmap(jax.random.key)(jnp.arange(self.config.seed, self.config.seed + self.config.seeds))
 
     def generations(self, state: State) -> Iterator[tuple[State, Rows, Outcome]]:
         """Run from a State to the last generation; yields the State, the metrics and the outcome of each."""
@@ -187,9 +200,9 @@ class Evolution:
 def train(evolution: Evolution, output: Path, on_generation: Callable[[Rows], None] = lambda rows: None) -> None:
     """Run from the start, into a new run folder; of several processes, the first one writes."""
     with ExitStack() as held:
+        state = evolution.start()  # first: where it starts from may be missing
         with first_alone() as first:
             writer = _new_folder(output, evolution.config, held) if first else None
-        state = evolution.start()
         if writer:
             writer.checkpoint(local(state))
         _write_generations(evolution, state, writer, on_generation)
@@ -240,7 +253,7 @@ def _new_folder(output: Path, config: Config, held: ExitStack) -> RunWriter:
         raise RunFolderError(
             f"{output} already holds a run. Go on with: ees resume {output}, or choose another --output."
         )
-    writer.create(config)
+    writer.create(config, describe_origin(Run(config.start_from)) if config.start_from else None)
     return writer
 
 
@@ -253,7 +266,13 @@ def _saved_state(path: Path, evolution: Evolution) -> State:
     """The newest intact checkpoint; the start, when the run was killed before its first."""
     if not checkpoint_generations(path):
         return evolution.start()
-    return evolution.place(restore(evolution.template(), load_checkpoint(path)[1]))
+    template, arrays = evolution.template(), load_checkpoint(path)[1]
+    if jax.tree.leaves(template.optimizer) and not any(name.startswith("optimizer/") for name in arrays):
+        raise RunFolderError(
+            f"{path} is a light copy of a run: it has no state of the optimizer to go on with. "
+            f"Start a new run at its population with: ees train {evolution.config.task} --start-from {path}"
+        )
+    return evolution.place(restore(template, arrays))
 
 
 def _write_generations(
