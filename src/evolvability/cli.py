@@ -5,9 +5,10 @@ import itertools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import jax
 import tyro
@@ -17,11 +18,34 @@ from rich.table import Table
 
 from evolvability.config import PRESETS, Config, layered, read_toml
 from evolvability.display import display
-from evolvability.errors import ConfigError, UserError, unknown
+from evolvability.errors import ClusterError, ConfigError, UserError, unknown
 from evolvability.tasks.base import Task
+
+if TYPE_CHECKING:
+    from evolvability.evaluators.crew import Crew
 
 console = Console()
 errors = Console(stderr=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class WorkerOptions:
+    """Where members are evaluated, for tasks whose simulator is ordinary Python. It does not change the result."""
+
+    workers: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Worker processes on this machine, one a core unless given; 0 for none: everything in this process."""
+    dask: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS")] = None
+    """A Dask cluster instead: its scheduler's address, such as tcp://host:8786, or its scheduler file."""
+    deadline: float = 600.0
+    """Seconds a unit of work may take before it is done again elsewhere."""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 0:
+            raise ConfigError(f"--workers must be 0 or more, got {self.workers}.")
+        if self.workers is not None and self.dask is not None:
+            raise ConfigError("Give --workers, for processes on this machine, or --dask, for a cluster, not both.")
+        if self.deadline <= 0:
+            raise ConfigError(f"--deadline must be positive, got {self.deadline}.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,53 +60,68 @@ class TrainOptions:
     """A TOML file of values, such as a run folder's config.toml; options given here win over it."""
     quiet: bool = False
     """Print nothing but the result."""
+    evaluation: Annotated[WorkerOptions, tyro.conf.arg(name="workers")] = WorkerOptions()
+    """Where members are evaluated."""
 
 
 def train(arguments: Sequence[str]) -> None:
     """Run a task into a new run folder: ees train TASK [options]."""
+    from evolvability.tasks.registry import make_task
     from evolvability.training import Evolution
     from evolvability.training import train as run_training
 
     options, config = parse_train(arguments)
     output = options.output or _free_folder(config)
-    evolution = Evolution(config)
-    _say(
-        options.quiet,
-        f"{config.task}: {config.objective}, {config.population_size:,} members, {config.generations:,} "
-        f"generations, {_plural(config.seeds, 'seed')} on {_devices(evolution.task)}, into {output}",
-    )
-    with _resumable(output), display(config, console, quiet=options.quiet) as show:
-        run_training(evolution, output, show)
+    task = make_task(config.task, config.task_options)
+    with _resumable(output), _crew(task, options.evaluation) as crew:
+        evolution = Evolution(config, task, crew)
+        _say(
+            options.quiet,
+            f"{config.task}: {config.objective}, {config.population_size:,} members, {config.generations:,} "
+            f"generations, {_plural(config.seeds, 'seed')} on {_devices(task, crew)}, into {output}",
+        )
+        with display(config, console, quiet=options.quiet, status=crew.status if crew else str) as show:
+            run_training(evolution, output, show)
     _finish(output)
 
 
 def resume(arguments: Sequence[str]) -> None:
     """Go on with a run that was interrupted: ees resume RUN [--generations N]."""
     from evolvability.runs import Run
+    from evolvability.tasks.registry import make_task
     from evolvability.training import resume as resume_run
 
     def parse(
         run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")],
         generations: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
         quiet: bool = False,
-    ) -> tuple[Path, int | None, bool]:
+        evaluation: Annotated[WorkerOptions, tyro.conf.arg(name="workers")] = WorkerOptions(),  # noqa: B008 (frozen)
+    ) -> tuple[Path, int | None, bool, WorkerOptions]:
         """Go on with a run that was interrupted; the result is the same, bit for bit.
 
         Args:
             run: The run folder.
             generations: A new last generation, to make a finished run longer.
             quiet: Print nothing but the result.
+            evaluation: Where members are evaluated.
         """
-        return run, generations, quiet
+        return run, generations, quiet, evaluation
 
-    path, generations, quiet = tyro.cli(parse, prog="ees resume", args=arguments)
+    path, generations, quiet, evaluation = tyro.cli(
+        parse, prog="ees resume", args=arguments, config=(tyro.conf.OmitArgPrefixes,)
+    )
     run = Run(path)
     if run.is_complete and generations in (None, run.config.generations):
         _print(f"{path} is complete. To make it longer: ees resume {path} --generations N")
         return
     config = run.config if generations is None else dataclasses.replace(run.config, generations=generations)
-    with _resumable(path), display(config, console, quiet=quiet) as show:
-        resume_run(run, generations=generations, on_generation=show)
+    task = make_task(config.task, config.task_options)
+    with (
+        _resumable(path),
+        _crew(task, evaluation) as crew,
+        display(config, console, quiet=quiet, status=crew.status if crew else str) as show,
+    ):
+        resume_run(run, task, generations=generations, on_generation=show, workers=crew)
     _finish(path)
 
 
@@ -264,10 +303,25 @@ class _resumable:  # noqa: N801 (used as a statement)
         pass
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is KeyboardInterrupt:
+        if kind is not None and issubclass(kind, (KeyboardInterrupt, ClusterError)):
             begun = (self.path / "config.toml").exists()
             text = f"nothing is lost. Go on with: ees resume {self.path}" if begun else "nothing was begun yet."
-            _print(f"\nInterrupted; {text}", errors)
+            what = "Interrupted" if kind is KeyboardInterrupt else "The workers are gone"
+            _print(f"\n{what}; {text}", errors)
+
+
+@contextmanager
+def _crew(task: Task, options: WorkerOptions) -> Iterator["Crew | None"]:
+    """The workers that are asked for; None for a task that needs none."""
+    from evolvability.evaluators.crew import opened
+
+    asked = options.dask if options.dask is not None else options.workers
+    if task.simulator is None and asked is None:
+        yield None
+        return
+    workers = os.cpu_count() if asked is None else asked
+    with opened(workers or None, options.deadline) as crew:
+        yield crew
 
 
 def _finish(path: Path) -> None:
@@ -296,7 +350,9 @@ def _free_folder(config: Config) -> Path:
     return path
 
 
-def _devices(task: Task) -> str:
+def _devices(task: Task, crew: "Crew | None") -> str:
+    if crew is not None:
+        return f"{task.engine or 'Python'}, {crew.pool.describe()}"
     if task.on_host:
         return task.engine or "the host, in Python"
     kinds = [device.device_kind for device in jax.devices()]
