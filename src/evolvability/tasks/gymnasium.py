@@ -4,7 +4,7 @@ import importlib
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -121,10 +121,10 @@ def gymnasium_task(
     return host_task(
         name,
         tuple(names),
-        mlp(factory.sizes(probe)).init,
-        factory,
-        memory=no_moments(probe.num_observations),
-        engine=f"{type(probe.env.unwrapped).__name__} (Gymnasium)",
+        mlp(probe.sizes).init,
+        replace(factory, sizes=probe.sizes),
+        memory=no_moments(probe.sizes[0]),
+        engine=f"{probe.env} (Gymnasium)",
     )
 
 
@@ -270,16 +270,20 @@ class Made:
 
 @dataclass(frozen=True)
 class _Probe:
-    env: Any
-    num_observations: int
+    env: str
+    sizes: tuple[int, ...]
     num_behaviors: int
 
 
+@dataclass(frozen=True)
 class _Factory:
     """Builds what drives one environment. A class, not a closure: it travels to workers."""
 
-    def __init__(self, make: Callable[[], Any], options: GymnasiumOptions, behavior: Measure, fitness: Measure) -> None:
-        self.make, self.options, self.behavior, self.fitness = make, options, behavior, fitness
+    make: Callable[[], Any]
+    options: GymnasiumOptions
+    behavior: Measure
+    fitness: Measure
+    sizes: tuple[int, ...] = ()
 
     def __call__(self) -> Simulator:
         return _Driver(self)
@@ -293,8 +297,8 @@ class _Factory:
     def probe(self) -> _Probe:
         env = self.build()
         observation, info = env.reset(seed=0)
-        action = _actions(env.action_space)[1](np.zeros(_actions(env.action_space)[0], np.float32))
-        last, reward, terminated, truncated, info = env.step(action)
+        num_outputs, act = _actions(env.action_space)
+        last, reward, terminated, truncated, info = env.step(act(np.zeros(num_outputs, np.float32)))
         episode = Episode(env, [observation, last], info, [float(reward)], terminated, truncated)
         behavior = np.atleast_1d(np.asarray(self._measured("behavior", episode), np.float64))
         fitness = np.asarray(self._measured("fitness", episode), np.float64)
@@ -302,11 +306,9 @@ class _Factory:
             raise TaskError(f"The behavior must be a number or a vector, got an array of shape {behavior.shape}.")
         if fitness.ndim:
             raise TaskError(f"The fitness must be a single number, got an array of shape {fitness.shape}.")
-        return _Probe(env, len(_observer(env.observation_space)(observation)), len(behavior))
-
-    def sizes(self, probe: _Probe) -> tuple[int, ...]:
-        hidden = self.options.hidden
-        return (probe.num_observations, hidden, hidden, _actions(probe.env.action_space)[0])
+        num_inputs = len(_observer(env.observation_space)(observation))
+        sizes = (num_inputs, self.options.hidden, self.options.hidden, num_outputs)
+        return _Probe(type(env.unwrapped).__name__, sizes, len(behavior))
 
     def _measured(self, what: Literal["behavior", "fitness"], episode: Episode) -> Any:
         try:
@@ -329,16 +331,14 @@ class _Driver:
         )
         self.is_used = False
         self.observe = _observer(self.env.observation_space)
-        self.num_outputs, self.act = _actions(self.env.action_space)
-        num_observations = len(self.observe(self.env.reset(seed=0)[0]))
-        self.sizes = (num_observations, self.options.hidden, self.options.hidden, self.num_outputs)
+        _, self.act = _actions(self.env.action_space)
 
     def __call__(self, parameters: HostArray, address: Address, memory: Moments) -> Trial:
         if self.rebuild and self.is_used:
             self.env.close()
             self.env = self.factory.build()
         self.is_used = True
-        policy = network(self.sizes, parameters)
+        policy = network(self.factory.sizes, parameters)
         mean, std = (np.asarray(part, np.float32) for part in scaling(memory))
         remember = np.random.default_rng(address.seed(PURPOSE_REMEMBER)).random() < self.options.observation_share
         inputs: list[HostArray] | None = [] if remember else None
