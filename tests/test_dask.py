@@ -19,6 +19,7 @@ from evolvability.config import layered
 from evolvability.errors import ClusterError, ConfigError
 from evolvability.evaluators.crew import Crew, make_pool
 from evolvability.evaluators.dask import DaskPool
+from evolvability.evaluators.units import evaluate_members, sum_gradient
 from evolvability.runs import metric_arrays
 from evolvability.training import Evolution, Result
 from tests.cluster import NUM_STEPS, Cluster, Diary, cluster_in, diary_task
@@ -111,17 +112,20 @@ def test_progress_names_workers_and_the_dashboard(cluster: Cluster, client: Clie
     assert client.dashboard_link in crew.pool.describe()
 
 
-def test_only_integers_and_one_center_a_worker_travel(client: Client, tmp_path: Path) -> None:
+def test_only_integers_and_one_center_a_worker_travel(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a call carries does not depend on the number of parameters: the center is a Dask future."""
     pool = DaskPool(client)
     sent: list[tuple[Any, ...]] = []
-    original = pool._executor.submit
+    original = client.submit
 
     def submit(function: Any, *arguments: Any, **where: Any) -> Any:
-        sent.append(arguments)
+        if function in (evaluate_members, sum_gradient):
+            sent.append(arguments)
         return original(function, *arguments, **where)
 
-    pool._executor.submit = submit
+    monkeypatch.setattr(client, "submit", submit)
     evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, workers=pool)
     shared = {argument.key for arguments in sent for argument in arguments[:2]}
     assert len(shared) == 1 + GENERATIONS  # the recipe, and a center a generation
@@ -151,7 +155,8 @@ def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: Result, t
     assert Run(tmp_path / "run").center.tobytes() == np.asarray(undisturbed.centers).tobytes()
 
 
-def test_no_worker_for_too_long_stops_the_run(tmp_path: Path) -> None:
+def test_no_worker_for_too_long_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evolvability.evaluators.dispatch.START_SECONDS", 0.0)
     with cluster_in(tmp_path, num_workers=0) as cluster, Client(cluster.address, timeout=60) as client:
         crew = Crew(DaskPool(client), deadline=0.5)
         with pytest.raises(ClusterError, match=r"no worker for 0.5 s"):

@@ -19,8 +19,10 @@ from evolvability import Config, ConfigError, Run, TaskError, evolve, resume
 from evolvability.assembly import build_population
 from evolvability.errors import ClusterError
 from evolvability.evaluators.crew import Crew, make_pool
-from evolvability.evaluators.evaluator import NUM_SUMS, split
+from evolvability.evaluators.evaluator import NUM_SUMS
+from evolvability.evaluators.nodes import split
 from evolvability.evaluators.pools import InProcess, LocalProcesses
+from evolvability.evaluators.units import Broadcast
 from evolvability.strategy import noise_key
 from evolvability.tasks.simulators import Address, outcome_of, simulator_task
 from evolvability.training import Evolution, InvalidMembersError, Result
@@ -32,8 +34,9 @@ EVERYONE = {(generation, member) for generation in range(3) for member in range(
 
 @pytest.fixture(scope="module", autouse=True)
 def workers_share_compiled_programs(compilation_cache: None) -> Iterator[None]:
+    config: Any = jax.config
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(jax.config.read("jax_compilation_cache_dir")))
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(config.jax_compilation_cache_dir))
         patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
         yield
 
@@ -74,6 +77,32 @@ def test_any_executor_gives_the_same_bits(undisturbed: Result, tmp_path: Path) -
     diary = Diary(tmp_path / "diary.txt")
     with ThreadPoolExecutor(3) as executor:
         assert_same(evolve(diary_task(diary), **KNOBS, workers=executor), undisturbed)
+
+
+def test_executor_gets_each_value_once_a_worker(undisturbed: Result, tmp_path: Path) -> None:
+    sent: list[Any] = []
+
+    class Watched(ThreadPoolExecutor):
+        def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Any:
+            sent.extend(arguments[0].values())
+            return super().submit(function, *arguments, **named)
+
+    with Watched(1) as executor:
+        assert_same(evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, workers=executor), undisturbed)
+    recipes = [value for value in sent if isinstance(value, bytes)]
+    centers = [value.generation for value in sent if isinstance(value, Broadcast)]
+    # One worker with one call ahead: what it does not have may be asked for twice.
+    assert 1 <= len(recipes) <= 2
+    assert set(centers) == {0, 1, 2}
+    assert len(centers) <= 6
+
+
+def test_machine_with_processes_of_its_own_gives_the_same_bits(undisturbed: Result, tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary.txt", seconds=0.005)
+    assert_same(evolve(diary_task(diary), **KNOBS, workers=Crew(InProcess(), processes=2)), undisturbed)
+    assert set(diary.evaluated().values()) == {1}
+    assert len(diary.processes()) == 2
+    assert os.getpid() not in diary.processes()
 
 
 def test_processes_that_are_killed_or_stopped_change_no_bit(undisturbed: Result, tmp_path: Path) -> None:

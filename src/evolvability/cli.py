@@ -38,6 +38,8 @@ class WorkerOptions:
     """A Dask cluster instead: its scheduler's address, such as tcp://host:8786, or its scheduler file."""
     deadline: float = 600.0
     """Seconds a unit of work may take before it is done again elsewhere."""
+    processes_per_worker: int = 1
+    """Processes of each Dask worker's own, where there is one worker a machine, started with --no-nanny."""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 0:
@@ -46,6 +48,10 @@ class WorkerOptions:
             raise ConfigError("Give --workers, for processes on this machine, or --dask, for a cluster, not both.")
         if self.deadline <= 0:
             raise ConfigError(f"--deadline must be positive, got {self.deadline}.")
+        if self.processes_per_worker < 1:
+            raise ConfigError(f"--processes-per-worker must be 1 or more, got {self.processes_per_worker}.")
+        if self.processes_per_worker > 1 and self.dask is None:
+            raise ConfigError("--processes-per-worker is for the workers of --dask; for this machine's, use --workers.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -320,7 +326,7 @@ def _crew(task: Task, options: WorkerOptions) -> Iterator["Crew | None"]:
         yield None
         return
     workers = os.cpu_count() if asked is None else asked
-    with opened(workers or None, options.deadline) as crew:
+    with opened(workers or None, options.deadline, options.processes_per_worker) as crew:
         yield crew
 
 

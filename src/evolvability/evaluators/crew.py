@@ -25,11 +25,13 @@ class Crew:
     Attributes:
         pool: where work is done.
         deadline: seconds a unit of work may take before it is done again elsewhere.
+        processes: of a worker: more than one makes it hand members on to processes of its own.
         seconds: of the last generation, by worker: seconds a member, one entry a unit.
     """
 
     pool: Pool
     deadline: float = DEADLINE
+    processes: int = 1
     seconds: dict[str, list[float]] = field(default_factory=dict)
 
     def note(self, report: Report, call: Call) -> None:
@@ -51,14 +53,14 @@ class Crew:
 
 
 @contextmanager
-def opened(workers: Workers = None, deadline: float = DEADLINE) -> Iterator[Crew]:
+def opened(workers: Workers = None, deadline: float = DEADLINE, processes: int = 1) -> Iterator[Crew]:
     """The crew that is meant; its pool is closed in the end unless it was one already."""
     if isinstance(workers, Crew):
         yield workers
         return
     pool = make_pool(workers)
     try:
-        yield Crew(pool, deadline)
+        yield Crew(pool, deadline, processes)
     finally:
         if pool is not workers:
             pool.close()

@@ -1,5 +1,6 @@
 """A pool on a Dask cluster, of any kind: whatever a `distributed.Client` can connect to."""
 
+import asyncio
 import itertools
 import os
 import socket
@@ -15,6 +16,7 @@ from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from evolvability.errors import ClusterError, ConfigError
+from evolvability.evaluators.pools import START_SECONDS
 from evolvability.evaluators.units import pin
 
 GONE = (OSError, CommClosedError, TimeoutError, CancelledError)
@@ -32,7 +34,7 @@ def connect(where: str) -> Client:
         )
     try:
         return Client(where) if is_address else Client(scheduler_file=where)
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, ValueError, TypeError, TimeoutError) as error:  # TypeError: of TLS without certificates
         raise ConfigError(
             f"--dask: no scheduler answers at {where} ({str(error) or type(error).__name__}). "
             "Start one with: dask scheduler"
@@ -51,13 +53,15 @@ class DaskPool:
         if client.asynchronous:
             raise ConfigError("The Dask client must not be asynchronous: make it with Client(..., asynchronous=False).")
         self.client, self.is_ours = client, is_ours
-        self._executor = client.get_executor(pure=False)
         self._values: dict[str, Any] = {}
         self._shared: dict[str, Any] = {}
         self._keys: dict[Future[Any], str] = {}
         self._names = (f"evolvability-{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
         self._shunned: dict[str, Future[Any]] = {}
         self._nthreads: dict[str, int] = {}
+        self._joined: dict[str, float] = {}
+        self._known: set[str] = set()
+        """Workers that have answered before."""
         self._looked = float("-inf")
         client.register_plugin(_Pinned())
 
@@ -78,22 +82,32 @@ class DaskPool:
         key = next(self._names)
         where = self._trusted()
         given = (self._on_cluster(each, where) if isinstance(each, _Shared) else each for each in arguments)
-        future: Future[Any] = self._executor.submit(function, *given, key=key, **where)
+        task = self.client.submit(function, *given, key=key, pure=False, **where)
+        # Not Client.get_executor: its futures fail when a worker dies just after it has answered.
+        loop: Any = self.client.loop
+        future: Future[Any] = asyncio.run_coroutine_threadsafe(_answer(task), loop.asyncio_loop)
         self._keys[future] = key
-        future.add_done_callback(lambda done: self._keys.pop(done, None))
+        future.add_done_callback(self._answered)
         return future
 
-    def give_up(self, future: Future[Any]) -> None:
+    def prepare(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Workers come without being asked for, and get ready at their first call."""
+
+    def give_up(self, future: Future[Any]) -> bool:
         """Shun its worker until it answers after all. What is shared may be stuck there as well: it is sent anew."""
-        key = self._keys.get(future)
-        self._shared.clear()
         try:
             processing = self.client.processing()
         except GONE:
-            return
-        for worker, keys in processing.items():
-            if key in keys:
-                self._shunned[worker] = future
+            return False
+        holders = [worker for worker, keys in processing.items() if self._keys.get(future) in keys]
+        now = time.monotonic()
+        if holders and all(
+            worker not in self._known and now - self._joined.get(worker, now) < START_SECONDS for worker in holders
+        ):
+            return False
+        self._shunned.update(dict.fromkeys(holders, future))
+        self._shared.clear()
+        return True
 
     def recover(self, error: BaseException) -> None:
         """Wait for the scheduler to come back, if it has gone."""
@@ -111,6 +125,7 @@ class DaskPool:
             except GONE:  # noticed by the client in a moment
                 return 0
             self._looked = time.monotonic()
+            self._joined = {worker: self._joined.get(worker, self._looked) for worker in self._nthreads}
             self._shunned = {
                 worker: future
                 for worker, future in self._shunned.items()
@@ -129,6 +144,11 @@ class DaskPool:
         num_workers = len(self.client.nthreads())
         text = f"a Dask cluster of {num_workers} worker{'s' * (num_workers != 1)}"
         return f"{text} ({self.client.dashboard_link})" if self.client.dashboard_link else text
+
+    def _answered(self, future: Future[Any]) -> None:
+        self._keys.pop(future, None)
+        if not future.cancelled() and future.exception() is None:
+            self._known.add(future.result().worker)
 
     def _connected(self) -> None:
         """Wait while the client looks for its scheduler, as long as that is configured to take."""
@@ -166,6 +186,10 @@ class _Pinned(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         if (socket.gethostname(), os.getpid()) != self.driver:
             pin()
+
+
+async def _answer(task: Any) -> Any:
+    return await task
 
 
 def _itself(value: Any) -> Any:

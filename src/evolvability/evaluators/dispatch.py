@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evolvability.errors import ClusterError, TaskError
-from evolvability.evaluators.pools import Pool
+from evolvability.evaluators.pools import START_SECONDS, NotBegunError, Pool
 from evolvability.evaluators.units import Report
 
 MAX_LOSSES = 3
@@ -117,6 +117,9 @@ class Dispatch:
         except (Exception, CancelledError) as error:
             if not is_late:
                 self.pool.recover(error)
+                if isinstance(error, NotBegunError):
+                    self._to_do.appendleft(waiting)
+                    return
                 self._lose(waiting, f"its worker was lost: {type(error).__name__}")
             return
         if report.failure:
@@ -145,13 +148,16 @@ class Dispatch:
 
     def _look_at_the_clock(self, slots: int) -> None:
         now = time.monotonic()
-        if not slots and now - self._heard > self.deadline:
-            raise ClusterError(f"There has been no worker for {self.deadline:g} s.")
+        patience = max(self.deadline, START_SECONDS)
+        if not slots and now - self._heard > patience:
+            raise ClusterError(f"There has been no worker for {patience:g} s.")
         # Without workers nothing is overdue: it waits.
         for future, (waiting, began) in list(self._out.items()) if slots else []:
             if now - began > self.deadline and not future.done():
+                if not self.pool.give_up(future):
+                    self._out[future] = waiting, now
+                    continue
                 self._late[future] = waiting
                 del self._out[future]
-                self.pool.give_up(future)
                 # In pieces at once: a deadline is long, and one member that hangs would take all others along.
                 self._lose(waiting, f"no answer in {self.deadline:g} s", is_overdue=True)

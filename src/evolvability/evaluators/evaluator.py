@@ -6,7 +6,7 @@ is the same, bit for bit, on one worker or a thousand, and whatever happens to t
 
 import warnings
 from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -17,10 +17,11 @@ from evolvability.config import Config
 from evolvability.errors import ConfigError
 from evolvability.evaluators.crew import Crew
 from evolvability.evaluators.dispatch import Call, Dispatch
-from evolvability.evaluators.units import Broadcast, evaluate_members, packed, sum_gradient
+from evolvability.evaluators.nodes import evaluate_on_node, evaluation, split
+from evolvability.evaluators.units import Broadcast, get_ready, packed, sum_gradient
 from evolvability.strategy import State, noise_key
 from evolvability.tasks.base import Task
-from evolvability.tasks.simulators import Part, joined, lost
+from evolvability.tasks.simulators import Part, joined
 from evolvability.types import Cloud
 
 NUM_SUMS = 32
@@ -67,6 +68,7 @@ class Evaluator:
     def evaluate(self, broadcasts: Sequence[Any]) -> list[Part]:
         """Every member of every seed."""
         self.crew.seconds.clear()
+        self.pool.prepare(get_ready, self._recipe, broadcasts[0])
         calls = [self._evaluation(broadcast, unit) for broadcast in broadcasts for unit in self.units]
         parts = Dispatch(self.pool, calls, self.crew.deadline, self.crew.note).run()
         num_units = len(self.units)
@@ -90,30 +92,11 @@ class Evaluator:
         return gradients
 
     def _evaluation(self, broadcast: Any, members: range) -> Call:
-        if len(members) == 1:
-            return Call(
-                evaluate_members,
-                (self._recipe, broadcast, members),
-                forfeit=lambda reason: lost(self.num_behaviors, members[0], reason),
-            )
-        return Call(
-            evaluate_members,
-            (self._recipe, broadcast, members),
-            pieces=lambda: [self._evaluation(broadcast, range(member, member + 1)) for member in members],
-            join=joined,
-            size=len(members),
-        )
-
-
-def split(total: int, parts: int) -> list[range]:
-    """So many whole numbers in at most so many ranges, which differ in length by one at most.
-
-    >>> split(5, 2), split(2, 8)
-    ([range(0, 3), range(3, 5)], [range(0, 1), range(1, 2)])
-    """
-    parts = min(total, parts)
-    ends = [-(-total * k // parts) for k in range(parts + 1)]
-    return [range(first, last) for first, last in pairwise(ends)]
+        call = evaluation(self._recipe, broadcast, members, self.num_behaviors)
+        if self.crew.processes == 1:
+            return call
+        further = (self.num_behaviors, self.crew.processes, self.crew.deadline)
+        return replace(call, function=evaluate_on_node, arguments=(*call.arguments, *further))
 
 
 def name_invalid(part: Part, generation: int, seed: int) -> None:

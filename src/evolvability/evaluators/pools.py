@@ -9,14 +9,24 @@ import contextlib
 import itertools
 import multiprocessing
 import os
+import random
 import signal
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from evolvability.errors import ClusterError, ConfigError
 from evolvability.evaluators.units import pin
+
+MAX_LOST_AT_START = 3
+START_SECONDS = 120.0
+"""How long a worker may take to get ready, whatever the deadline: it imports, builds and compiles."""
+
+
+class NotBegunError(Exception):
+    """A call whose worker was lost before it came to it: it is not to blame."""
 
 
 class Pool(Protocol):
@@ -31,8 +41,11 @@ class Pool(Protocol):
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Call a function on some worker; arguments may be shared ones."""
 
-    def give_up(self, future: Future[Any]) -> None:
-        """Its answer is overdue: have nothing more to do with whoever works on it."""
+    def prepare(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """What a new worker may be called with first, so that deadlines are about work and not about getting ready."""
+
+    def give_up(self, future: Future[Any]) -> bool:
+        """Its answer is overdue: have nothing more to do with its worker. False if that one is only getting ready."""
 
     def recover(self, error: BaseException) -> None:
         """A call was lost on its way; be ready to be called again, or raise a `ClusterError`."""
@@ -63,8 +76,12 @@ class InProcess:
         future.set_result(function(*arguments))
         return future
 
-    def give_up(self, future: Future[Any]) -> None:
+    def prepare(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Nobody new will come."""
+
+    def give_up(self, future: Future[Any]) -> bool:
         """Never overdue."""
+        return True
 
     def recover(self, error: BaseException) -> None:
         """Never lost."""
@@ -95,6 +112,8 @@ class LocalProcesses:
         self._lanes: list[_Lane] = []
         self._shared: dict[int, Any] = {}
         self._names = itertools.count()
+        self._first: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+        self._lost_at_start = 0
 
     def share(self, value: Any) -> "_Kept":
         """Sent to each worker once, when it first needs it."""
@@ -108,24 +127,32 @@ class LocalProcesses:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Call it on the worker that has least to do."""
-        self._lanes = [lane for lane in self._lanes if not lane.is_broken]
+        self._drop_broken()
         while len(self._lanes) < self.num_workers:
             self._lanes.append(_Lane())
+            if self._first is not None and all(each.name in self._shared for each in self._first[1]):
+                self._lanes[-1].first = self._lanes[-1].submit(self._shared, *self._first)
         lane: _Lane = min(self._lanes, key=lambda lane: len(lane.calls))
         return lane.submit(self._shared, function, arguments)
 
-    def give_up(self, future: Future[Any]) -> None:
+    def prepare(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """The first call of every new process."""
+        self._first = function, arguments
+
+    def give_up(self, future: Future[Any]) -> bool:
         """Kill the process; all that it had to do is lost, and done again by another."""
         for lane in self._lanes:
             if future in lane.calls:
+                is_starting = not lane.is_ready and time.monotonic() - lane.began < START_SECONDS
+                if is_starting or next(iter(lane.calls)) is not future:  # its turn has not come
+                    return False
                 lane.kill()
+        return True
 
     def recover(self, error: BaseException) -> None:
-        """The processes that died are replaced when they are next needed; unless they never began."""
-        _expect(error, BrokenExecutor, CancelledError)
-        for lane in self._lanes:
-            if lane.is_broken:
-                lane.process_id  # noqa: B018 (raises)
+        """The processes that died are replaced when they are next needed; unless they die before they are ready."""
+        _expect(error, BrokenExecutor, NotBegunError)
+        self._drop_broken()
 
     def slots(self) -> int:
         """One a worker."""
@@ -141,6 +168,14 @@ class LocalProcesses:
         """For people."""
         return f"{self.num_workers} local worker process{'es' * (self.num_workers != 1)}"
 
+    def _drop_broken(self) -> None:
+        for lane in [lane for lane in self._lanes if lane.is_broken]:
+            self._lanes.remove(lane)
+            lane.process_id  # noqa: B018 (raises if it never began)
+            self._lost_at_start = 0 if lane.was_ready else self._lost_at_start + 1
+            if self._lost_at_start > MAX_LOST_AT_START:
+                raise ClusterError("Worker processes die while they build the simulator; their own message is above.")
+
     @property
     def process_ids(self) -> list[int]:
         """Of the workers there are now."""
@@ -150,7 +185,8 @@ class LocalProcesses:
 class ExecutorPool:
     """Any `concurrent.futures.Executor`: of MPI, loky, a batch system.
 
-    An executor does not say which worker a call goes to, so what is shared travels with every call.
+    An executor does not say which worker a call goes to. So calls name what is shared, and a call whose worker turns
+    out not to have it is made again with the value: about as many times as there are workers.
 
     Args:
         executor: the executor; it is yours to shut down.
@@ -159,31 +195,54 @@ class ExecutorPool:
     """
 
     def __init__(self, executor: Executor, num_workers: int | None = None) -> None:
-        self.executor = executor
         known: Any = num_workers or getattr(executor, "_max_workers", None)
+        self.executor = executor
         self.num_workers: int = known or 1_000_000
+        self._shared: dict[int, Any] = {}
         self._hanging: list[Future[Any]] = []
+        self._names = itertools.count(random.getrandbits(64))  # a worker may know another pool's values, too
 
-    def share(self, value: Any) -> Any:
-        """The value."""
-        return value
+    def share(self, value: Any) -> "_Kept":
+        """Sent to workers that say they do not have it."""
+        kept = _Kept(next(self._names))
+        self._shared[kept.name] = value
+        return kept
 
-    def forget(self, shared: Any) -> None:
-        """Nothing was kept."""
+    def forget(self, shared: "_Kept") -> None:
+        """Workers keep the last few values."""
+        del self._shared[shared.name]
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Have the executor call it."""
-        try:
-            return self.executor.submit(function, *arguments)
-        except RuntimeError as error:  # broken, or shut down
-            future: Future[Any] = Future()
-            future.set_exception(error)
-            return future
+        answer: Future[Any] = Future()
+        answer.set_running_or_notify_cancel()
 
-    def give_up(self, future: Future[Any]) -> None:
+        def call(new: dict[int, Any]) -> None:
+            try:
+                self.executor.submit(_call_if_known, new, function, arguments).add_done_callback(take)
+            except RuntimeError as error:  # broken, or shut down
+                answer.set_exception(error)
+
+        def take(done: Future[Any]) -> None:
+            if done.cancelled():
+                answer.set_exception(CancelledError())
+            elif (error := done.exception()) is not None:
+                answer.set_exception(error)
+            elif isinstance(done.result(), _Missing):
+                call({name: self._shared[name] for name in done.result().names if name in self._shared})
+            else:
+                answer.set_result(done.result())
+
+        call({})
+        return answer
+
+    def prepare(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """It is not known which worker is new."""
+
+    def give_up(self, future: Future[Any]) -> bool:
         """An executor cannot end a call that has begun: its worker is not counted on until it answers."""
-        if not future.cancel():
-            self._hanging.append(future)
+        self._hanging.append(future)
+        return True
 
     def recover(self, error: BaseException) -> None:
         """An executor of somebody else's cannot be mended."""
@@ -222,9 +281,21 @@ class _Lane:
         spawn = multiprocessing.get_context("spawn")  # a forked JAX hangs
         self._executor = ProcessPoolExecutor(1, spawn, _begin)
         self._process_id = self._executor.submit(os.getpid)
-        self.calls: set[Future[Any]] = set()
+        self.calls: dict[Future[Any], None] = {}  # in their order
+        self.first: Future[Any] | None = None
+        self.began = time.monotonic()
         self.is_broken = False
         self._has: set[int] = set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the process runs, and has answered its first call."""
+        return self._process_id.done() and (self.first is None or self.first.done())
+
+    @property
+    def was_ready(self) -> bool:
+        """Whether it was before it broke."""
+        return self.first is None or (self.first.done() and self.first.exception() is None)
 
     @property
     def process_id(self) -> int:
@@ -241,15 +312,19 @@ class _Lane:
         """Call a function after having sent what of its arguments is not there yet."""
         names = {argument.name for argument in arguments if isinstance(argument, _Kept)}
         new, old = {name: shared[name] for name in names - self._has}, self._has - shared.keys()
-        try:
-            future = self._executor.submit(_call, new, old, function, arguments)
-        except BrokenExecutor as error:
-            future = Future()
-            future.set_exception(error)
+        answer: Future[Any] = Future()
+        answer.set_running_or_notify_cancel()
+        self.calls[answer] = None
         self._has = (self._has | names) - old
-        self.calls.add(future)
-        future.add_done_callback(self._done)
-        return future
+        try:
+            self._executor.submit(_call, new, old, function, arguments).add_done_callback(
+                lambda done: self._take(done, answer)
+            )
+        except BrokenExecutor:
+            self.calls.pop(answer, None)
+            self.is_broken = True
+            answer.set_exception(NotBegunError())
+        return answer
 
     def kill(self) -> None:
         """End the process at once, even one that is stopped."""
@@ -258,13 +333,20 @@ class _Lane:
         self.is_broken = True
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def _done(self, future: Future[Any]) -> None:
-        self.calls.discard(future)
-        if future.cancelled() or isinstance(future.exception(), BrokenExecutor):
-            self.is_broken = True
+    def _take(self, done: Future[Any], answer: Future[Any]) -> None:
+        self.calls.pop(answer, None)
+        error = NotBegunError() if done.cancelled() else done.exception()
+        if isinstance(error, BrokenExecutor):
+            # Calls are made, and lost, in the order they came: the first was being worked on, the others were not.
+            error, self.is_broken = NotBegunError() if self.is_broken else error, True
+        if error is None:
+            answer.set_result(done.result())
+        else:
+            answer.set_exception(error)
 
 
 _values: dict[int, Any] = {}
+_lock = threading.Lock()
 
 
 def _begin() -> None:
@@ -279,6 +361,28 @@ def _begin() -> None:
             os._exit(1)
 
         threading.Thread(target=follow, daemon=True).start()
+
+
+class _Missing(NamedTuple):
+    """A worker's answer to a call with shared values that it does not have."""
+
+    names: set[int]
+
+
+_KEPT = 16
+"""Values that a worker keeps: a recipe, and a center for each of some seeds."""
+
+
+def _call_if_known(new: dict[int, Any], function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    with _lock:  # workers may be threads
+        _values.update(new)
+        missing = {each.name for each in arguments if isinstance(each, _Kept)} - _values.keys()
+        if missing:
+            return _Missing(missing | new.keys())
+        given = [_values[each.name] if isinstance(each, _Kept) else each for each in arguments]
+        for name in [*_values][:-_KEPT]:
+            del _values[name]
+    return function(*given)
 
 
 def _call(new: dict[int, Any], old: set[int], function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

@@ -6,9 +6,11 @@ draw at a time by one compiled function, so a member's bits do not depend on whi
 
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -87,12 +89,17 @@ def packed(config: Config, num_behaviors: int, factory: Callable[[], Simulator])
 
 def evaluate_members(recipe: bytes, broadcast: Broadcast, members: range) -> Report:
     """Run some members, wherever this is called."""
-    return _reported(lambda: _workbench(recipe).evaluate(broadcast, members))
+    return reported(lambda: _workbench(recipe).evaluate(broadcast, members))
 
 
 def sum_gradient(recipe: bytes, broadcast: Broadcast, draws: range, weights: np.ndarray[Any, Any]) -> Report:
     """The part of some draws in the gradient, times the number of all members."""
-    return _reported(lambda: _workbench(recipe).gradient(broadcast, draws, weights))
+    return reported(lambda: _workbench(recipe).gradient(broadcast, draws, weights))
+
+
+def get_ready(recipe: bytes, broadcast: Broadcast) -> Report:
+    """Build and compile what the other calls need."""
+    return reported(lambda: _workbench(recipe).get_ready(broadcast))
 
 
 class Workbench:
@@ -113,6 +120,12 @@ class Workbench:
 
         self._members, self._add = jax.jit(members), jax.jit(add, donate_argnums=0)
         self._simulator: Simulator | None = None
+
+    def get_ready(self, broadcast: Broadcast) -> None:
+        """Without evaluating anybody."""
+        self._members(*_on_cpu(broadcast), np.int32(0))
+        self.gradient(broadcast, range(1), np.ones((1, self.num_signs), np.float32))
+        self._simulator = self._simulator or self.recipe.factory()
 
     def evaluate(self, broadcast: Broadcast, members: range) -> Part:
         """Run members one after another; a pair's noise is drawn once."""
@@ -170,7 +183,8 @@ def _on_cpu(broadcast: Broadcast) -> tuple[Any, ...]:
     return jax.device_put((broadcast.noise, broadcast.cloud, np.int32(broadcast.generation)), cpu)
 
 
-def _reported(work: Callable[[], Any]) -> Report:
+def reported(work: Callable[[], Any]) -> Report:
+    """Do some work, and tell how it went."""
     began = time.perf_counter()
     result, failure = None, ""
     try:
@@ -183,7 +197,10 @@ def _reported(work: Callable[[], Any]) -> Report:
 
 
 def worker_name() -> str:
-    """This worker, for people."""
+    """This worker, for people: a Dask worker's address, or a process."""
+    if "distributed" in sys.modules:
+        with suppress(ValueError):
+            return str(sys.modules["distributed"].get_worker().address)
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
