@@ -87,6 +87,8 @@ class Config:
     """Seconds between checkpoints: at most this much work is lost when a run is killed."""
     max_invalid: float = 0.5
     """Stop when more than this share of a generation's members is invalid."""
+    units: int = 256
+    """Pieces of work that a generation of a simulator on workers is cut into, at most; several for each worker."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objective", spelled(self.objective))
@@ -298,6 +300,7 @@ def _validate(config: Config) -> None:
     require(config.record_every >= 1, "record_every", "1 or more")
     require(config.checkpoint_seconds >= 0, "checkpoint_seconds", "0 or more")
     require(0 <= config.max_invalid <= 1, "max_invalid", "between 0 and 1")
+    require(config.units >= 1, "units", "1 or more")
     parse_objective(config.objective)
     if config.goal:
         check_goal(config.goal)

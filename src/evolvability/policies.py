@@ -109,6 +109,28 @@ def mlp(sizes: Sequence[int]) -> Policy:
     return Policy(num_params, init, build, act)
 
 
+def network(sizes: Sequence[int], parameters: np.ndarray[Any, Any]) -> Callable[[Any], Any]:
+    """One member's `mlp` written out, as a NumPy function from one observation to its outputs.
+
+    Examples:
+        >>> network((2, 3, 1), np.zeros(13, np.float32))(np.ones(2, np.float32))
+        array([0.], dtype=float32)
+    """
+    layers, offset = [], 0
+    for num_in, num_out in itertools.pairwise(sizes):
+        end = offset + num_in * num_out
+        layers.append((parameters[offset:end].reshape(num_in, num_out), parameters[end : end + num_out]))
+        offset = end + num_out
+    *hidden_layers, (last_weight, last_bias) = layers
+
+    def act(observation: Any) -> Any:
+        for weight, bias in hidden_layers:
+            observation = np.tanh(observation @ weight + bias)
+        return observation @ last_weight + last_bias
+
+    return act
+
+
 def _noise_and_step(sample: Sample) -> tuple[Array, Array]:
     """The noise as it is multiplied with inputs, and the factor (num_draws, num_signs) on the product.
 

@@ -18,16 +18,20 @@ from evolvability.assembly import build_algorithm, build_population
 from evolvability.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
 from evolvability.config import Config, layered, parse_objective, to_toml
 from evolvability.errors import ConfigError, RunFolderError, UserError
-from evolvability.goals import with_goal
+from evolvability.evaluators.crew import Crew, Workers, opened
+from evolvability.evaluators.evaluator import Evaluator, name_invalid
+from evolvability.evaluators.pools import InProcess
+from evolvability.goals import judge, with_goal
 from evolvability.interrupts import delayed_interrupts
 from evolvability.origins import describe_origin, inherited
 from evolvability.processes import agree, first_alone, is_first
 from evolvability.runs import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
 from evolvability.sharding import local, replicated, spread_population, spread_task, usable
-from evolvability.strategy import Info, State, compiled_parts, noise_key, start, step, step_in_chunks
+from evolvability.strategy import Info, State, compiled_parts, describe, noise_key, start, step, step_in_chunks
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON, make_task
-from evolvability.types import Outcome, PyTree
+from evolvability.tasks.simulators import absorb, outcome_of
+from evolvability.types import Cloud, Outcome, PyTree
 
 Rows = list[dict[str, Any]]
 MAX_RECORDED_CENTER = 16
@@ -65,6 +69,7 @@ def evolve(
     *,
     output: str | Path | None = None,
     on_generation: Callable[[Rows], None] | None = None,
+    workers: Workers = None,
     **knobs: Any,
 ) -> Result:
     """Run Evolvability ES on a task.
@@ -74,6 +79,8 @@ def evolve(
         config: the whole configuration; or give single ``knobs``.
         output: a run folder to write; nothing is written unless given.
         on_generation: called with every generation's metrics, one row a seed.
+        workers: where a task with a simulator of its own is evaluated: in this process unless given; or a number of
+            local processes, a Dask address or ``Client``, or any ``concurrent.futures.Executor``.
         **knobs: fields of `Config`, e.g. ``objective="max_variance", sigma=0.1, generations=50``.
 
     Examples:
@@ -87,7 +94,6 @@ def evolve(
         raise ConfigError(f"Give either a whole config or single knobs, got both: {', '.join(knobs)}.")
     elif isinstance(task, str) and task != config.task:
         raise ConfigError(f"The configuration is for task '{config.task}', but the task given is '{task}'.")
-    evolution = Evolution(config, None if isinstance(task, str) else task)
     rows: Rows = []
 
     def collect(new: Rows) -> None:
@@ -95,13 +101,15 @@ def evolve(
         if on_generation is not None:
             on_generation(new)
 
-    if output is None or not is_first():
-        state = evolution.start()
-        for new_state, new_rows, _ in evolution.generations(state):
-            state = new_state
-            collect(new_rows)
-        return Result(state, metric_arrays(rows, config.seeds), state.cloud.center, evolution.task)
-    train(evolution, Path(output), collect)
+    with opened(workers) as crew:
+        evolution = Evolution(config, None if isinstance(task, str) else task, None if workers is None else crew)
+        if output is None or not is_first():
+            state = evolution.start()
+            for new_state, new_rows, _ in evolution.generations(state):
+                state = new_state
+                collect(new_rows)
+            return Result(state, metric_arrays(rows, config.seeds), state.cloud.center, evolution.task)
+        train(evolution, Path(output), collect)
     run = Run(output)
     state = restore(evolution.template(), run.state())
     return Result(state, run.metrics, state.cloud.center, evolution.task)
@@ -110,10 +118,11 @@ def evolve(
 class Evolution:
     """A configuration and its task, compiled: all that a run consists of but its State."""
 
-    def __init__(self, config: Config, task: Task | None = None) -> None:
+    def __init__(self, config: Config, task: Task | None = None, crew: Crew | None = None) -> None:
         agree(to_toml(config))
         self.config = config
         self.task = task or make_task(config.task, config.task_options)
+        self._judge = judge(config.goal, self.task)
         if config.goal:
             self.task = with_goal(self.task, config.goal)
         if not self.task.has_fitness and any(name == "mean_fitness" for _, name in parse_objective(config.objective)):
@@ -139,7 +148,15 @@ class Evolution:
         compiled = partial(jax.jit, out_shardings=replicated(self.devices))
         self._start = compiled(batch(partial(start, self.algorithm, self.task, self.population.num_components)))
         self._init = compiled(jax.vmap(self.algorithm.init))
-        self._step = _seed_by_seed(self._generation()) if self.task.on_host else compiled(batch(self._generation()))
+        self._step: Callable[[State], tuple[State, Info, Outcome]]
+        if crew is not None or self.task.simulator is not None:
+            self.evaluator = Evaluator(config, self.task, self.population.num_signs, crew or Crew(InProcess()))
+            self._weigh, self._finish = jax.jit(self.algorithm.weigh), jax.jit(self._ascend_and_describe)
+            self._step = self._step_on_workers
+        elif self.task.on_host:
+            self._step = _seed_by_seed(self._generation())
+        else:
+            self._step = compiled(batch(self._generation()))
         self._on_accelerator = not self.task.on_host and jax.default_backend() != "cpu"
 
     def start(self) -> State:
@@ -187,6 +204,25 @@ class Evolution:
             return partial(step, algorithm, task)
         return partial(step_in_chunks, algorithm, task, self.config.population_size // self.config.chunk_size)
 
+    def _step_on_workers(self, state: State) -> tuple[State, Info, Outcome]:
+        states = [jax.tree.map(lambda leaf, seed=seed: leaf[seed], state) for seed in range(self.config.seeds)]
+        broadcasts = [self.evaluator.broadcast(own) for own in states]
+        parts = self.evaluator.evaluate(broadcasts)
+        outcomes = [self._judge(outcome_of(part)) for part in parts]
+        weights, values = zip(*(self._weigh(outcome) for outcome in outcomes), strict=True)
+        gradients = self.evaluator.gradient(broadcasts, weights)
+        self.evaluator.forget(broadcasts)
+        results = []
+        for seed, (own, part) in enumerate(zip(states, parts, strict=True)):
+            name_invalid(part, int(own.generation), self.config.seed + seed)
+            new, info = self._finish(own, outcomes[seed], values[seed], gradients[seed])
+            results.append((new._replace(memory=absorb(own.memory, part.seen)), info, outcomes[seed]))
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *results)
+
+    def _ascend_and_describe(self, state: State, outcome: Outcome, value: Array, gradient: Cloud) -> tuple[State, Info]:
+        nobody = self.population.sample(noise_key(state.key), state.cloud, state.generation, jnp.zeros(0, jnp.int32))
+        return self.algorithm.ascend(state, gradient), describe(nobody, outcome, value, gradient)
+
     def _check_invalid(self, generation: int, info: Info) -> None:
         worst = int(np.max(info.num_invalid))
         if worst > self.config.max_invalid * self.config.population_size:
@@ -214,6 +250,7 @@ def resume(
     *,
     generations: int | None = None,
     on_generation: Callable[[Rows], None] = lambda rows: None,
+    workers: Workers = None,
 ) -> None:
     """Go on from the newest intact checkpoint; the result is the same, bit for bit, as without the interruption.
 
@@ -222,13 +259,15 @@ def resume(
         task: its task, where that is not one a name leads to.
         generations: a new last generation, to make a finished run longer.
         on_generation: called with every generation's metrics.
+        workers: as for `evolve`; they may be others than before.
     """
     run = run if isinstance(run, Run) else Run(run)
     config = run.config if generations is None else replace(run.config, generations=generations)
     with ExitStack() as held:
         with first_alone() as first:
             writer = _locked_folder(run.path, held) if first else None
-        evolution = Evolution(config, task)
+        crew = None if workers is None else held.enter_context(opened(workers))
+        evolution = Evolution(config, task, crew)
         state = _saved_state(run.path, evolution)
         generation = int(state.generation[0])
         if generation > config.generations:

@@ -5,9 +5,10 @@ import itertools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import jax
 import tyro
@@ -23,6 +24,35 @@ from evolvability.errors import ConfigError, UserError, unknown
 from evolvability.processes import Processes, is_first, join, leave
 from evolvability.tasks.base import Task
 
+if TYPE_CHECKING:
+    from evolvability.evaluators.crew import Crew
+
+
+@dataclasses.dataclass(frozen=True)
+class WorkerOptions:
+    """Where members are evaluated, for tasks whose simulator is ordinary Python. It does not change the result."""
+
+    workers: Annotated[int | None, tyro.conf.arg(metavar="N")] = None
+    """Worker processes on this machine, one a core unless given; 0 for none: everything in this process."""
+    dask: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS")] = None
+    """A Dask cluster instead: its scheduler's address, such as tcp://host:8786, or its scheduler file."""
+    deadline: float = 600.0
+    """Seconds a unit of work may take before it is done again elsewhere."""
+    processes_per_worker: int = 1
+    """Processes of each Dask worker's own, where there is one worker a machine, started with --no-nanny."""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 0:
+            raise ConfigError(f"--workers must be 0 or more, got {self.workers}.")
+        if self.workers is not None and self.dask is not None:
+            raise ConfigError("Give --workers, for processes on this machine, or --dask, for a cluster, not both.")
+        if self.deadline <= 0:
+            raise ConfigError(f"--deadline must be positive, got {self.deadline}.")
+        if self.processes_per_worker < 1:
+            raise ConfigError(f"--processes-per-worker must be 1 or more, got {self.processes_per_worker}.")
+        if self.processes_per_worker > 1 and self.dask is None:
+            raise ConfigError("--processes-per-worker is for the workers of --dask; for this machine's, use --workers.")
+
 
 @dataclasses.dataclass(frozen=True)
 class TrainOptions:
@@ -36,24 +66,29 @@ class TrainOptions:
     """A TOML file of values, such as a run folder's config.toml; options given here win over it."""
     quiet: bool = False
     """Print nothing but the result."""
+    evaluation: Annotated[WorkerOptions, tyro.conf.arg(name="workers")] = WorkerOptions()
+    """Where members are evaluated."""
 
 
 def train(arguments: Sequence[str]) -> None:
     """Run a task into a new run folder: ees train TASK [options]."""
+    from evolvability.tasks.registry import make_task
     from evolvability.training import Evolution
     from evolvability.training import train as run_training
 
     options, processes, config = parse_train(arguments)
     join(processes)
     output = options.output or _free_folder(config)
-    evolution = Evolution(config)
-    say(
-        options.quiet,
-        f"{config.task}: {config.objective}, {config.population_size:,} members, {config.generations:,} "
-        f"generations, {plural(config.seeds, 'seed')} on {_devices(evolution.task)}, into {output}",
-    )
-    with resumable(output), display(config, console, quiet=options.quiet) as show:
-        run_training(evolution, output, show)
+    task = make_task(config.task, config.task_options)
+    with resumable(output), _crew(task, options.evaluation) as crew:
+        evolution = Evolution(config, task, crew)
+        say(
+            options.quiet,
+            f"{config.task}: {config.objective}, {config.population_size:,} members, {config.generations:,} "
+            f"generations, {plural(config.seeds, 'seed')} on {_devices(task, crew)}, into {output}",
+        )
+        with display(config, console, quiet=options.quiet, status=crew.status if crew else str) as show:
+            run_training(evolution, output, show)
     if is_first():
         finish(output)
 
@@ -61,6 +96,7 @@ def train(arguments: Sequence[str]) -> None:
 def resume(arguments: Sequence[str]) -> None:
     """Go on with a run that was interrupted: ees resume RUN [--generations N]."""
     from evolvability.runs import Run
+    from evolvability.tasks.registry import make_task
     from evolvability.training import resume as resume_run
 
     def parse(
@@ -68,7 +104,8 @@ def resume(arguments: Sequence[str]) -> None:
         generations: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
         quiet: bool = False,
         processes: Processes = Processes(),  # noqa: B008 (frozen)
-    ) -> tuple[Path, int | None, bool, Processes]:
+        evaluation: Annotated[WorkerOptions, tyro.conf.arg(name="workers")] = WorkerOptions(),  # noqa: B008 (frozen)
+    ) -> tuple[Path, int | None, bool, Processes, WorkerOptions]:
         """Go on with a run that was interrupted; the result is the same, bit for bit.
 
         Args:
@@ -76,10 +113,11 @@ def resume(arguments: Sequence[str]) -> None:
             generations: A new last generation, to make a finished run longer.
             quiet: Print nothing but the result.
             processes: Several processes as one run.
+            evaluation: Where members are evaluated.
         """
-        return run, generations, quiet, processes
+        return run, generations, quiet, processes, evaluation
 
-    path, generations, quiet, processes = tyro.cli(
+    path, generations, quiet, processes, evaluation = tyro.cli(
         parse, prog="ees resume", args=arguments, config=(tyro.conf.OmitArgPrefixes,)
     )
     join(processes)
@@ -88,8 +126,13 @@ def resume(arguments: Sequence[str]) -> None:
         print_text(f"{path} is complete. To make it longer: ees resume {path} --generations N")
         return
     config = run.config if generations is None else dataclasses.replace(run.config, generations=generations)
-    with resumable(path), display(config, console, quiet=quiet) as show:
-        resume_run(run, generations=generations, on_generation=show)
+    task = make_task(config.task, config.task_options)
+    with (
+        resumable(path),
+        _crew(task, evaluation) as crew,
+        display(config, console, quiet=quiet, status=crew.status if crew else str) as show,
+    ):
+        resume_run(run, task, generations=generations, on_generation=show, workers=crew)
     if is_first():
         finish(path)
 
@@ -268,6 +311,20 @@ def _lookup(arguments: Sequence[str], option: str) -> str | None:
     return None
 
 
+@contextmanager
+def _crew(task: Task, options: WorkerOptions) -> Iterator["Crew | None"]:
+    """The workers that are asked for; None for a task that needs none."""
+    from evolvability.evaluators.crew import opened
+
+    asked = options.dask if options.dask is not None else options.workers
+    if task.simulator is None and asked is None:
+        yield None
+        return
+    workers = os.cpu_count() if asked is None else asked
+    with opened(workers or None, options.deadline, options.processes_per_worker) as crew:
+        yield crew
+
+
 def _overview() -> None:
     table = Table(show_header=False, box=None)
     for name, command in COMMANDS.items():
@@ -287,7 +344,9 @@ def _free_folder(config: Config) -> Path:
     return path
 
 
-def _devices(task: Task) -> str:
+def _devices(task: Task, crew: "Crew | None") -> str:
+    if crew is not None:
+        return f"{task.engine or 'Python'}, {crew.pool.describe()}"
     if task.on_host:
         return task.engine or "the host, in Python"
     kinds = [device.device_kind for device in jax.devices()]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from jax import Array
 
@@ -23,6 +24,8 @@ class Task:
         on_host: whether ``evaluate`` is ordinary Python, and so is called outside of ``jit``.
         unflatten: ``(num_params,) -> pytree``, parameters as the task's author wrote them.
         engine: what evaluates members, for people; empty where that goes without saying.
+        simulator: builds, once a worker, what evaluates a single member; then members may be evaluated anywhere. See
+            `evolvability.tasks.simulators`.
     """
 
     name: str
@@ -35,3 +38,4 @@ class Task:
     on_host: bool = False
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters
     engine: str = ""
+    simulator: Callable[[], Any] | None = None
