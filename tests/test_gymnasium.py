@@ -201,7 +201,7 @@ def test_network_is_that_of_the_locomotion_tasks(key: Any) -> None:
     policy = mlp(sizes)
     center, observation = np.asarray(policy.init(key)), np.array([0.3, -1.0, 2.0], np.float32)
     noise, sign = np.zeros((1, len(center)), np.float32), np.ones(1, np.float32)
-    sample: Any = (center[None], sign[None], noise, np.zeros(1, int), sign)
+    sample: Any = (center[None], sign[None], noise, np.zeros(1, int), sign, np.zeros(1, int))
     given: Any = observation[None]
     expected = policy.act(policy.build(Sample(*sample)), given)[0]
     np.testing.assert_allclose(network(sizes, center)(observation), expected, rtol=1e-5)
