@@ -3,7 +3,8 @@
     python benchmarks/host.py [--parts throughput driver wire] [--output FILE]
 
 - throughput: steps a second of one worker process against a bare `env.step` loop with the same policy, and of two
-  workers against one. The three take turns, so that whatever else the machine does hits all of them.
+  workers against one. The three take turns, so that whatever else the machine does hits all of them; by CPU time, too,
+  which other work on the machine touches less.
 - driver: the driver's own CPU time a generation for 100, 1,000 and 10,000 members of a simulator that does nothing, on
   local processes and on a Dask cluster, there with the scheduler's beside it.
 - wire: bytes that the driver, the scheduler and two workers of a Dask cluster receive a generation, from the kernel's
@@ -27,6 +28,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from evolvability.config import Config, layered
 from evolvability.evaluators.crew import Crew
@@ -65,48 +67,64 @@ def generations(config: Config, task: Task, pool: Pool, around: Callable[[], Any
 # Throughput
 
 
-def bare_loop(env: Any, policy: Any, num_steps: int) -> float:
-    """Steps a second of an environment and a policy, scaled observations included, and nothing else."""
+def bare_loop(env: Any, policy: Any, num_steps: int) -> tuple[float, float]:
+    """Steps a second, and a CPU second, of an environment and a policy that sees scaled observations."""
     low, high = env.action_space.low, env.action_space.high
     mean, std = np.zeros(env.observation_space.shape, np.float32), np.ones(env.observation_space.shape, np.float32)
     observation, _ = env.reset(seed=0)
-    began = time.perf_counter()
+    began, cpu_began = time.perf_counter(), time.process_time()
     for _ in range(num_steps):
         scaled = ((observation.astype(np.float32) - mean) / std).clip(-LIMIT, LIMIT)
         observation, _, terminated, truncated, _ = env.step(policy(scaled).clip(low, high))
         if terminated or truncated:
             observation, _ = env.reset()
-    return num_steps / (time.perf_counter() - began)
+    return num_steps / (time.perf_counter() - began), num_steps / (time.process_time() - cpu_began)
+
+
+def cpu_seconds(pool: LocalProcesses) -> float:
+    """That the workers have used so far."""
+    stats = [Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split() for process in pool.process_ids]
+    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
 
 
 def throughput(env_id: str, num_steps: int, rounds: int) -> dict[str, Any]:
     options = GymnasiumOptions(hidden=256, num_steps=num_steps, behavior="observation:0")
     task = gymnasium_task(Made(env_id, {}), options)
-    config = layered("python:host", values={"population_size": 64, "generations": 1_000_000})
-    parameters = np.asarray(task.init(jax.random.key(0)))
+    config = layered("python:host", values={"population_size": 16, "generations": 1_000_000})
     env: Any = Made(env_id, {})()
-    num_inputs, num_outputs = env.observation_space.shape[0], env.action_space.shape[0]
-    policy = network((num_inputs, 256, 256, num_outputs), parameters)
-    one, two = LocalProcesses(1), LocalProcesses(2)
-    runs = [Evolution(config, task, Crew(pool)) for pool in (one, two)]
-    loops = [run.generations(run.start()) for run in runs]
-    for loop in loops:
+    sizes = (env.observation_space.shape[0], 256, 256, env.action_space.shape[0])
+    policy = network(sizes, np.asarray(task.init(jax.random.key(0))))
+    pools = {"one": LocalProcesses(1), "two": LocalProcesses(2)}
+    runs = {name: Evolution(config, task, Crew(pool)) for name, pool in pools.items()}
+    loops = {name: run.generations(run.start()) for name, run in runs.items()}
+    for loop in loops.values():
         next(loop)  # compiles
     rows: list[dict[str, float]] = []
     for _ in range(rounds):
-        row = {"bare": bare_loop(env, policy, num_steps * 32)}
-        for name, loop in zip(("one", "two"), loops, strict=True):
+        row: dict[str, float] = {}
+        with threadpool_limits(1, "blas"):
+            row["bare"], row["bare, a CPU second"] = bare_loop(env, policy, num_steps * 8)
+        for name, loop in loops.items():
+            before = cpu_seconds(pools[name])
             _, ((metrics,)), _ = next(loop)
             row[name] = metrics["num_steps"] / metrics["seconds"]
+            row[f"{name}, a CPU second"] = metrics["num_steps"] / (cpu_seconds(pools[name]) - before)
         rows.append(row)
         print({name: round(value) for name, value in row.items()}, flush=True)
-    for pool in (one, two):
+    for pool in pools.values():
         pool.close()
+
+    def ratio(name: str, other: str) -> float:
+        return statistics.median(row[name] / row[other] for row in rows)
+
     return {
         "env": env_id,
+        "load": os.getloadavg(),
         "steps a second, medians": {name: statistics.median(row[name] for row in rows) for name in rows[0]},
-        "one worker / bare loop, median": statistics.median(row["one"] / row["bare"] for row in rows),
-        "two workers / one, median": statistics.median(row["two"] / row["one"] for row in rows),
+        "one worker / bare loop": ratio("one", "bare"),
+        "one worker / bare loop, by CPU time": ratio("one, a CPU second", "bare, a CPU second"),
+        "two workers / one": ratio("two", "one"),
+        "two workers / one, by CPU time": 2 * ratio("two, a CPU second", "one, a CPU second"),
         "rounds": rows,
     }
 
@@ -119,23 +137,25 @@ def driver(sizes: list[int], num_params: int, rounds: int) -> list[dict[str, Any
     for kind in ("local processes", "dask"):
         for size in sizes:
             config = layered("python:host", values={"population_size": size, "generations": rounds + 1})
-            with _pool(kind) as pool:
-                times = generations(config, nothing_task(num_params), pool, time.process_time)
-            used = statistics.median(np.diff(times))
-            rows.append({"workers": kind, "members": size, "seconds": used, "microseconds a member": used / size * 1e6})
+            with _pool(kind) as (pool, look):
+                times = generations(config, nothing_task(num_params), pool, look)
+            used = np.median(np.diff(times, axis=0), axis=0).tolist()
+            row = {"workers": kind, "members": size, "seconds": used[0], "microseconds a member": used[0] / size * 1e6}
+            rows.append(row if kind != "dask" else row | {"scheduler's seconds": used[1]})
             print(rows[-1], flush=True)
     return rows
 
 
 @contextmanager
-def _pool(kind: str) -> Iterator[Pool]:
+def _pool(kind: str) -> Iterator[tuple[Pool, Callable[[], list[float]]]]:
+    """A pool, and what tells the CPU time of the driver and of the scheduler so far."""
     if kind == "local processes":
         pool = LocalProcesses(2)
-        yield pool
+        yield pool, lambda: [time.process_time()]
         pool.close()
     else:
         with external_cluster(2) as client:
-            yield DaskPool(client)
+            yield DaskPool(client), lambda: [time.process_time(), client.run_on_scheduler(time.process_time)]
 
 
 @contextmanager
@@ -216,7 +236,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", nargs="+", default=["throughput", "driver", "wire"])
     parser.add_argument("--env", default="HalfCheetah-v5")
-    parser.add_argument("--num-steps", type=int, default=200)
+    parser.add_argument("--num-steps", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--members", type=int, nargs="+", default=[100, 1_000, 10_000])
     parser.add_argument("--output", type=Path)

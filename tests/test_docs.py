@@ -173,9 +173,11 @@ def test_examples_run_and_show_what_they_claim(name: str, folder: Path, capsys: 
 
 def test_command_line_page_explains_every_option() -> None:
     text = (ROOT / "docs" / "command-line.md").read_text()
-    options = [field for cls in (Config, cli.TrainOptions, Processes) for field in dataclasses.fields(cls)]
+    options = [
+        field for cls in (Config, cli.TrainOptions, Processes, cli.WorkerOptions) for field in dataclasses.fields(cls)
+    ]
     options += [field for entry in TASKS.values() for field in dataclasses.fields(entry.options)]
-    names = {field.name for field in options} - {"task", "task_options"}
+    names = {field.name for field in options} - {"task", "task_options", "evaluation"}
     missing = [name for name in names if f"`--{name.replace('_', '-')}`" not in text]
     assert not missing
     assert all(f"`{name}`" in text for name in (*FIGURES, *PRESETS, *TASKS))
