@@ -1,10 +1,12 @@
 """Evolvability ES: optimize directly for parameters whose mutations behave in very different ways."""
 
+from evolvability.adaptation import pick_mutation
 from evolvability.asktell import AskTell
 from evolvability.config import Config
 from evolvability.errors import ConfigError, RunFolderError, TaskError, UserError
 from evolvability.expectation import Distribution, box, expect, expectation
 from evolvability.objectives import max_entropy, max_variance, mean_fitness, sample_weights, weighted_sum
+from evolvability.offspring import measure
 from evolvability.populations import Population, diagonal_normal, mixture, normal
 from evolvability.runs import Run
 from evolvability.strategy import Algorithm, Info, State, evolvability_es
@@ -45,9 +47,11 @@ __all__ = [
     "max_entropy",
     "max_variance",
     "mean_fitness",
+    "measure",
     "mixture",
     "normal",
     "outcome",
+    "pick_mutation",
     "resume",
     "sample_weights",
     "weighted_sum",

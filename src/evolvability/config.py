@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from tyro.conf import Suppress, arg
 
 from evolvability.errors import ConfigError, unknown
+from evolvability.goals import check_goal
 from evolvability.tasks.registry import task_entry
 
 FORMAT = 1
@@ -42,6 +43,8 @@ class Config:
     """What is done to fitness before the objective."""
     baseline: bool = True
     """Subtract the mean weight: less noise in the gradient, the same direction on average."""
+    goal: str = ""
+    """What counts as fitness instead of the task's own: right, left, an angle in degrees, or point:X,Y."""
 
     population: Literal["normal", "diagonal_normal", "mixture"] = "normal"
     """The distribution that members are drawn from."""
@@ -69,6 +72,8 @@ class Config:
 
     generations: int = 100
     """How many generations to run."""
+    start_from: Annotated[str, arg(metavar="RUN")] = ""
+    """A run folder of the same task, whose trained population is where this run starts; each seed from its own."""
     seed: int = 0
     """The seed of the run, and of the first of several."""
     seeds: int = 1
@@ -286,3 +291,5 @@ def _validate(config: Config) -> None:
     require(config.checkpoint_seconds >= 0, "checkpoint_seconds", "0 or more")
     require(0 <= config.max_invalid <= 1, "max_invalid", "between 0 and 1")
     parse_objective(config.objective)
+    if config.goal:
+        check_goal(config.goal)

@@ -3,16 +3,18 @@
     runs/NAME/
       config.toml          every knob; `ees train --config` repeats the run
       environment.json     versions, devices, commit
+      origin.json          the run this one started from, if any
       metrics.jsonl        one object a generation and seed, see docs/metrics.md
       behaviors/           the population's behaviors, generation by generation
       checkpoints/         State as safetensors + JSON, the last ones
+      adaptations/         what the best of its mutations reached, goal by goal
 
 Nothing in it is executable: opening somebody else's run folder never runs code.
 """
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,7 +40,8 @@ from evolvability.environment import describe_environment
 from evolvability.errors import ConfigError, RunFolderError
 from evolvability.types import PyTree
 
-RUN_FOLDER_NAMES = {"config.toml", "environment.json", "metrics.jsonl", "behaviors", "checkpoints", ".lock"}
+FILES = ("config.toml", "environment.json", "origin.json", "metrics.jsonl")
+RUN_FOLDER_NAMES = {*FILES, "behaviors", "checkpoints", "adaptations", ".lock"}
 
 
 class Run:
@@ -72,6 +75,12 @@ class Run:
     def environment(self) -> dict[str, Any]:
         """Versions, devices and commit of the process that made the run."""
         return dict(json.loads((self.path / "environment.json").read_text()))
+
+    @property
+    def origin(self) -> dict[str, Any] | None:
+        """Of a run that started from another: that one's path, generation, configuration and center's checksum."""
+        path = self.path / "origin.json"
+        return dict(json.loads(path.read_text())) if path.is_file() else None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -110,7 +119,7 @@ class Run:
     @property
     def center(self) -> np.ndarray[Any, Any]:
         """(num_seeds, num_components, num_params) the newest center."""
-        return self.state()["cloud/center"]
+        return self.state()["cloud/center"].astype(np.float32)
 
     @property
     def is_complete(self) -> bool:
@@ -125,13 +134,19 @@ class RunWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def create(self, config: Config) -> None:
-        """A new folder for a run."""
-        for name in ("behaviors", "checkpoints"):
-            (self.path / name).mkdir(exist_ok=True)
+    def create(self, config: Config, origin: dict[str, Any] | None = None) -> None:
+        """A new folder for a run, and what is to be known of the run it starts from."""
+        self.make_folders()
         write_whole(self.path / "environment.json", json.dumps(describe_environment(), indent=2).encode())
+        if origin is not None:
+            write_whole(self.path / "origin.json", json.dumps(origin, indent=2).encode())
         (self.path / "metrics.jsonl").touch()
         self.write_config(config)
+
+    def make_folders(self) -> None:
+        """The folders inside of a run folder."""
+        for name in ("behaviors", "checkpoints"):
+            (self.path / name).mkdir(exist_ok=True)
 
     def write_config(self, config: Config) -> None:
         """The configuration. Written last when a folder is created: it makes the folder a run."""
@@ -191,6 +206,20 @@ def metric_arrays(rows: list[dict[str, Any]], num_seeds: int) -> Arrays:
     names = rows[0].keys() - {"seed"} if rows else set()
     columns = {name: np.array([_number(row.get(name)) for row in rows], np.float64) for name in sorted(names)}
     return {name: column.reshape(-1, num_seeds, *column.shape[1:]).swapaxes(0, 1) for name, column in columns.items()}
+
+
+def spread_out(recorded: Sequence[int], most: int) -> list[int]:
+    """At most so many of the recorded generations, the first and the last among them; of one, the last.
+
+    Examples:
+        >>> spread_out(range(0, 101, 10), 3)
+        [0, 50, 100]
+    """
+    if len(recorded) <= most:
+        return list(recorded)
+    wanted = np.linspace(recorded[-1], recorded[0], most)
+    nearest = np.abs(np.subtract.outer(wanted, recorded)).argmin(axis=1)
+    return [recorded[place] for place in np.unique(nearest)]
 
 
 def _load_arrays(path: Path) -> Arrays:

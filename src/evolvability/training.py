@@ -18,7 +18,9 @@ from evolvability.assembly import build_algorithm, build_population
 from evolvability.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
 from evolvability.config import Config, layered, parse_objective
 from evolvability.errors import ConfigError, RunFolderError, UserError
+from evolvability.goals import with_goal
 from evolvability.interrupts import delayed_interrupts
+from evolvability.origins import describe_origin, inherited
 from evolvability.runs import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
 from evolvability.strategy import Info, State, episode_key, noise_key, start, step
 from evolvability.tasks.base import Task
@@ -109,6 +111,8 @@ class Evolution:
     def __init__(self, config: Config, task: Task | None = None) -> None:
         self.config = config
         self.task = task or make_task(config.task, config.task_options)
+        if config.goal:
+            self.task = with_goal(self.task, config.goal)
         if not self.task.has_fitness and any(name == "mean_fitness" for _, name in parse_objective(config.objective)):
             raise ConfigError(
                 f"Task '{self.task.name}' has no fitness, so the objective {config.objective} has none to climb."
@@ -122,6 +126,7 @@ class Evolution:
         )
         """``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw."""
         self._start = jax.jit(batch(partial(start, self.algorithm, self.task, self.population.num_components)))
+        self._init = jax.jit(jax.vmap(self.algorithm.init))
         if self.task.on_host:
             self._ask, self._tell = jax.jit(batch(self.algorithm.ask)), jax.jit(batch(self.algorithm.tell))
             self._step = self._step_on_host
@@ -131,12 +136,20 @@ class Evolution:
 
     def start(self) -> State:
         """The first State, with a seed axis in front."""
-        seeds = jnp.arange(self.config.seed, self.config.seed + self.config.seeds)
-        return self._start(jax.vmap(jax.random.key)(seeds))
+        if not self.config.start_from:
+            return self._start(self._keys())
+        keys, cloud, memory = inherited(Run(self.config.start_from), self.config, self.task, self._keys())
+        state = self._init(keys, cloud.center, memory)
+        if state.cloud.log_scale is not None and cloud.log_scale is not None:
+            state = state._replace(cloud=cloud)
+        return state
 
     def template(self) -> State:
         """The shapes of a State."""
-        return jax.eval_shape(self.start)
+        return jax.eval_shape(lambda: self._start(self._keys()))
+
+    def _keys(self) -> Array:
+        return jax.vmap(jax.random.key)(jnp.arange(self.config.seed, self.config.seed + self.config.seeds))
 
     def generations(self, state: State) -> Iterator[tuple[State, Rows, Outcome]]:
         """Run from a State to the last generation; yields the State, the metrics and the outcome of each."""
@@ -185,9 +198,10 @@ def train(evolution: Evolution, output: Path, on_generation: Callable[[Rows], No
             raise RunFolderError(
                 f"{output} already holds a run. Go on with: ees resume {output}, or choose another --output."
             )
-        writer = RunWriter(output)
-        writer.create(evolution.config)
         state = evolution.start()
+        writer = RunWriter(output)
+        origin = evolution.config.start_from
+        writer.create(evolution.config, describe_origin(Run(origin)) if origin else None)
         writer.checkpoint(state)
         _write_generations(evolution, state, writer, on_generation)
 
@@ -228,7 +242,13 @@ def _saved_state(path: Path, evolution: Evolution) -> State:
     """The newest intact checkpoint; the start, when the run was killed before its first."""
     if not checkpoint_generations(path):
         return evolution.start()
-    return restore(evolution.template(), load_checkpoint(path)[1])
+    template, arrays = evolution.template(), load_checkpoint(path)[1]
+    if jax.tree.leaves(template.optimizer) and not any(name.startswith("optimizer/") for name in arrays):
+        raise RunFolderError(
+            f"{path} is a light copy of a run: it has no state of the optimizer to go on with. "
+            f"Start a new run at its population with: ees train {evolution.config.task} --start-from {path}"
+        )
+    return restore(template, arrays)
 
 
 def _write_generations(

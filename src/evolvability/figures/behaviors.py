@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from evolvability.errors import ConfigError, RunFolderError
 from evolvability.figures.style import HEAT, NOTE_COLOR, PAGE_WIDTH, behavior_names, new_figure, run_names
-from evolvability.runs import Run
+from evolvability.runs import Run, spread_out
 
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
@@ -60,24 +60,29 @@ class Heatmaps:
     least: float
 
 
-def data_from_runs(runs: Sequence[Run]) -> Heatmaps:
-    """Histograms of every run's behaviors over common bins; invalid members are left out."""
-    _check_comparable(runs)
+def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None) -> Heatmaps:
+    """Histograms of every run's behaviors over common bins; invalid members are left out.
+
+    Args:
+        runs: one a row.
+        generations: which to show, of those that were recorded; some from the first to the last unless given.
+    """
+    check_comparable(runs)
     num_behaviors = runs[0].behaviors()["behavior"].shape[2]
     shown = min(num_behaviors, 2)
     seeds = [representative_seed(run) for run in runs]
     most = MAX_COLUMNS if shown == 1 else NUM_MAPS
-    generations = [spread_out(run.recorded, most) for run in runs]
+    shown_of = [_chosen(run, generations) or spread_out(run.recorded, most) for run in runs]
     clouds = [
         [_valid(run, generation, seed)[:, :shown] for generation in chosen]
-        for run, seed, chosen in zip(runs, seeds, generations, strict=True)
+        for run, seed, chosen in zip(runs, seeds, shown_of, strict=True)
     ]
     size = max(run.config.population_size for run in runs)
     edges = _common_edges([cloud for row in clouds for cloud in row], size)
     names = run_names([run.config for run in runs])
     rows = [
         Row(name, run.seeds[seed], np.array(chosen), np.stack([_shares(c, edges) for c in row]))
-        for name, run, seed, chosen, row in zip(names, runs, seeds, generations, clouds, strict=True)
+        for name, run, seed, chosen, row in zip(names, runs, seeds, shown_of, clouds, strict=True)
     ]
     return Heatmaps(rows, edges, behavior_names(runs[0].config, num_behaviors)[:shown], 1 / size)
 
@@ -87,20 +92,6 @@ def representative_seed(run: Run) -> int:
     last = run.recorded[-1]
     variances = [_valid(run, last, seed).var(axis=0).sum() for seed in range(run.config.seeds)]
     return int(np.argsort(variances, kind="stable")[(len(variances) - 1) // 2])
-
-
-def spread_out(recorded: Sequence[int], most: int) -> list[int]:
-    """At most so many of the recorded generations, the first and the last among them.
-
-    Examples:
-        >>> spread_out(range(0, 101, 10), 3)
-        [0, 50, 100]
-    """
-    if len(recorded) <= most:
-        return list(recorded)
-    wanted = np.linspace(recorded[0], recorded[-1], most)
-    nearest = np.abs(np.subtract.outer(wanted, recorded)).argmin(axis=1)
-    return [recorded[place] for place in np.unique(nearest)]
 
 
 def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:
@@ -183,6 +174,10 @@ def _title(row: Row) -> str:
     return f"{row.name}, seed {row.seed}"
 
 
+def _chosen(run: Run, generations: Sequence[int] | None) -> list[int]:
+    return [generation for generation in generations or () if generation in run.recorded]
+
+
 def _valid(run: Run, generation: int, seed: int) -> Array:
     """(num_valid, num_behaviors)."""
     arrays = run.behaviors(generation)
@@ -209,7 +204,8 @@ def _shares(cloud: Array, edges: Sequence[Array]) -> Array:
     return counts / max(len(cloud), 1)
 
 
-def _check_comparable(runs: Sequence[Run]) -> None:
+def check_comparable(runs: Sequence[Run]) -> None:
+    """Refuse runs whose behaviors cannot be drawn over the same axes."""
     for run in runs:
         if not run.recorded:
             raise RunFolderError(f"{run.path} has no recorded behaviors yet. Wait for its first generation.")

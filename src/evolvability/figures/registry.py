@@ -7,15 +7,19 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from evolvability.errors import ConfigError, UserError, unknown
-from evolvability.figures import behaviors, curves, interference
+from evolvability.errors import ConfigError, unknown
+from evolvability.figures import adaptation, behaviors, components, curves, evolution, interference
 from evolvability.figures.style import paper_style
+from evolvability.files import write_output
 from evolvability.runs import Run
 
 FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "interference": interference.figure,
     "curves": curves.figure,
     "behaviors": behaviors.figure,
+    "adaptation": adaptation.figure,
+    "evolution": evolution.figure,
+    "components": components.figure,
 }
 """From runs to a figure, by name."""
 
@@ -42,23 +46,24 @@ def draw_figure(name: str, runs: Sequence[Run], output: Path | None = None) -> P
         raise ConfigError(unknown("figure", name, FIGURES))
     if not runs:
         raise ConfigError(f"The figure '{name}' shows runs, but none was given. Give at least one run folder.")
-    output = output or Path(f"{name}.png")
+    return save_figure(lambda: FIGURES[name](runs), output or Path(f"{name}.png"))
+
+
+def save_figure(draw: Callable[[], Figure], output: Path) -> Path:
+    """Draw, in the style of this package, into a file whose ending says in which format.
+
+    Args:
+        draw: makes the figure.
+        output: the file to write.
+    """
     suffix = output.suffix.lower()
     if suffix not in METADATA:
         raise ConfigError(
             f"The output of a figure must end in {', '.join(METADATA)}, got '{output}'. "
-            f"Write e.g. --output {output.with_suffix('.png') if output.name else f'{name}.png'}."
+            f"Write e.g. --output {output.with_suffix('.png') if output.name else 'figure.png'}."
         )
     content = io.BytesIO()
     with paper_style():
-        FIGURES[name](runs).savefig(content, format=suffix[1:], metadata=METADATA[suffix])
-    _write(output, content.getvalue())
+        draw().savefig(content, format=suffix[1:], metadata=METADATA[suffix])
+    write_output(output, content.getvalue())
     return output
-
-
-def _write(output: Path, content: bytes) -> None:
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_bytes(content)
-    except OSError as error:
-        raise UserError(f"{output} cannot be written: {error.strerror or error}. Choose another --output.") from None

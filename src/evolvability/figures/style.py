@@ -1,6 +1,5 @@
 """How figures look, and what runs are called in them."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -13,15 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from evolvability.config import Config, parse_objective, to_table
+from evolvability.config import Config
 from evolvability.errors import UserError
+from evolvability.groups import METHODS as METHODS
+from evolvability.groups import identity as identity
+from evolvability.groups import method_name as method_name
+from evolvability.groups import run_names as run_names
 from evolvability.tasks.registry import TASKS, make_task
 
 PAGE_WIDTH = 7.0
 """Inches, of both columns of a paper together."""
-
-METHODS = {"max_variance": "MaxVar-EES", "max_entropy": "MaxEnt-EES", "mean_fitness": "standard ES"}
-"""What the paper calls each objective."""
 
 # Okabe and Ito's colors, which people with any kind of color vision can tell apart.
 METHOD_COLORS = {"max_variance": "#0072B2", "max_entropy": "#D55E00", "mean_fitness": "#009E73"}
@@ -59,9 +59,6 @@ RC: dict[str, Any] = {
     "svg.hashsalt": "evolvability",  # the same drawing, the same bytes
 }
 
-SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid")
-"""Knobs that say how much of a run there is, not what happens in it."""
-
 
 @contextmanager
 def paper_style() -> Iterator[None]:
@@ -80,19 +77,6 @@ def letter(ax: Axes, index: int, text: str = "") -> None:
     ax.set_title(f"({chr(ord('a') + index)}) {text}".rstrip(), loc="left")
 
 
-def method_name(objective: str) -> str:
-    """What an objective is called in a figure.
-
-    Examples:
-        >>> method_name("max_entropy"), method_name("mean_fitness+0.1*max_entropy")
-        ('MaxEnt-EES', 'mean fitness + 0.1 max entropy')
-    """
-    if objective in METHODS:
-        return METHODS[objective]
-    terms = [(weight, name.replace("_", " ")) for weight, name in parse_objective(objective)]
-    return " + ".join(name if weight == 1 else f"{weight:g} {name}" for weight, name in terms)
-
-
 def line_styles(objectives: Sequence[str]) -> list[dict[str, Any]]:
     """A color and a dash pattern for each line; the first line of a method has the method's own color."""
     spare = count()
@@ -104,30 +88,6 @@ def line_styles(objectives: Sequence[str]) -> list[dict[str, Any]]:
             turn, place = divmod(next(spare), len(OTHER_COLORS))
             styles.append({"color": OTHER_COLORS[place], "linestyle": LINE_STYLES[turn % len(LINE_STYLES)]})
     return styles
-
-
-def identity(config: Config) -> str:
-    """All that makes runs comparable seed by seed, as a text: equal for runs that differ in their seeds alone."""
-    return json.dumps(_knobs(config), sort_keys=True)
-
-
-def run_names(configs: Sequence[Config]) -> list[str]:
-    """A short name for each of some different configurations: the method, then whatever else tells them apart.
-
-    Examples:
-        >>> from evolvability.config import layered
-        >>> run_names([layered("point", values={"sigma": sigma}) for sigma in (0.1, 0.2)])
-        ['MaxEnt-EES, sigma 0.1', 'MaxEnt-EES, sigma 0.2']
-    """
-    several_tasks = len({config.task for config in configs}) > 1
-    heads = [(config.task, method_name(config.objective)) for config in configs]
-    names = []
-    for config, head in zip(configs, heads, strict=True):
-        # Knobs are compared within a method: that each method has its own learning rate is not worth a word.
-        rivals = [_knobs(other) for other, other_head in zip(configs, heads, strict=True) if other_head == head]
-        telling = [_phrase(key, value) for key, value in _knobs(config).items() if _varies(key, rivals)]
-        names.append(", ".join([*(head if several_tasks else head[1:]), *telling]))
-    return names
 
 
 def behavior_names(config: Config, num_behaviors: int) -> list[str]:
@@ -148,21 +108,3 @@ def behavior_names(config: Config, num_behaviors: int) -> list[str]:
     if num_behaviors <= 2:
         return [f"behavior {name}" for name in names]
     return [f"behavior {name}\n({number} of {num_behaviors})" for number, name in enumerate(names, start=1)]
-
-
-def _knobs(config: Config) -> dict[str, Any]:
-    """The knobs that decide what happens, the task's own options among them under ``task.NAME``."""
-    table = {key: value for key, value in to_table(config).items() if key not in SAME_COURSE}
-    options = table.pop("task_options")
-    return table | {f"task.{key}": value for key, value in options.items()}
-
-
-def _varies(key: str, tables: Sequence[dict[str, Any]]) -> bool:
-    return any(table.get(key) != tables[0].get(key) for table in tables)
-
-
-def _phrase(key: str, value: Any) -> str:
-    words = key.removeprefix("task.").replace("_", " ")
-    if isinstance(value, bool):
-        return words if value else f"no {words}"
-    return f"{words} {value:g}" if isinstance(value, float) else f"{words} {value}"

@@ -11,17 +11,16 @@ from typing import Annotated, Any
 
 import jax
 import tyro
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from evolvability.cli.printing import console, errors, finish, plural, print_text, resumable, say
+from evolvability.cli.studies import compare, export, sweep
+from evolvability.cli.uses import adapt, evolve_from, measure, split
 from evolvability.config import PRESETS, Config, layered, read_toml
 from evolvability.display import display
 from evolvability.errors import ConfigError, UserError, unknown
 from evolvability.tasks.base import Task
-
-console = Console()
-errors = Console(stderr=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,14 +45,14 @@ def train(arguments: Sequence[str]) -> None:
     options, config = parse_train(arguments)
     output = options.output or _free_folder(config)
     evolution = Evolution(config)
-    _say(
+    say(
         options.quiet,
         f"{config.task}: {config.objective}, {config.population_size:,} members, {config.generations:,} "
-        f"generations, {_plural(config.seeds, 'seed')} on {_devices(evolution.task)}, into {output}",
+        f"generations, {plural(config.seeds, 'seed')} on {_devices(evolution.task)}, into {output}",
     )
-    with _resumable(output), display(config, console, quiet=options.quiet) as show:
+    with resumable(output), display(config, console, quiet=options.quiet) as show:
         run_training(evolution, output, show)
-    _finish(output)
+    finish(output)
 
 
 def resume(arguments: Sequence[str]) -> None:
@@ -78,12 +77,12 @@ def resume(arguments: Sequence[str]) -> None:
     path, generations, quiet = tyro.cli(parse, prog="ees resume", args=arguments)
     run = Run(path)
     if run.is_complete and generations in (None, run.config.generations):
-        _print(f"{path} is complete. To make it longer: ees resume {path} --generations N")
+        print_text(f"{path} is complete. To make it longer: ees resume {path} --generations N")
         return
     config = run.config if generations is None else dataclasses.replace(run.config, generations=generations)
-    with _resumable(path), display(config, console, quiet=quiet) as show:
+    with resumable(path), display(config, console, quiet=quiet) as show:
         resume_run(run, generations=generations, on_generation=show)
-    _finish(path)
+    finish(path)
 
 
 def list_names(arguments: Sequence[str]) -> None:
@@ -146,7 +145,7 @@ def figure(arguments: Sequence[str]) -> None:
         if not runs:
             raise ConfigError(f"ees figure {name}: give at least one run folder.")
         target = draw_figure(name, [Run(path) for path in runs], output)
-        _print(f"wrote {target}")
+        print_text(f"wrote {target}")
 
     parse.__doc__ = f"""Draw a figure from run folders.
 
@@ -163,6 +162,13 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "resume": resume,
     "show": show,
     "figure": figure,
+    "adapt": adapt,
+    "evolve-from": evolve_from,
+    "split": split,
+    "measure": measure,
+    "compare": compare,
+    "sweep": sweep,
+    "export": export,
     "list": list_names,
 }
 
@@ -254,29 +260,6 @@ def _lookup(arguments: Sequence[str], option: str) -> str | None:
     return None
 
 
-class _resumable:  # noqa: N801 (used as a statement)
-    """Tells how to go on when a run is interrupted."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is KeyboardInterrupt:
-            begun = (self.path / "config.toml").exists()
-            text = f"nothing is lost. Go on with: ees resume {self.path}" if begun else "nothing was begun yet."
-            _print(f"\nInterrupted; {text}", errors)
-
-
-def _finish(path: Path) -> None:
-    from evolvability.runs import Run
-    from evolvability.summaries import summary_line
-
-    _print(f"{summary_line(Run(path))}\nfigures: ees figure curves {path}")
-
-
 def _overview() -> None:
     table = Table(show_header=False, box=None)
     for name, command in COMMANDS.items():
@@ -302,20 +285,6 @@ def _devices(task: Task) -> str:
     kinds = [device.device_kind for device in jax.devices()]
     devices = f"{len(kinds)} x {kinds[0]}" if len(kinds) > 1 else kinds[0]
     return f"{task.engine}, {devices}" if task.engine else devices
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("s" if number != 1 else "")
-
-
-def _say(quiet: bool, text: str) -> None:
-    if not quiet:
-        _print(text)
-
-
-def _print(text: str, where: Console = console) -> None:
-    """Text as it is: square brackets are a user's own, and a path is not broken over lines."""
-    where.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _first_sentence(factory: Callable[..., Any]) -> str:

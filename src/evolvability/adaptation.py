@@ -1,0 +1,295 @@
+"""Pick a mutation: the best of k at a goal, and how that grows with k (section 5.2.1 of the paper)."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from evolvability.checkpoints import write_whole
+from evolvability.config import Config
+from evolvability.errors import ConfigError, RunFolderError, TaskError
+from evolvability.files import slug
+from evolvability.goals import Goal, goal_named
+from evolvability.offspring import Evaluate, at_center, evaluator
+from evolvability.origins import mutations as drawn_mutations
+from evolvability.origins import trained
+from evolvability.runs import Run
+from evolvability.tasks.base import Task
+from evolvability.tasks.registry import make_task
+from evolvability.types import Cloud, Outcome, PyTree, Sample
+
+START_NOISE = 0.1
+"""By how much start states differ in the evaluations that are reported, in radians, where a task has that option."""
+
+HostArray = np.ndarray[Any, Any]
+
+
+class Picked(NamedTuple):
+    """The best of some mutations.
+
+    Attributes:
+        parameters: the mutation, in the form the task's author gave parameters.
+        vector: (num_params,) the same, flat.
+        performance: its mean score over the repeated evaluations.
+        chosen: which of the mutations it is.
+        scores: (num_mutations,) of one evaluation each, by which it was picked; nan where invalid.
+        repeated: (num_mutations, repeats) of further evaluations with different start states, of every mutation.
+        behavior: (num_mutations, num_behaviors) of the first evaluation.
+    """
+
+    parameters: PyTree
+    vector: Array
+    performance: float
+    chosen: int
+    scores: HostArray
+    repeated: HostArray
+    behavior: HostArray
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """What mutations of a run's centers reach when asked for a goal. In a run folder: ``adaptations/GOAL.json``.
+
+    Attributes:
+        goal: what was asked for.
+        start_noise: by how much start states differed in the repeated evaluations.
+        scores: (num_seeds, num_mutations) of one evaluation each.
+        repeated: (num_seeds, num_mutations, repeats) of further evaluations.
+        parameters: (num_seeds, num_params) the mutations that were picked; not kept in the folder.
+    """
+
+    goal: str
+    start_noise: float
+    scores: HostArray
+    repeated: HostArray
+    parameters: HostArray | None = None
+
+    @property
+    def performance(self) -> HostArray:
+        """(num_seeds,) the mean over further evaluations of each seed's best mutation: what the paper reports."""
+        return self.growth()[:, -1]
+
+    def growth(self) -> HostArray:
+        """(num_seeds, num_mutations) the performance of the best of k mutations, for k = 1, 2, ...: see `best_of`."""
+        return np.stack([best_of(*pair) for pair in zip(self.scores, _means(self.repeated), strict=True)])
+
+
+def best_of(scores: HostArray, performance: HostArray) -> HostArray:
+    r"""(n,) the expected performance of the mutation picked by its score among k of n mutations, for k = 1 to n.
+
+    Over all subsets of size k, the mutation of rank i (from the lowest) is picked in a share of
+    $\binom{i-1}{k-1} / \binom{n}{k}$: an average over every order in which the mutations could have been drawn.
+    Invalid mutations, whose score is nan, are picked in none.
+
+    Examples:
+        >>> best_of(np.array([1.0, 3.0, 2.0]), np.array([10.0, 30.0, 20.0]))
+        array([20.        , 26.66666667, 30.        ])
+    """
+    number = len(scores)
+    order = np.argsort(np.where(np.isnan(scores), -np.inf, scores), kind="stable")
+    performance = np.where(np.isnan(scores), np.nan, performance)[order]
+    usable = np.isfinite(performance)
+    means = np.full(number, np.nan)
+    rank = np.arange(1, number + 1)
+    for k in range(1, number + 1):
+        # From the top rank down: C(i-2, k-1) / C(i-1, k-1) = (i - k) / (i - 1).
+        steps = np.clip((rank[:0:-1] - k) / np.maximum(rank[:0:-1] - 1, 1), 0, None)
+        shares = (k / number * np.concatenate([[1.0], np.cumprod(steps)]))[::-1][usable]
+        if shares.sum() > 0:
+            means[k - 1] = shares @ performance[usable] / shares.sum()
+    return means
+
+
+def pick_mutation(
+    task: Task | str,
+    center: PyTree,
+    goal: str | Goal,
+    *,
+    mutations: int = 40,
+    repeats: int = 10,
+    sigma: float | None = None,
+    memory: PyTree = None,
+    seed: int = 0,
+) -> Picked:
+    """Mutate a center, and pick the mutation that does best at a goal; of any task.
+
+    Args:
+        task: a Task, or the name of a registered one.
+        center: the parameters to mutate, as the task's author wrote them or flat.
+        goal: ``left``, ``right``, an angle, ``point:X,Y``, ``fitness``, or any ``(outcome) -> (num_members,)``.
+        mutations: how many.
+        repeats: further evaluations of each, each with a key of its own.
+        sigma: the mutations' standard deviation; the task's default unless given.
+        memory: what the task remembers, e.g. a run's statistics of observations; as at the start unless given.
+        seed: of mutations and evaluations.
+
+    Examples:
+        >>> from evolvability import function_task
+        >>> arm = function_task(lambda x: jnp.tanh(x), start=jnp.zeros(2))
+        >>> picked = pick_mutation(arm, jnp.zeros(2), "left", sigma=0.5)
+        >>> bool(picked.performance > 0.3 and picked.parameters[0] < -0.3)
+        True
+    """
+    task, config, cloud = at_center(task, center, sigma)
+    goal = goal_named(goal, task) if isinstance(goal, str) else goal
+    memory = task.memory if memory is None else memory
+    trials = _try(config, cloud, memory, evaluator(task), evaluator(task), mutations, repeats, jax.random.key(seed))
+    return _pick(task, trials, goal)
+
+
+def adapt(
+    run: Run,
+    goals: Sequence[str],
+    task: Task | None = None,
+    *,
+    mutations: int = 40,
+    repeats: int = 10,
+    start_noise: float | None = None,
+) -> list[Adaptation]:
+    """Pick a mutation of every seed's center, as the paper does, and keep what came of it in the run's folder.
+
+    Mutations are drawn as the run's population draws its members, with the standard deviation of training, but
+    independently. Each is evaluated once as in training, and then ``repeats`` times with different start states. All
+    goals are asked of the same mutations.
+
+    Args:
+        run: a run, or a light copy of one.
+        goals: each of them ``left``, ``right``, an angle, ``point:X,Y`` or ``fitness``.
+        task: the run's task, where that is not one a name leads to.
+        mutations: how many of each center.
+        repeats: further evaluations of each.
+        start_noise: by how much the start states of those differ; 0.1 unless given, or what the run was trained with.
+    """
+    config = run.config
+    base = task or make_task(config.task, config.task_options)
+    wanted = {goal: goal_named(goal, base) for goal in goals}
+    found = trained(run, base)
+    noisy, noise = _with_start_noise(config, base, task is None, start_noise)
+    once, again = evaluator(base), evaluator(noisy)
+    picks: dict[str, list[Picked]] = {goal: [] for goal in goals}
+    for index, seed in enumerate(run.seeds):
+        key = jax.random.fold_in(jax.random.key(seed), 4)  # 0 to 3 are the run's own
+        trials = _try(config, *found.of_seed(index), once, again, mutations, repeats, key, found.generation)
+        for goal in goals:
+            picks[goal].append(_pick(base, trials, wanted[goal]))
+    adaptations = [_adaptation(goal, noise, picks[goal]) for goal in goals]
+    for adaptation in adaptations:
+        save_adaptation(run, adaptation)
+    return adaptations
+
+
+def save_adaptation(run: Run, adaptation: Adaptation) -> None:
+    """Keep an adaptation in a run's folder."""
+    path = _adaptation_path(run, adaptation.goal)
+    path.parent.mkdir(exist_ok=True)
+    table = {
+        "goal": adaptation.goal,
+        "start_noise": adaptation.start_noise,
+        "scores": _jsonable(adaptation.scores),
+        "repeated": _jsonable(adaptation.repeated),
+    }
+    write_whole(path, json.dumps(table).encode())
+
+
+def load_adaptation(run: Run, goal: str) -> Adaptation:
+    """What `adapt` kept in a run's folder."""
+    path = _adaptation_path(run, goal)
+    if not path.is_file():
+        known = ", ".join(adapted_goals(run)) or "none"
+        raise RunFolderError(
+            f"{run.path} has no adaptation to '{goal}'; there are: {known}. Make it: ees adapt {run.path} "
+            f"--direction {goal}"
+        )
+    table = json.loads(path.read_text())
+    arrays = (np.array(table[name], np.float64) for name in ("scores", "repeated"))
+    return Adaptation(table["goal"], table["start_noise"], *arrays)
+
+
+def adapted_goals(run: Run) -> list[str]:
+    """The goals that a run's mutations were picked for."""
+    return sorted(json.loads(path.read_text())["goal"] for path in (run.path / "adaptations").glob("*.json"))
+
+
+class _Trials(NamedTuple):
+    """Mutations, what each did in one evaluation, and in several more."""
+
+    sample: Sample
+    once: Outcome
+    again: list[Outcome]
+
+
+def _try(
+    config: Config,
+    cloud: Cloud,
+    memory: PyTree,
+    once: Evaluate,
+    again: Evaluate,
+    number: int,
+    repeats: int,
+    key: Array,
+    generation: int = 0,
+) -> _Trials:
+    """Evaluate mutations of one center once, to pick by, and then again and again, to report."""
+    if number < 1 or repeats < 1:
+        raise ConfigError(f"1 mutation or more and 1 repeat or more are needed, got {number} and {repeats}.")
+    key_noise, key_once, key_again = jax.random.split(key, 3)
+    sample = drawn_mutations(config, cloud, key_noise, generation, number)
+    further = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
+    return _Trials(sample, once(key_once, sample, memory)[0], further)
+
+
+def _pick(task: Task, trials: _Trials, goal: Goal) -> Picked:
+    scores = _scores(goal, trials.once)
+    if np.isnan(scores).all():
+        raise TaskError(f"Task '{task.name}': none of the {len(scores)} mutations is valid, so none can be picked.")
+    repeated = np.stack([_scores(goal, outcome) for outcome in trials.again], axis=1)
+    chosen = int(np.nanargmax(scores))
+    sample = trials.sample
+    vector = sample._replace(noise=sample.noise[chosen, None], component=sample.component[chosen, None]).members()[0]
+    performance, behavior = float(_means(repeated)[chosen]), np.asarray(trials.once.behavior)
+    return Picked(task.unflatten(vector), vector, performance, chosen, scores, repeated, behavior)
+
+
+def _adaptation(goal: str, start_noise: float, picks: Sequence[Picked]) -> Adaptation:
+    scores, repeated = np.stack([pick.scores for pick in picks]), np.stack([pick.repeated for pick in picks])
+    return Adaptation(goal, start_noise, scores, repeated, np.stack([np.asarray(pick.vector) for pick in picks]))
+
+
+def _means(repeated: HostArray) -> HostArray:
+    """Means over the last axis, of what is valid."""
+    valid = np.isfinite(repeated)
+    sums = np.where(valid, repeated, 0).sum(axis=-1)
+    return np.where(valid.any(axis=-1), sums / np.maximum(valid.sum(axis=-1), 1), np.nan)
+
+
+def _scores(goal: Goal, outcome: Outcome) -> HostArray:
+    scores = np.asarray(goal(jax.tree.map(jnp.asarray, outcome)), np.float64)
+    return np.where(np.asarray(outcome.valid), scores, np.nan)
+
+
+def _with_start_noise(config: Config, task: Task, by_name: bool, noise: float | None) -> tuple[Task, float]:
+    """The task with start states that differ, where it has such an option, and by how much they do."""
+    own = getattr(config.task_options, "start_noise", None)
+    if own is None or not by_name:
+        if noise:
+            raise ConfigError(f"Task '{task.name}' has no option start_noise: its episodes differ by their key alone.")
+        return task, 0.0
+    noise = (own or START_NOISE) if noise is None else noise
+    return make_task(config.task, replace(config.task_options, start_noise=noise)), noise
+
+
+def _adaptation_path(run: Run, goal: str) -> Path:
+    return run.path / "adaptations" / f"{slug(goal)}.json"
+
+
+def _jsonable(values: HostArray) -> Any:
+    """Nested lists, rounded to what float32 holds; nan is null."""
+    if values.ndim:
+        return [_jsonable(part) for part in values]
+    return float(f"{values:.7g}") if np.isfinite(values) else None

@@ -1,0 +1,50 @@
+"""What every command prints with."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+console = Console()
+errors = Console(stderr=True)
+
+
+def print_text(text: str, where: Console = console) -> None:
+    """Text as it is: square brackets are a user's own, and a path is not broken over lines."""
+    where.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def say(quiet: bool, text: str) -> None:
+    """Print a text unless told to be quiet."""
+    if not quiet:
+        print_text(text)
+
+
+def plural(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> plural(1, "seed"), plural(2, "seed")
+    ('1 seed', '2 seeds')
+    """
+    return f"{number} {noun}" + ("s" if number != 1 else "")
+
+
+@contextmanager
+def resumable(path: Path) -> Iterator[None]:
+    """Tells how to go on when a run is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        begun = (path / "config.toml").exists()
+        text = f"nothing is lost. Go on with: ees resume {path}" if begun else "nothing was begun yet."
+        print_text(f"\nInterrupted; {text}", errors)
+        raise
+
+
+def finish(path: Path) -> None:
+    """What became of a run."""
+    from evolvability.runs import Run
+    from evolvability.summaries import summary_line
+
+    print_text(f"{summary_line(Run(path))}\nfigures: ees figure curves {path}")

@@ -1,0 +1,65 @@
+"""A comparison of groups: every seed, medians with their intervals, and p-values between the groups."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from evolvability.figures.style import METHOD_COLORS, NOTE_COLOR, OTHER_COLORS, new_figure
+from evolvability.groups import METHODS
+from evolvability.reports import Report, p_text, title
+
+MAX_BRACKETS = 6
+
+
+def draw(ax: Axes, report: Report) -> None:
+    """A column of dots a group, a bar at its median, a line over the median's interval."""
+    for place, ((name, values), color) in enumerate(zip(report.values.items(), _colors(report), strict=True)):
+        spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else np.zeros(1)
+        ax.plot(place + spread, values, "o", color=color, markersize=3.5, alpha=0.75, markeredgewidth=0)
+        interval = report.intervals[name]
+        ax.plot([place + 0.26] * 2, [interval.low, interval.high], color=color, linewidth=1.2)
+        ax.plot([place + 0.18, place + 0.34], [interval.median] * 2, color=color, linewidth=2.2)
+    names = [f"{name}\n({len(values)} runs)" for name, values in report.values.items()]
+    ax.set_xticks(range(len(names)), [name.replace(", ", ",\n") for name in names])
+    ax.set(xlim=(-0.5, len(names) - 0.4), ylabel=report.metric.replace("_", " "))
+    ax.grid(visible=True, axis="y")
+    if len(report.comparisons) <= MAX_BRACKETS:
+        _draw_brackets(ax, report)
+
+
+def figure(report: Report) -> Figure:
+    """The groups side by side."""
+    drawing = new_figure(1.2 + 1.25 * len(report.values), 3.0 + 0.18 * min(len(report.comparisons), MAX_BRACKETS))
+    ax = drawing.subplots()
+    draw(ax, report)
+    ax.set_title(title(report), loc="left")
+    correction = f", corrected ({report.correction})" if report.correction else ""
+    note = f"dots: seeds; bars: medians and their intervals; p: Mann-Whitney U, two-sided{correction}"
+    drawing.supxlabel(note, fontsize=6, color=NOTE_COLOR)
+    return drawing
+
+
+def _draw_brackets(ax: Axes, report: Report) -> None:
+    """A bracket between each two groups, the nearest ones lowest, with the p-value on it."""
+    places = {name: place for place, name in enumerate(report.values)}
+    low, high = ax.get_ylim()
+    step = (high - low) * 0.1
+    pairs = sorted(report.comparisons, key=lambda one: abs(places[one.first] - places[one.second]))
+    for level, one in enumerate(pairs):
+        ends, height = (places[one.first], places[one.second]), high + step * (level + 0.2)
+        foot = height - step * 0.2
+        ax.plot([ends[0], *ends, ends[1]], [foot, height, height, foot], color="0.4", linewidth=0.6)
+        text = "too few runs" if one.test.p is None else f"p = {p_text(one.test.p)}"
+        ax.text(sum(ends) / 2, height, text, ha="center", va="bottom", fontsize=6.5)
+    ax.set_ylim(low, high + step * (len(pairs) + 0.5))
+
+
+def _colors(report: Report) -> list[str]:
+    """A method's own color for the first group of it."""
+    by_name = {METHODS[objective]: color for objective, color in METHOD_COLORS.items()}
+    spare = iter(OTHER_COLORS * len(report.values))
+    colors: list[str] = []
+    for name in report.values:
+        own = by_name.get(name.split(",")[0])
+        colors.append(own if own is not None and own not in colors else next(spare))
+    return colors

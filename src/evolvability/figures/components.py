@@ -1,0 +1,128 @@
+"""Behaviors told apart by component (the paper's figures 7 and S4): one panel a run, with what its species cover."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from evolvability.errors import RunFolderError
+from evolvability.figures.behaviors import check_comparable, representative_seed
+from evolvability.figures.style import behavior_names, letter, new_figure
+from evolvability.groups import method_name
+from evolvability.measures import Yardstick, common_reach, coverage, yardstick
+from evolvability.quantities import specialization_of, valid_behaviors
+from evolvability.runs import Run
+
+# Okabe and Ito's, in an order in which neighbors differ most; one component alone is dark gray.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+ALONE = "0.25"
+MARKED = 4000  # members drawn, at most
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Species:
+    """The last recorded generation of one seed of a run.
+
+    Attributes:
+        name: what the run is.
+        seed: the seed shown.
+        behavior: (num_members, num_behaviors) of the valid members.
+        component: (num_members,) the component of each.
+        union: the share of cells that all components together cover.
+        each: the share of cells that each covers.
+        specialization: how far behavior tells the component, from 0 to 1; None for one component.
+    """
+
+    name: str
+    seed: int
+    behavior: Array
+    component: Array
+    union: float
+    each: list[float]
+    specialization: float | None
+
+
+@dataclass(frozen=True)
+class Panels:
+    """The species of several runs, measured by one yardstick."""
+
+    panels: list[Species]
+    by: Yardstick
+    labels: list[str]
+
+
+def data_from_runs(runs: Sequence[Run]) -> Panels:
+    """The seed whose final variance is the median one, of every run."""
+    check_comparable(runs)
+    seeds = [representative_seed(run) for run in runs]
+    found = [valid_behaviors(run, seed) for run, seed in zip(runs, seeds, strict=True)]
+    if not any(len(behavior) for behavior, _ in found):
+        raise RunFolderError("Nothing to draw: no member of the recorded generations is valid.")
+    by = yardstick(common_reach([behavior for behavior, _ in found]))
+    panels = [_species(run, seed, *own, by) for run, seed, own in zip(runs, seeds, found, strict=True)]
+    return Panels(panels, by, behavior_names(runs[0].config, found[0][0].shape[1]))
+
+
+def draw(ax: Axes, data: Panels, index: int) -> None:
+    """One run: points in two dimensions, histograms on top of each other in one."""
+    panel = data.panels[index]
+    groups = [panel.behavior[panel.component == number] for number in range(len(panel.each))]
+    colors = COLORS if len(groups) > 1 else (ALONE,)
+    if panel.behavior.shape[1] == 1:
+        edges = np.linspace(-data.by.reach, data.by.reach, 2 * data.by.cells + 1)
+        used = [colors[number % len(colors)] for number in range(len(groups))]
+        ax.hist([group[:, 0] for group in groups], edges.tolist(), stacked=True, color=used)
+        ax.set_ylabel("members")
+    else:
+        order = np.random.default_rng(0).permutation(len(panel.behavior))[:MARKED]  # no component lies on top
+        shades = np.array([colors[number % len(colors)] for number in range(len(groups))])[panel.component]
+        across, up = panel.behavior[order, :2].T
+        ax.scatter(across, up, s=3, c=shades[order], linewidths=0, alpha=0.7, rasterized=True)
+        ax.plot(0, 0, marker="+", color="black", markersize=6, markeredgewidth=0.8)
+        edge = 1.06 * data.by.reach
+        ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal")
+        ax.set_ylabel(data.labels[1] if index == 0 else "")
+    ax.set_xlabel(f"{data.labels[0]}\n\n{_numbers(panel)}")
+
+
+def figure(runs: Sequence[Run]) -> Figure:
+    """One panel a run."""
+    data = data_from_runs(runs)
+    number = len(data.panels)
+    drawing = new_figure(2.35 * number + 0.3, 3.3)
+    axes = drawing.subplots(1, number, squeeze=False, sharex=True, sharey=len(data.labels) == 1)[0]
+    for index, ax in enumerate(axes):
+        draw(ax, data, index)
+        letter(ax, index, data.panels[index].name)
+    return drawing
+
+
+def _species(run: Run, seed: int, behavior: Array, component: Array, by: Yardstick) -> Species:
+    mixed = run.config.population == "mixture"
+    number = run.config.components if mixed else 1
+    each = [coverage(behavior[component == index], by) for index in range(number)]
+    share = specialization_of(run, seed, None, by)[0] if mixed else None
+    return Species(_name(run), run.seeds[seed], behavior, component, coverage(behavior, by), each, share)
+
+
+def _name(run: Run) -> str:
+    method = method_name(run.config.objective)
+    if run.config.population != "mixture":
+        return f"{method}, one component"
+    how = "split into" if run.config.start_from else "mixture of"
+    return f"{method}, {how} {run.config.components}"
+
+
+def _numbers(panel: Species) -> str:
+    lines = [f"covers {100 * panel.union:.0f} % of the cells"]
+    if panel.specialization is not None:
+        lines[0] += f"; alone {', '.join(f'{100 * share:.0f}' for share in panel.each)} %"
+        lines.append(f"specialization {panel.specialization:.2f} (seed {panel.seed})")
+    else:
+        lines.append(f"(seed {panel.seed})")
+    return "\n".join(lines)

@@ -1,0 +1,233 @@
+r"""How evolvable is a center: measures of what its mutations do, trained here or not.
+
+All are about (num_offspring, num_behaviors) behaviors. Those that need a scale take a `Yardstick`, so that centers
+are compared by the same one.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from evolvability.errors import ConfigError
+from evolvability.objectives import raw_entropy
+from evolvability.types import outcome
+
+Array = np.ndarray[Any, Any]
+MAX_TARGETS = 1000
+CELLS = 20
+MEMBERS_A_CELL = 10
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """What measures are relative to. In units of behavior.
+
+    Attributes:
+        reach: coverage and reachability are about the box, or ball, of this half width around the origin.
+        threshold: offspring whose behaviors are nearer to each other than this do the same.
+        radius: offspring that end nearer to the origin than this are degenerate.
+        cells: the box has so many cells a dimension.
+    """
+
+    reach: float
+    threshold: float
+    radius: float
+    cells: int = CELLS
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not (value > 0 and math.isfinite(value)):
+                raise ConfigError(f"{name} must be a positive number, got {value}.")
+
+
+def yardstick(
+    reach: float, *, threshold: float | None = None, radius: float | None = None, cells: int = CELLS
+) -> Yardstick:
+    """A yardstick from its reach: unless given, the threshold is a cell's width, the radius an eighth of the reach."""
+    threshold = 2 * reach / max(cells, 1) if threshold is None else threshold
+    return Yardstick(reach, threshold, reach / 8 if radius is None else radius, cells)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """How evolvable a center is.
+
+    Attributes:
+        variance: the trace of the covariance of behaviors.
+        entropy: their differential entropy in nats, by a kernel density estimate.
+        distance: their mean distance from the origin.
+        distinct: how many of them differ by the threshold or more, evolvability search's own measure.
+        coverage: the share of the box's cells that some offspring reaches.
+        degenerate: the share of offspring that end within the radius of the origin.
+        reachability: the mean distance from a target in the ball to the nearest offspring; less is better.
+        farthest: the distance from the worst target to the nearest offspring.
+    """
+
+    variance: float
+    entropy: float
+    distance: float
+    distinct: int
+    coverage: float
+    degenerate: float
+    reachability: float
+    farthest: float
+
+
+def measures(behavior: Array, yardstick: Yardstick) -> Measures:
+    """All measures of some offspring's behaviors."""
+    behavior = np.asarray(behavior, np.float64)
+    if not len(behavior):
+        nothing = math.nan
+        return Measures(nothing, nothing, nothing, 0, 0.0, nothing, nothing, nothing)
+    distances = nearest(behavior, targets(behavior.shape[1], yardstick))
+    return Measures(
+        variance=float(behavior.var(axis=0).sum()),
+        entropy=entropy(behavior),
+        distance=float(np.linalg.norm(behavior, axis=1).mean()),
+        distinct=num_distinct(behavior, yardstick.threshold),
+        coverage=coverage(behavior, yardstick),
+        degenerate=degenerate_share(behavior, yardstick.radius),
+        reachability=float(distances.mean()),
+        farthest=float(distances.max()),
+    )
+
+
+def entropy(behavior: Array) -> float:
+    """Differential entropy in nats; minus infinity where all agree in some dimension. See docs/metrics.md."""
+    return float(_entropy(jnp.asarray(behavior, jnp.float32)))
+
+
+@jax.jit
+def _entropy(behavior: jax.Array) -> jax.Array:
+    return raw_entropy(outcome(behavior))
+
+
+def num_distinct(behavior: Array, threshold: float) -> int:
+    """How many behaviors are distinct: one after the other, those farther than a threshold from all counted before.
+
+    This is what evolvability search selects for (Mengistu, Lehman and Clune, 2016).
+
+    Examples:
+        >>> num_distinct(np.array([[0.0], [0.4], [1.0], [1.3], [2.0]]), threshold=0.5)
+        3
+    """
+    kept = np.empty_like(behavior)
+    number = 0
+    for one in behavior:
+        if not (np.sum((kept[:number] - one) ** 2, axis=1) < threshold**2).any():
+            kept[number] = one
+            number += 1
+    return number
+
+
+def cell_numbers(behavior: Array, yardstick: Yardstick) -> Array:
+    """(num_offspring,) the number of the cell each behavior lies in; those outside of the box have -1."""
+    places = np.floor((behavior / yardstick.reach + 1) / 2 * yardstick.cells).astype(np.int64)
+    places[behavior == yardstick.reach] = yardstick.cells - 1  # the box includes its border
+    inside = np.all((places >= 0) & (places < yardstick.cells), axis=1)
+    numbers = places @ yardstick.cells ** np.arange(behavior.shape[1])
+    return np.where(inside, numbers, -1)
+
+
+def coverage(behavior: Array, yardstick: Yardstick) -> float:
+    """The share of the box's cells that have a behavior in them.
+
+    Examples:
+        >>> coverage(np.array([[-0.9, -0.9], [0.1, 0.9]]), yardstick(1.0, cells=2))
+        0.5
+    """
+    numbers = cell_numbers(np.asarray(behavior), yardstick)
+    return len(np.unique(numbers[numbers >= 0])) / yardstick.cells ** behavior.shape[1]
+
+
+def degenerate_share(behavior: Array, radius: float) -> float:
+    """The share of behaviors within a radius of the origin (section 5.3 of the paper, radius 5)."""
+    return float(np.mean(np.linalg.norm(behavior, axis=1) < radius))
+
+
+def targets(num_behaviors: int, yardstick: Yardstick) -> Array:
+    """(num_targets, num_behaviors) points all over the ball: the middles of cells, or beyond two dimensions draws."""
+    if num_behaviors > 2:
+        generator = np.random.default_rng(0)
+        direction = generator.normal(size=(MAX_TARGETS, num_behaviors))
+        radius = generator.uniform(size=(MAX_TARGETS, 1)) ** (1 / num_behaviors)
+        return yardstick.reach * radius * direction / np.linalg.norm(direction, axis=1, keepdims=True)
+    middles = ((np.arange(yardstick.cells) + 0.5) / yardstick.cells * 2 - 1) * yardstick.reach
+    grid = np.stack(np.meshgrid(*[middles] * num_behaviors, indexing="ij"), axis=-1).reshape(-1, num_behaviors)
+    return grid[np.linalg.norm(grid, axis=1) <= yardstick.reach]
+
+
+def nearest(behavior: Array, points: Array) -> Array:
+    """(num_points,) the distance from each point to the nearest behavior."""
+    squares = [np.min(np.sum((behavior - point) ** 2, axis=1)) for point in points]
+    return np.sqrt(np.array(squares))
+
+
+class Specialization(NamedTuple):
+    """How far the components of a population do different things.
+
+    Attributes:
+        bits: the mutual information between component and behavior's cell.
+        share: of the components' entropy, the part that behavior tells beyond chance: 0 when components do the same,
+            1 when a behavior tells its component.
+        p: the probability of as much information if components were labels drawn at random.
+    """
+
+    bits: float
+    share: float
+    p: float
+
+
+def specialization(
+    behavior: Array, component: Array, yardstick: Yardstick, *, num_signs: int = 1, shuffles: int = 200
+) -> Specialization:
+    r"""How far components specialize: the mutual information between component and cell, beyond chance.
+
+    $I = \sum_{c, b} p(c, b) \log_2 \frac{p(c, b)}{p(c)\, p(b)}$ grows with the number of cells even if there is nothing
+    to be known, so its mean over shuffled labels, $\bar I$, is taken off: share $= (I - \bar I) / (H(C) - \bar I)$.
+
+    Args:
+        behavior: (num_members, num_behaviors).
+        component: (num_members,) the component of each.
+        yardstick: its cells, or fewer, so that there are 10 members a cell.
+        num_signs: members in a row that share a draw, and so a component: labels are shuffled by draws.
+        shuffles: how many times.
+    """
+    # Wide cells where members are few: in a cell of its own, any member would tell its component.
+    side = int((len(behavior) / MEMBERS_A_CELL) ** (1 / behavior.shape[1]))
+    cell = cell_numbers(np.asarray(behavior), replace(yardstick, cells=min(max(side, 2), yardstick.cells)))
+    bits = mutual_information(component, cell)
+    generator = np.random.default_rng(0)
+    labels = component[::num_signs]
+    shuffled = (np.repeat(generator.permutation(labels), num_signs) for _ in range(shuffles))
+    chance = np.array([mutual_information(one, cell) for one in shuffled])
+    entropy_bits = mutual_information(component, component)
+    room = entropy_bits - chance.mean()
+    share = (bits - chance.mean()) / room if room > 0 else 0.0
+    return Specialization(bits, float(share), float((1 + np.sum(chance >= bits)) / (1 + shuffles)))
+
+
+def mutual_information(first: Array, second: Array) -> float:
+    """The mutual information of two labelings, in bits.
+
+    Examples:
+        >>> mutual_information(np.array([0, 0, 1, 1]), np.array([5, 5, 7, 7]))
+        1.0
+    """
+    first, second = (np.unique(labels, return_inverse=True)[1] for labels in (first, second))
+    joint = np.zeros((first.max() + 1, second.max() + 1))
+    np.add.at(joint, (first, second), 1 / len(first))
+    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    filled = joint > 0
+    return float(np.sum(joint[filled] * np.log2(joint[filled] / independent[filled])))
+
+
+def common_reach(behaviors: Sequence[Array]) -> float:
+    """A half width that holds every behavior."""
+    largest = max((float(np.abs(behavior).max()) for behavior in behaviors if behavior.size), default=0.0)
+    return largest if largest > 0 else 1.0
