@@ -260,6 +260,8 @@ def _write_generations(
         for next_state, rows, outcome in evolution.generations(state):
             generation = rows[0]["generation"]
             if generation % config.record_every == 0 or generation == config.generations - 1:
+                if config.record_centers:
+                    writer.record_center(complete)  # before the behaviors: who sees those finds it
                 writer.record_behaviors(generation, behavior_arrays(evolution, next_state, generation, outcome))
             writer.record_metrics(rows)
             complete = next_state

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from jax import Array
 
+from evolvability.motions import Stage
 from evolvability.types import Outcome, PyTree, Sample
 
 
@@ -22,6 +23,7 @@ class Task:
         on_host: whether ``evaluate`` is ordinary Python, and so is called outside of ``jit``.
         unflatten: ``(num_params,) -> pytree``, parameters as the task's author wrote them.
         engine: what evaluates members, for people; empty where that goes without saying.
+        stage: what it takes to watch members move; None where there is nothing to see.
     """
 
     name: str
@@ -33,3 +35,4 @@ class Task:
     on_host: bool = False
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters
     engine: str = ""
+    stage: Stage | None = None
