@@ -83,6 +83,8 @@ class Config:
 
     record_every: int = 1
     """Keep the whole population's behaviors every so many generations (the last one is always kept)."""
+    record_centers: bool = True
+    """Keep the center and the task's memory beside recorded behaviors, so that each member can be rebuilt."""
     checkpoint_seconds: float = 10.0
     """Seconds between checkpoints: at most this much work is lost when a run is killed."""
     max_invalid: float = 0.5

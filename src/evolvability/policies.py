@@ -16,6 +16,9 @@ from jax import Array
 
 from evolvability.types import Sample
 
+TILE = 16
+"""Rows and columns that BLAS kernels take at a time, or a multiple of it."""
+
 
 class Layer(NamedTuple):
     """One layer of every member's network, in parts.
@@ -147,13 +150,28 @@ def _noise_and_step(sample: Sample) -> tuple[Array, Array]:
 def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
     """One layer of all members; inputs: (num_draws, num_signs, num_inputs)."""
     num_draws, num_signs, num_inputs = inputs.shape
-    shared = inputs.reshape(-1, num_inputs) @ layer.weight
+    shared = _shared_product(inputs.reshape(-1, num_inputs), layer.weight)
     shared += layer.bias[:, None]
     outputs = _own_product(inputs, layer.weight_noise)
     outputs += layer.bias_noise[:, None]
     outputs *= networks.step[..., None]
     outputs += _choose(shared.reshape(-1, num_draws, num_signs, shared.shape[-1]), networks.component)
     return outputs
+
+
+def _shared_product(inputs: Any, weight: Any) -> Any:
+    """(num_components, num_members, num_outputs) the product of all inputs with the centers' weights.
+
+    NumPy's, in whole tiles: BLAS sums in another order at a matrix's edge, and a member must act the same, to the last
+    bit, whoever is evaluated beside it. Only then can it be watched again: a robot's path is chaotic.
+    """
+    if not isinstance(inputs, np.ndarray):
+        return inputs @ weight
+    num_rows, num_columns = len(inputs), weight.shape[-1]
+    rows, columns = -num_rows % TILE, -num_columns % TILE
+    inputs = np.pad(inputs, ((0, rows), (0, 0))) if rows else inputs
+    weight = np.pad(weight, ((0, 0), (0, 0), (0, columns))) if columns else weight
+    return (inputs @ weight)[:, :num_rows, :num_columns]
 
 
 def _own_product(inputs: Any, noise: Any) -> Array:

@@ -1,7 +1,7 @@
 """Evolvability ES, assembled: sample, evaluate, weigh, ascend."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -176,7 +176,19 @@ def noise_key(key: Array) -> Array:
     return jax.random.fold_in(key, 0)
 
 
-def episode_key(state: State) -> Array:
+class Addressed(Protocol):
+    """What has a run's key and a generation: a State, for one."""
+
+    @property
+    def key(self) -> Array:
+        """The run's key."""
+
+    @property
+    def generation(self) -> Array | int:
+        """The generation to be evaluated."""
+
+
+def episode_key(state: Addressed) -> Array:
     """The key of this generation's episodes."""
     return jax.random.fold_in(jax.random.fold_in(state.key, 1), state.generation)
 

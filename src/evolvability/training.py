@@ -322,12 +322,15 @@ def _write_generations(
             pass
         return
     config = evolution.config
-    complete, saved, saved_at = state, state, time.monotonic()
+    complete = saved = local(state)
+    saved_at = time.monotonic()
     try:
         for next_state, rows, outcome in evolution.generations(state):
             generation = rows[0]["generation"]
             own = local(next_state)
             if generation % config.record_every == 0 or generation == config.generations - 1:
+                if config.record_centers:
+                    writer.record_center(complete)  # before the behaviors: who sees those finds it
                 writer.record_behaviors(generation, behavior_arrays(evolution, own, generation, local(outcome)))
             writer.record_metrics(rows)
             complete = own

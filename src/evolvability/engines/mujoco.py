@@ -6,7 +6,7 @@ the processor's cache, and threads never wait for each other.
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,6 +18,7 @@ from mujoco.batch import Batch, SimulationError
 from threadpoolctl import threadpool_limits
 
 from evolvability.engines.base import TORQUE_LIMIT, Engine, EpisodeOptions, Episodes, remembered, start_positions
+from evolvability.motions import Motion
 from evolvability.normalizer import LIMIT, Moments, include, pool, scaling
 from evolvability.observations import displacement, has_fallen, is_plausible, observe, touching
 from evolvability.policies import Policy
@@ -63,6 +64,33 @@ def mujoco_engine(robot: Robot, policy: Policy, options: EpisodeOptions, threads
     return Engine(f"mujoco, {num_threads} CPU thread{'s' * (num_threads > 1)}", run, on_host=True)
 
 
+def mujoco_replay(
+    robot: Robot, policy: Policy, options: EpisodeOptions
+) -> Callable[[Array, Sample, Moments, HostArray], Motion]:
+    """Episodes of a few members with every moment's pose; the same, to the bit, as the engine's: see `Stage.replay`."""
+
+    def replay(key: Array, sample: Sample, moments: Moments, rows: HostArray) -> Motion:
+        key_start, _ = jax.random.split(key)
+        starts = start_positions(sample.member_keys(key_start), robot.start, robot.num_joints, options.start_noise)
+        host: Any = jax.tree.map(np.asarray, sample)
+        host = host._replace(noise=host.noise.astype(np.float32))
+        mean, std = (np.asarray(part) for part in scaling(moments))
+        poses: list[HostArray] = []
+        with threadpool_limits(1, "blas"):
+            block = _Block(robot, policy, options, host, np.asarray(starts, np.float64))
+            episodes = block.run(mean, std, np.zeros(len(rows), bool), lambda qpos: poses.append(qpos.copy()))
+        moments_of_poses = np.stack(poses, axis=1).astype(np.float32)
+        return Motion(
+            behavior=np.asarray(episodes.displacement),
+            valid=np.asarray(episodes.valid),
+            num_frames=np.asarray(episodes.num_steps) + 1,
+            path=np.stack(robot.torso(moments_of_poses, np.zeros_like(moments_of_poses)).position[:2], axis=-1),
+            poses=moments_of_poses,
+        )
+
+    return replay
+
+
 def _blocks(
     sample: Sample, poses: HostArray, kept: HostArray, num_threads: int
 ) -> Iterator[tuple[Sample, HostArray, HostArray]]:
@@ -92,12 +120,19 @@ class _Block:
         self.contacts = np.zeros((len(poses), robot.num_links))
         self.torso = robot.torso(self.qpos, self.qvel)
 
-    def run(self, mean: HostArray, std: HostArray, kept: HostArray) -> Episodes:
-        """Whole episodes; of ``seen``, one entry a member that is kept."""
+    def run(
+        self,
+        mean: HostArray,
+        std: HostArray,
+        kept: HostArray,
+        watch: Callable[[HostArray], None] = lambda qpos: None,
+    ) -> Episodes:
+        """Whole episodes; of ``seen``, one entry a member that is kept. ``watch`` is shown every moment's poses."""
         blank = np.zeros((int(kept.sum()), self.robot.num_observations))
         seen = Moments(np.zeros(len(blank)), blank, blank)
         num_steps: Any = np.zeros(len(self.running), np.int32)
         for _ in range(self.options.num_steps):
+            watch(self.qpos)
             if not self.running.any():
                 break
             observation = observe(self.robot, self.torso, self.qpos, self.qvel, self.contacts)
@@ -106,6 +141,7 @@ class _Block:
             num_steps += self.running
             scaled = np.clip((observation.astype(np.float32) - mean) / std, -LIMIT, LIMIT)
             self._advance(np.clip(self.policy.act(self.networks, scaled), -TORQUE_LIMIT, TORQUE_LIMIT))
+        watch(self.qpos)
         return Episodes(displacement(self.robot, self.qpos).astype(np.float32), self.valid, num_steps, seen)
 
     def _advance(self, torques: Any) -> None:

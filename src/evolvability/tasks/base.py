@@ -6,6 +6,7 @@ from typing import Any
 
 from jax import Array
 
+from evolvability.motions import Stage
 from evolvability.types import Outcome, PyTree, Sample
 
 
@@ -26,6 +27,7 @@ class Task:
         engine: what evaluates members, for people; empty where that goes without saying.
         simulator: builds, once a worker, what evaluates a single member; then members may be evaluated anywhere. See
             `evolvability.tasks.simulators`.
+        stage: what it takes to watch members move; None where there is nothing to see.
     """
 
     name: str
@@ -39,3 +41,4 @@ class Task:
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters
     engine: str = ""
     simulator: Callable[[], Any] | None = None
+    stage: Stage | None = None

@@ -13,6 +13,7 @@ from jax import Array
 
 from evolvability.engines.base import Engine, EpisodeOptions
 from evolvability.errors import ConfigError
+from evolvability.motions import Stage
 from evolvability.normalizer import Moments, merge, no_moments
 from evolvability.policies import Policy, mlp
 from evolvability.tasks.base import Task
@@ -108,14 +109,17 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         ) from None
     robot = ROBOTS[name](check_solver(Solver(options.solver_iterations, options.solver_line_search_iterations)))
     policy = mlp((robot.num_observations, options.hidden, options.hidden, robot.num_joints))
-    engine = _engine(robot, policy, options)
+    episodes = EpisodeOptions(
+        options.num_steps, options.early_termination, options.start_noise, options.observation_share
+    )
+    engine = _engine(robot, policy, episodes, options)
     forward = jnp.array(heading(options.direction)[: len(robot.behavior)])
 
     def evaluate(key: Array, sample: Sample, memory: Moments) -> tuple[Outcome, Moments]:
-        episodes = engine.run(key, sample, memory)
-        fitness = episodes.displacement @ forward
-        outcome = Outcome(episodes.displacement, fitness, episodes.valid, episodes.num_steps)
-        return outcome, episodes.seen
+        done = engine.run(key, sample, memory)
+        fitness = done.displacement @ forward
+        outcome = Outcome(done.displacement, fitness, done.valid, done.num_steps)
+        return outcome, done.seen
 
     return Task(
         name,
@@ -126,14 +130,21 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         remember=merge,
         on_host=engine.on_host,
         engine=engine.name,
+        stage=_stage(robot, policy, episodes),
     )
 
 
-def _engine(robot: "Robot", policy: Policy, options: LocomotionOptions) -> Engine:
+def _stage(robot: "Robot", policy: Policy, episodes: EpisodeOptions) -> Stage:
+    """Members are watched in native MuJoCo, whatever evaluates them: a few at a time is what it is good at."""
+    from evolvability.engines.mujoco import mujoco_replay
+    from evolvability.robots import STEPS_PER_CONTROL, TIME_STEP
+
+    replay = mujoco_replay(robot, policy, episodes)
+    return Stage(replay, STEPS_PER_CONTROL * TIME_STEP, "mujoco", robot.model)
+
+
+def _engine(robot: "Robot", policy: Policy, episodes: EpisodeOptions, options: LocomotionOptions) -> Engine:
     """The engine that is asked for, or the one that suits the machine."""
-    episodes = EpisodeOptions(
-        options.num_steps, options.early_termination, options.start_noise, options.observation_share
-    )
     chosen = options.engine
     if chosen == "auto":
         chosen = "mujoco" if jax.default_backend() == "cpu" and jax.process_count() == 1 else "mjx"
