@@ -8,7 +8,7 @@ RUNS   := runs/demo
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,locomotion,gymnasium,bullet,dask]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,locomotion,gymnasium,bullet,dask,explore]"
 	touch $@
 
 setup: $(VENV)/ready

@@ -23,7 +23,11 @@ SMALL: dict[str, dict[str, Any]] = {
 
 def small_run(folder: Path, task: str, **values: Any) -> Run:
     output = folder / task
-    knobs = {"generations": 3, "population_size": 30, "seeds": 2, "record_every": 1} | SMALL[task] | values
+    knobs = (
+        {"checkpoint_seconds": 1e6, "generations": 3, "population_size": 30, "seeds": 2, "record_every": 1}
+        | SMALL[task]
+        | values
+    )
     evolve(task, layered(task, values=knobs), output=output)
     return Run(output)
 

@@ -118,7 +118,9 @@ class Run:
     def rebuildable(self) -> list[int]:
         """The generations whose members can be rebuilt: what they were drawn around was kept."""
         kept = {int(path.stem) for path in (self.path / "centers").glob("*.safetensors")}
-        return sorted(kept.union(checkpoint_generations(self.path)))
+        saved = (self.path / "checkpoints").glob("*.safetensors")
+        whole = set(checkpoint_generations(self.path)) & {int(path.stem) for path in saved if path.stem.isdigit()}
+        return sorted(kept | whole)
 
     def drawn_around(self, generation: int) -> Arrays:
         """What a generation's members were drawn around: a State's arrays by name, a seed axis in front.
@@ -128,7 +130,7 @@ class Run:
         path = self.path / "centers" / f"{generation:06d}.safetensors"
         if path.is_file():
             return _load_arrays(path)
-        if generation in checkpoint_generations(self.path):
+        if generation in self.rebuildable:
             return self.state(generation)
         raise RunFolderError(
             f"{self.path}: the center of generation {generation} was not kept, so its members cannot be rebuilt. "

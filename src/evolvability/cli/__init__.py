@@ -18,6 +18,7 @@ from rich.table import Table
 from evolvability.cli.printing import console, errors, finish, plural, print_text, resumable, say
 from evolvability.cli.studies import compare, export, sweep
 from evolvability.cli.uses import adapt, evolve_from, measure, split
+from evolvability.cli.watching import explore, video
 from evolvability.config import PRESETS, Config, layered, read_toml
 from evolvability.display import display
 from evolvability.errors import ConfigError, UserError, unknown
@@ -214,6 +215,8 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "resume": resume,
     "show": show,
     "figure": figure,
+    "explore": explore,
+    "video": video,
     "adapt": adapt,
     "evolve-from": evolve_from,
     "split": split,

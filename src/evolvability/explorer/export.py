@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 from evolvability.errors import ConfigError
@@ -20,7 +19,6 @@ def export_page(
     generations: int = 25,
     members: int = 2000,
     mutations: int = 60,
-    progress: Callable[[int, int], None] = lambda done, number: None,
 ) -> Path:
     """Write the explorer of one run as HTML.
 
@@ -33,7 +31,6 @@ def export_page(
         generations: how many of the recorded generations it holds.
         members: how many members of each.
         mutations: how many fresh mutations can be played.
-        progress: called with the number of mutations simulated so far, and of all.
     """
     if output.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"The explorer's file must end in .html, got '{output}'.")
@@ -58,7 +55,6 @@ def export_page(
     for index in range(mutations):
         question = f"replay?run=0&seed=0&generation={last}&fresh={index}"
         answers[question] = explorer.answer(question)
-        progress(index + 1, mutations)
     answers["overview"] = json.dumps(table).encode()
     compressed = {question: gzip.compress(content, mtime=0) for question, content in answers.items()}
     write_output(output, page(compressed).encode())

@@ -170,10 +170,11 @@ class Question:
 
     def integer(self, name: str) -> int:
         """A value that must be an integer."""
+        text = self.text(name)
         try:
-            return int(self.text(name))
+            return int(text)
         except ValueError:
-            raise ConfigError(f"{name} must be an integer, got '{self.values[name]}'.") from None
+            raise ConfigError(f"{name} must be an integer, got '{text}'.") from None
 
     def place(self) -> tuple[int, int, int]:
         """Which run, seed and generation it is about."""
@@ -200,7 +201,7 @@ class Kept:
             self._results.move_to_end(name)
             while len(self._results) > self.most:
                 self._results.popitem(last=False)
-            return self._results[name]  # type: ignore[no-any-return]
+            return self._results[name]
 
 
 def explained(error: Exception) -> str:
@@ -220,7 +221,7 @@ def _address(word: str) -> dict[str, str]:
     >>> _address("99.fresh.3")
     {'generation': '99', 'fresh': '3'}
     """
-    generation, kind, index = (word.split(".") + ["", ""])[:3]
+    generation, kind, index = [*word.split("."), "", ""][:3]
     return {"generation": generation, kind: index}
 
 

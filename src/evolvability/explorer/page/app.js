@@ -99,9 +99,12 @@ async function showGeneration() {
   });
   state.drawn = asked;
   dirty = true;
-  drawCharts();
+  drawHistory();
   clearTimeout(state.resting);
-  state.resting = setTimeout(() => markCenters(asked), 350);
+  state.resting = setTimeout(() => {
+    drawCharts();
+    markCenters(asked);
+  }, 350);
 }
 
 // The center is simulated once the slider rests.
@@ -144,10 +147,14 @@ async function refreshHistory() {
   drawCharts();
 }
 
-function drawCharts() {
+function drawHistory() {
   const [run] = state.runs;
   const label = run.dimensions === 1 ? run.behavior[0] : "distance";
   drawTimeline($("timeline"), state.runs, { first: state.steps[0], last: state.steps.at(-1), now: generationNow(), label, reach: state.historyReach ?? scene.reach, dimensions: run.dimensions, unit: run.unit });
+}
+
+function drawCharts() {
+  drawHistory();
   for (const canvas of $("curves").children) drawCurves(canvas, canvas.dataset.metric, state.runs, { seed: state.seed, now: generationNow() });
 }
 
@@ -328,7 +335,7 @@ function listActors() {
 
 // Whether the episode seen is the one that was recorded.
 function verdict(actor, run) {
-  if (actor.target) return [`${actor.missed} from where you clicked, best of ${actor.k}`, { class: "good" }];
+  if (actor.target) return [`${actor.missed} from your click, best of ${actor.k}`, { class: "good" }];
   const off = Math.hypot(...actor.recorded.map((value, j) => value - actor.behavior[j]));
   actor.off = off;
   if (off < 1e-3) return [`as recorded (within ${off < 1e-6 ? "0.000001" : off.toExponential(0)})`, { class: "good" }];
@@ -499,7 +506,7 @@ function listen() {
   canvas.addEventListener("pointerup", (event) => {
     const isClick = held && !held.moved && event.button === 0;
     held = null;
-    if (isClick) pick(scene.viewAt(event.offsetX), event.offsetX, event.offsetY).catch(fail);
+    if (isClick) pick(scene.viewAt(event.offsetX, event.offsetY), event.offsetX, event.offsetY).catch(fail);
   });
   canvas.addEventListener("pointerleave", () => hover(-100, -100));
   canvas.addEventListener("contextmenu", (event) => event.preventDefault());
@@ -576,7 +583,7 @@ function goTo(step) {
 
 function hover(x, y) {
   if (!scene.views.length) return;
-  const index = scene.viewAt(x);
+  const index = scene.viewAt(x, y);
   const row = x < 0 ? null : scene.memberAt(index, x, y);
   $("tooltip").hidden = row === null;
   scene.views.forEach((view, k) => {

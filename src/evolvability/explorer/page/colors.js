@@ -12,8 +12,12 @@ export const css = (color, alpha = 1) => `rgba(${color.map((c) => Math.round(255
 export const kind = (index) => KINDS[index % KINDS.length];
 
 // From 0 to 1; the darkest colors are left out, as they would drown in the floor.
-export function graded(share) {
-  const place = (0.18 + 0.82 * Math.min(1, Math.max(0, share))) * (VIRIDIS.length - 1);
+const STEPS = 255;
+const GRADES = Array.from({ length: STEPS + 1 }, (_, k) => between(k / STEPS));
+export const graded = (share) => GRADES[Math.round(STEPS * Math.min(1, Math.max(0, share || 0)))];
+
+function between(share) {
+  const place = (0.18 + 0.82 * share) * (VIRIDIS.length - 1);
   const low = Math.min(VIRIDIS.length - 2, Math.floor(place));
   return VIRIDIS[low].map((c, k) => c + (VIRIDIS[low + 1][k] - c) * (place - low));
 }

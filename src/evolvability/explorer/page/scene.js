@@ -5,9 +5,10 @@ import { css, graded, hued, kind } from "explorer/colors";
 import { shapes } from "explorer/robots";
 import { add, cross, lookAt, normalize, perspective, product, scale, subtract } from "explorer/vectors";
 
-const ANGLE = (38 * Math.PI) / 180;
+const WIDE = (38 * Math.PI) / 180;
+const TELE = (11 * Math.PI) / 180; // keeps the stacks of a histogram upright
 const HEAT_SIDE = 128;
-const PICK_PIXELS = 9;
+const PICK_PIXELS = 6;
 const WHITE = [0.96, 0.97, 1];
 
 // Where on the ground each member is drawn. Of a single dimension, members that behave alike stack up: a histogram.
@@ -44,13 +45,21 @@ export function shades(cloud, by, dimensions) {
   if (by === "component") return { of: (k) => kind(component.data[k]), label: "component" };
   if (by === "direction" && dimensions >= 2)
     return { of: (k) => hued((360 + (180 / Math.PI) * Math.atan2(behavior.data[dimensions * k + 1], behavior.data[dimensions * k])) % 360), label: "direction" };
-  const values = new Float32Array(number);
-  for (let k = 0; k < number; k++)
-    values[k] = by === "fitness" ? fitness.data[k] : Math.hypot(...behavior.data.subarray(dimensions * k, dimensions * (k + 1)));
+  const values = by === "fitness" ? fitness.data : distances(behavior.data, dimensions);
   const sorted = values.slice().sort();
   const low = by === "fitness" ? sorted[Math.floor(0.01 * number)] : 0;
   const high = sorted[Math.floor(0.99 * (number - 1))];
   return { of: (k) => graded((values[k] - low) / (high - low || 1)), label: by, low, high };
+}
+
+function distances(behavior, dimensions) {
+  const found = new Float32Array(behavior.length / dimensions);
+  for (let k = 0; k < found.length; k++) {
+    let square = 0;
+    for (let j = dimensions * k; j < dimensions * (k + 1); j++) square += behavior[j] * behavior[j];
+    found[k] = Math.sqrt(square);
+  }
+  return found;
 }
 
 // A picture of how many members are where, smoothed, to lay on the floor.
@@ -84,6 +93,7 @@ export class Scene {
     this.views = [];
     this.camera = { target: [0, 0, 0], yaw: -Math.PI / 2, pitch: 0.9, distance: 10 };
     this.options = { show: "points", size: 1, grounds: true };
+    this.angle = WIDE;
     this.actors = [];
     this.time = 0;
   }
@@ -97,8 +107,11 @@ export class Scene {
 
   resetCamera() {
     const flat = this.views[0].run.dimensions === 1;
-    const narrow = Math.min(1, (this.canvas.clientWidth / this.views.length / Math.max(1, this.canvas.clientHeight)) * 0.72);
-    Object.assign(this.camera, { target: [0, flat ? 0.16 * this.reach : -0.06 * this.reach, 0], yaw: -Math.PI / 2, pitch: flat ? 0.62 : 0.88, distance: (3.15 * this.reach) / narrow });
+    this.angle = flat ? TELE : WIDE;
+    const { width, height } = this.frame(0);
+    const across = ((flat ? 1.36 : 1.25) * this.reach) / (Math.tan(this.angle / 2) * (width / Math.max(1, height)));
+    const distance = Math.max(across, (flat ? 4.4 : 3.15) * this.reach);
+    Object.assign(this.camera, { target: [0, (flat ? 0.12 : -0.06) * this.reach, 0], yaw: -Math.PI / 2, pitch: flat ? 0.75 : 0.88, distance });
   }
 
   setCloud(index, cloud, by) {
@@ -128,10 +141,11 @@ export class Scene {
     view.count = places.length / 2;
   }
 
-  // The part of the page that a run's view covers, in CSS pixels.
+  // The part of the page that a run's view covers, in CSS pixels: side by side, or above each other where all is a line.
   frame(index) {
-    const width = this.canvas.clientWidth / this.views.length;
-    return { left: index * width, top: 0, width, height: this.canvas.clientHeight };
+    const [width, height, number] = [this.canvas.clientWidth, this.canvas.clientHeight, this.views.length];
+    if (this.views[0].run.dimensions === 1) return { left: 0, top: (index * height) / number, width, height: height / number };
+    return { left: (index * width) / number, top: 0, width: width / number, height };
   }
 
   eye() {
@@ -143,7 +157,7 @@ export class Scene {
     const { width, height } = this.frame(index);
     const { distance } = this.camera;
     const eye = this.eye();
-    return product(perspective(ANGLE, width / height, distance / 100, distance * 12), lookAt(eye, this.camera.target));
+    return product(perspective(this.angle, width / height, distance / 100, distance * 12), lookAt(eye, this.camera.target));
   }
 
   // Where a point of the world is on the page; null behind the camera.
@@ -157,8 +171,9 @@ export class Scene {
     return [left + ((u + 1) / 2) * width, top + ((1 - v) / 2) * height];
   }
 
-  viewAt(x) {
-    return Math.min(this.views.length - 1, Math.max(0, Math.floor((x / this.canvas.clientWidth) * this.views.length)));
+  viewAt(x, y) {
+    const share = this.views[0].run.dimensions === 1 ? y / this.canvas.clientHeight : x / this.canvas.clientWidth;
+    return Math.min(this.views.length - 1, Math.max(0, Math.floor(share * this.views.length)));
   }
 
   // Where on the ground the page is touched; null above the horizon.
@@ -168,7 +183,7 @@ export class Scene {
     const ahead = normalize(subtract(this.camera.target, eye));
     const right = normalize(cross(ahead, [0, 0, 1]));
     const up = cross(right, ahead);
-    const tan = Math.tan(ANGLE / 2);
+    const tan = Math.tan(this.angle / 2);
     const u = ((2 * (x - left)) / width - 1) * tan * (width / height);
     const v = (1 - (2 * (y - top)) / height) * tan;
     const ray = add(ahead, add(scale(right, u), scale(up, v)));
@@ -212,10 +227,11 @@ export class Scene {
 
   drawView(index, ratio, pen) {
     const view = this.views[index];
-    const { left, width, height } = this.frame(index);
+    const { left, top, width, height } = this.frame(index);
+    const bottom = this.canvas.clientHeight - top - height;
     const [p, reach] = [this.painter, this.reach];
     const matrix = this.matrix(index);
-    p.begin([Math.round(left * ratio), 0, Math.round(width * ratio), Math.round(height * ratio)], matrix, this.eye());
+    p.begin([Math.round(left * ratio), Math.round(bottom * ratio), Math.round(width * ratio), Math.round(height * ratio)], matrix, this.eye());
     const spacing = niceStep(reach / 3.4);
     const flat = view.run.dimensions === 1;
     const dense = this.options.show !== "points";
@@ -316,10 +332,10 @@ export class Scene {
   }
 
   write(index, view, actors, matrix, spacing, pen) {
-    const { left, width, height } = this.frame(index);
+    const { left, top, width, height } = this.frame(index);
     pen.save();
     pen.beginPath();
-    pen.rect(left, 0, width, height);
+    pen.rect(left, top, width, height);
     pen.clip();
     pen.font = "11px system-ui, sans-serif";
     pen.textAlign = "center";
@@ -354,15 +370,15 @@ export class Scene {
     pen.textAlign = "left";
     pen.fillStyle = "#e8ecf4";
     pen.font = "600 14px system-ui, sans-serif";
-    pen.fillText(view.title, left + 16, 22);
+    pen.fillText(view.title, left + 16, top + 22);
     pen.fillStyle = "#9aa6ba";
     pen.font = "12px system-ui, sans-serif";
-    pen.fillText(view.subtitle ?? "", left + 16, 41);
-    this.legend(view, pen, left + 16, 60);
+    pen.fillText(view.subtitle ?? "", left + 16, top + 41);
+    this.legend(view, pen, left + 16, top + 60);
     if (index) {
-      pen.strokeStyle = "#2a3346";
-      pen.lineWidth = 1;
-      pen.strokeRect(left - 0.5, -1, 1, height + 2);
+      pen.fillStyle = "#2a3346";
+      if (left) pen.fillRect(left, top, 1, height);
+      else pen.fillRect(left, top, width, 1);
     }
     pen.restore();
   }
