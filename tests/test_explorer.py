@@ -153,7 +153,7 @@ def test_pictures_of_an_environment_come_back_as_they_were(
     shades = np.repeat(np.linspace(0, 200, 4).astype(np.uint8), 8 * 8 * 3).reshape(4, 8, 8, 3)
     path = np.zeros((1, 4, 2), np.float32)
     motion = Motion(np.zeros((1, 2)), np.ones(1, bool), np.array([4]), path, pictures=(shades,))
-    stage = Stage(lambda key, sample, memory, rows: motion, 0.05, "drawn")
+    stage = Stage(lambda key, sample, memory: motion, 0.05, "drawn")
 
     def drawn(config: Any) -> Task:
         return replace(watchable_task(config), stage=stage)

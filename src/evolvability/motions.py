@@ -48,14 +48,13 @@ class Stage:
     """What it takes to watch a task's members.
 
     Attributes:
-        replay: ``(key, sample, memory, rows) -> Motion``, the episodes that ``evaluate`` would give the members of a
-            population with the indices ``rows``, (num_members,), of which ``sample`` is a part.
+        replay: ``(key, sample, memory) -> Motion``, the episodes that ``evaluate`` would give the sample's members.
         time_step: seconds between two moments.
         engine: what computes them, for people; empty where that is what evaluates members too.
         model: the MuJoCo model that poses belong to, if any.
     """
 
-    replay: Callable[[Array, Sample, PyTree, HostArray], Motion]
+    replay: Callable[[Array, Sample, PyTree], Motion]
     time_step: float
     engine: str = ""
     model: Any = None

@@ -50,13 +50,11 @@ class Brood:
 
     Attributes:
         sample: them, and those that share a draw with them.
-        rows: (num_members,) the index of each in its population.
         wanted: where in the sample those are that were asked for.
         key: of the episodes.
     """
 
     sample: Sample
-    rows: HostArray
     wanted: HostArray
     key: Array
 
@@ -95,17 +93,15 @@ def members(parent: Parent, indices: Sequence[int]) -> Brood:
     unique, places = np.unique(draws, return_inverse=True)
     sample = population.sample(noise_key(parent.key), parent.cloud, parent.generation, jnp.asarray(unique))
     # Mirrored members stay together: a product of one row is summed in another order than one of two.
-    rows = (unique[:, None] * population.num_signs + np.arange(population.num_signs)).ravel()
-    return Brood(sample, rows, places * population.num_signs + signs, episode_key(parent))
+    return Brood(sample, places * population.num_signs + signs, episode_key(parent))
 
 
 def fresh(parent: Parent, chunk: int) -> Brood:
     """Mutations that the run never tried, drawn as its population draws members: one chunk of an endless row."""
     key_noise, key_episode = jax.random.split(jax.random.fold_in(parent.key, 6))  # 0 to 5 are others'
-    rows = np.arange(FRESH_TOGETHER)
     noise = jax.random.fold_in(key_noise, chunk)
     sample = mutations(parent.config, parent.cloud, noise, parent.generation, FRESH_TOGETHER)
-    return Brood(sample, rows, rows, jax.random.fold_in(key_episode, chunk))
+    return Brood(sample, np.arange(FRESH_TOGETHER), jax.random.fold_in(key_episode, chunk))
 
 
 def fresh_one(parent: Parent, index: int) -> Brood:
@@ -114,7 +110,7 @@ def fresh_one(parent: Parent, index: int) -> Brood:
     brood = fresh(parent, chunk)
     one = {name: getattr(brood.sample, name)[place, None] for name in ("noise", "component", "draw")}
     sample = brood.sample._replace(**one)
-    return Brood(sample, np.array([place]), np.array([0]), brood.key)
+    return Brood(sample, np.array([0]), brood.key)
 
 
 def center(parent: Parent) -> Brood:
@@ -122,8 +118,7 @@ def center(parent: Parent) -> Brood:
     num_components = len(parent.cloud.center)
     drawn = mutations(parent.config, parent.cloud, parent.key, parent.generation, num_components)
     sample = drawn._replace(noise=jnp.zeros_like(drawn.noise), component=jnp.arange(num_components))
-    rows = np.arange(num_components)
-    return Brood(sample, rows, rows, jax.random.fold_in(parent.key, 7))
+    return Brood(sample, np.arange(num_components), jax.random.fold_in(parent.key, 7))
 
 
 def evaluate(task: Task, parent: Parent, brood: Brood) -> Outcome:
@@ -135,7 +130,7 @@ def evaluate(task: Task, parent: Parent, brood: Brood) -> Outcome:
 def replay(task: Task, parent: Parent, brood: Brood) -> Motion:
     """How the members of a brood move; of a task without a stage, their behavior alone."""
     if task.stage is not None:
-        return task.stage.replay(brood.key, brood.sample, parent.memory, brood.rows).of_members(brood.wanted)
+        return task.stage.replay(brood.key, brood.sample, parent.memory).of_members(brood.wanted)
     outcome = evaluate(task, parent, brood)
     behavior = np.asarray(outcome.behavior)
     nowhere = np.zeros((len(behavior), 1, 2), np.float32)

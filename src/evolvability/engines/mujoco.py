@@ -64,12 +64,10 @@ def mujoco_engine(robot: Robot, policy: Policy, options: EpisodeOptions, threads
     return Engine(f"mujoco, {num_threads} CPU thread{'s' * (num_threads > 1)}", run, on_host=True)
 
 
-def mujoco_replay(
-    robot: Robot, policy: Policy, options: EpisodeOptions
-) -> Callable[[Array, Sample, Moments, HostArray], Motion]:
+def mujoco_replay(robot: Robot, policy: Policy, options: EpisodeOptions) -> Callable[[Array, Sample, Moments], Motion]:
     """Episodes of a few members with every moment's pose; the same, to the bit, as the engine's: see `Stage.replay`."""
 
-    def replay(key: Array, sample: Sample, moments: Moments, rows: HostArray) -> Motion:
+    def replay(key: Array, sample: Sample, moments: Moments) -> Motion:
         key_start, _ = jax.random.split(key)
         starts = start_positions(sample.member_keys(key_start), robot.start, robot.num_joints, options.start_noise)
         host: Any = jax.tree.map(np.asarray, sample)
@@ -78,7 +76,7 @@ def mujoco_replay(
         poses: list[HostArray] = []
         with threadpool_limits(1, "blas"):
             block = _Block(robot, policy, options, host, np.asarray(starts, np.float64))
-            episodes = block.run(mean, std, np.zeros(len(rows), bool), lambda qpos: poses.append(qpos.copy()))
+            episodes = block.run(mean, std, np.zeros(sample.num_members, bool), lambda qpos: poses.append(qpos.copy()))
         moments_of_poses = np.stack(poses, axis=1).astype(np.float32)
         return Motion(
             behavior=np.asarray(episodes.displacement),

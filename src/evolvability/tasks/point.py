@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from evolvability.errors import ConfigError
-from evolvability.motions import HostArray, Motion, Stage
+from evolvability.motions import Motion, Stage
 from evolvability.policies import mlp
 from evolvability.tasks.base import Task
 from evolvability.types import Outcome, PyTree, Sample, outcome
@@ -61,8 +61,8 @@ def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen
         num_steps = jnp.full(sample.num_members, options.num_steps)
         return outcome(position, position[:, 0], num_steps), memory
 
-    def replay(key: Array, sample: Sample, memory: PyTree, rows: HostArray) -> Motion:
-        del key, memory, rows
+    def replay(key: Array, sample: Sample, memory: PyTree) -> Motion:
+        del key, memory
         path = np.asarray(positions(sample)).swapaxes(0, 1)
         path = np.concatenate([np.zeros_like(path[:, :1]), path], axis=1)
         valid = np.isfinite(path[:, -1]).all(axis=1)
