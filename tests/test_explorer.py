@@ -27,6 +27,7 @@ from evolvability.motions import Motion, Stage
 from evolvability.rebuilding import watchable_task
 from evolvability.robots import ant, cheetah
 from evolvability.tasks.base import Task
+from evolvability.training import resume
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = [
@@ -333,6 +334,24 @@ def test_exported_page_needs_no_server(opened: Any, ant_run: Run, tmp_path: Path
     assert actor["what"] in {"fresh.0", "fresh.1", "fresh.2"}
     opened.wait_for_function("window.explorer.state.time > 0")
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_the_page_follows_a_run_that_is_training(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "training"
+    shutil.copytree(ant_run.path, path)
+    config = (path / "config.toml").read_text()
+    (path / "config.toml").write_text(config.replace("generations = 3", "generations = 4"))
+    server = Server(Explorer([Run(path)]))
+    threading.Thread(target=server.serve, daemon=True).start()
+    try:
+        open_page(opened, server.address)
+        assert "training: generation 3 of 4" in opened.inner_text("#status")
+        resume(path)
+        opened.wait_for_function("window.explorer.state.drawn === 3 && window.explorer.state.runs[0].done")
+        shown = opened.evaluate("Array.from(window.explorer.scene.views[0].cloud.behavior.data)")
+        np.testing.assert_array_equal(np.float32(shown).reshape(-1, 2), Run(path).behaviors(3)["behavior"][0])
+    finally:
+        server.stop()
 
 
 def test_a_task_without_a_robot_shows_its_plots(opened: Any, pattern_run: Run) -> None:

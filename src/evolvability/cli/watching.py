@@ -17,7 +17,7 @@ MAX_ROBOTS = 16
 
 
 def explore(arguments: Sequence[str]) -> None:
-    """See runs' mutations, click one, watch it walk: ees explore RUN [RUN...]."""
+    """See the mutations of runs, click one, watch it walk: ees explore RUN [RUN...]."""
 
     def parse(
         runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")],

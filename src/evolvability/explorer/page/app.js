@@ -30,6 +30,7 @@ async function start() {
     $("k").max = state.mutations;
     $("k").value = Math.min(state.mutations, 40);
     $("mp4").hidden = $("gif").hidden = true;
+    $("hint").textContent = "Click: of the mutations in this file, the nearest walks there. Drag turns, shift-drag moves, the wheel zooms.";
   }
   const [run] = state.runs;
   if (run.dimensions === 1) {
