@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from evolvability import ConfigError, Run, RunFolderError, UserError, evolve
+from evolvability.adaptation import Adaptation, save_adaptation
 from evolvability.config import Config, layered
 from evolvability.figures import behaviors, curves, distance, final, interference
 from evolvability.figures.registry import FIGURES, draw_figure
@@ -28,7 +29,14 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     fitness = written(folder / "fitness", config(objective="mean_fitness", seeds=2), np.ones((2, 5)))
     with_behaviors(fitness, 4, np.linspace(-1, 1, 8).reshape(2, 4, 1))
     evolve("point", task_options={"num_steps": 10, "hidden": 4}, output=folder / "point", **small)
+    scores = np.arange(6.0).reshape(2, 3)
+    save_adaptation(Run(folder / "variance"), Adaptation("left", 0.0, scores, scores[:, :, None]))
     return {path.name: Run(path) for path in folder.iterdir()}
+
+
+def shown_in(name: str, real: dict[str, Run]) -> list[Run]:
+    """Runs that a figure can show."""
+    return [real["fitness"]] if name == "evolution" else [real["variance"], real["fitness"]]
 
 
 def config(task: str = "interference", **values: Any) -> Config:
@@ -306,8 +314,7 @@ def test_behaviors_refuse_runs_that_cannot_be_compared(tmp_path: Path, real: dic
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("name", ["interference", "curves", "behaviors", "final", "distance"])
 def test_the_same_runs_give_the_same_file(name: str, suffix: str, real: dict[str, Run], tmp_path: Path) -> None:
-    runs = [real["variance"], real["fitness"]]
-    files = [draw_figure(name, runs, tmp_path / "new" / f"{k}{suffix}") for k in range(2)]
+    files = [draw_figure(name, shown_in(name, real), tmp_path / "new" / f"{k}{suffix}") for k in range(2)]
     first, second = (file.read_bytes() for file in files)
     assert first == second
     assert first.startswith({".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}[suffix])
@@ -331,7 +338,7 @@ def test_drawing_neither_warns_nor_leaves_settings_behind(real: dict[str, Run], 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for name in FIGURES:
-            draw_figure(name, [real["variance"]], tmp_path / f"{name}.svg")
+            draw_figure(name, shown_in(name, real)[:1], tmp_path / f"{name}.svg")
     assert dict(matplotlib.rcParams) == before
 
 
