@@ -6,9 +6,11 @@ RUNS   := runs/demo
 
 .PHONY: setup demo test lint types docs clean
 
+# PyBullet comes along where there is a wheel of it (Python 3.11); building it takes a compiler and a quarter of an hour.
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,locomotion,gymnasium,bullet,dask,explore]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,locomotion,gymnasium,dask,explore]"
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --only-binary pybullet -e ".[bullet]"
 	touch $@
 
 setup: $(VENV)/ready

@@ -10,6 +10,8 @@ from evolvability import ConfigError, evolve, make_task
 from evolvability.tasks.bullet import BulletMade
 from evolvability.tasks.simulators import Address
 
+pytest.importorskip("pybullet", reason="PyBullet is not installed: pip install 'evolvability-es[bullet]'")
+
 
 @pytest.mark.parametrize(
     ("name", "num_params", "behavior"), [("cheetah-bullet", 74_246, ("x",)), ("ant-bullet", 75_272, ("x", "y"))]
