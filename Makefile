@@ -1,4 +1,4 @@
-# `make demo` sets up and shows the paper's first figure; `make test` sets up and runs every gate.
+# `make demo` sets up and shows the paper's first figure and a small cheetah; `make test` sets up and runs every gate.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -6,15 +6,18 @@ RUNS   := runs/demo
 
 .PHONY: setup demo test lint types docs clean
 
+# PyBullet comes along where there is a wheel of it (Python 3.11); building it takes a compiler and a quarter of an hour.
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,locomotion]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,locomotion,gymnasium,dask,explore]"
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --only-binary pybullet -e ".[bullet]"
 	touch $@
 
 setup: $(VENV)/ready
 
 demo: setup
 	$(BIN)/python examples/figure1.py --output $(RUNS)
+	$(BIN)/python examples/cheetah.py --output $(RUNS)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -80,8 +80,8 @@ def _native(robot: Robot, kind: str, num_members: int, num_steps: int) -> tuple[
         batch.step(np.flatnonzero(good), nstep=STEPS_PER_CONTROL)
         torso = robot.torso(qpos, qvel)
         good &= is_plausible(torso, qpos, qvel)
-        top = np.fmax(top, np.linalg.norm(torso.velocity, axis=1))
-        highest = np.fmax(highest, torso.position[:, 2])
+        top = np.fmax(top, np.linalg.norm(torso.velocity, axis=0))
+        highest = np.fmax(highest, torso.position[2])
     return ~good, np.minimum(top, MAX_SPEED), highest, np.linalg.norm(qpos[good][:, : len(robot.behavior)], axis=1)
 
 
@@ -104,8 +104,8 @@ def _mjx(implementation: str, robot: Robot, kind: str, num_members: int, num_ste
             torso = robot.torso(new.qpos, new.qvel)
             good = good & is_plausible(torso, new.qpos, new.qvel)
             physics = jax.tree.map(lambda new, old: jnp.where(good[:, None], new, old), new, physics)
-            top = jnp.fmax(top, jnp.linalg.norm(torso.velocity, axis=1))
-            return (physics, buffers, torques, good, top, jnp.fmax(highest, torso.position[:, 2])), None
+            top = jnp.fmax(top, jnp.linalg.norm(jnp.stack(torso.velocity), axis=0))
+            return (physics, buffers, torques, good, top, jnp.fmax(highest, torso.position[2])), None
 
         first = (physics, buffers, jnp.sign(noise), jnp.ones(num_members, bool), zeros, zeros)
         physics, _, _, good, top, highest = jax.lax.scan(control_step, first, jax.random.split(key_torques, length))[0]

@@ -129,6 +129,13 @@ def test_adapt_keeps_its_result_in_the_folder_and_works_from_a_light_copy(runs: 
         load_adaptation(copy, "right")
 
 
+def test_the_fitness_of_a_run_that_was_given_a_goal_is_that_goal(runs: dict[str, Run]) -> None:
+    fitness, left = adapt(runs["from-random"], ["fitness", "left"], mutations=6, repeats=1)
+    np.testing.assert_array_equal(fitness.scores, left.scores)
+    (runs["from-random"].path / "adaptations" / "fitness.json").unlink()
+    (runs["from-random"].path / "adaptations" / "left.json").unlink()
+
+
 def test_start_states_of_robots_differ_in_the_reported_evaluations(tmp_path: Path) -> None:
     options = {"num_steps": 8, "hidden": 4}
     evolve("cheetah", generations=1, population_size=4, task_options=options, output=tmp_path / "run")

@@ -71,9 +71,9 @@ def test_quiet_prints_the_result_alone(folder: Path) -> None:
 
 def test_a_config_file_repeats_a_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    _, config = parse_train(["--config", "runs/first/config.toml"])
+    _, _, config = parse_train(["--config", "runs/first/config.toml"])
     assert config == Run("runs/first").config
-    _, changed = parse_train(["--config", "runs/first/config.toml", "--sigma", "0.5"])
+    _, _, changed = parse_train(["--config", "runs/first/config.toml", "--sigma", "0.5"])
     assert changed.sigma == 0.5
     assert changed.population_size == 16
 
@@ -115,7 +115,7 @@ def test_resume_of_a_finished_run_says_so(folder: Path, capsys: pytest.CaptureFi
 
 def test_without_arguments_the_commands_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys)
-    for command in ("train", "resume", "show", "figure", "list"):
+    for command in ("train", "resume", "show", "figure", "adapt", "evolve-from", "split", "measure", "compare", "list"):
         assert command in text
 
 
@@ -184,7 +184,7 @@ def test_square_brackets_are_the_users_own(tmp_path: Path) -> None:
 
 
 def test_import_is_light_and_loads_no_simulator_plotting_or_web_library() -> None:
-    heavy = ("mujoco", "gymnasium", "matplotlib", "viser", "pybullet", "dask", "plotly")
+    heavy = ("mujoco", "gymnasium", "matplotlib", "viser", "pybullet", "dask", "plotly", "scipy.stats")
     code = f"import sys, evolvability; print([name for name in {heavy} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -21,6 +21,7 @@ from evolvability.config import PRESETS, Config
 from evolvability.errors import UserError
 from evolvability.figures.registry import FIGURES
 from evolvability.maml import MamlOptions
+from evolvability.processes import Processes
 from evolvability.tasks.registry import TASKS
 
 ROOT = Path(__file__).parents[1]
@@ -176,9 +177,10 @@ def test_examples_run_and_show_what_they_claim(name: str, folder: Path, capsys: 
 
 def test_command_line_page_explains_every_option() -> None:
     text = (ROOT / "docs" / "command-line.md").read_text()
-    options = [field for cls in (Config, cli.TrainOptions, MamlOptions) for field in dataclasses.fields(cls)]
+    classes = (Config, cli.TrainOptions, Processes, cli.WorkerOptions, MamlOptions)
+    options = [field for cls in classes for field in dataclasses.fields(cls)]
     options += [field for entry in TASKS.values() for field in dataclasses.fields(entry.options)]
-    names = {field.name for field in options} - {"task", "task_options", "maml"}
+    names = {field.name for field in options} - {"task", "task_options", "evaluation", "maml"}
     missing = [name for name in names if f"`--{name.replace('_', '-')}`" not in text]
     assert not missing
     assert all(f"`{name}`" in text for name in (*FIGURES, *PRESETS, *TASKS))

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 from evolvability import ConfigError, Run, RunFolderError, UserError, evolve
+from evolvability.adaptation import Adaptation, save_adaptation
 from evolvability.config import Config, layered
-from evolvability.figures import behaviors, curves, interference
+from evolvability.figures import behaviors, curves, distance, final, interference, meta
 from evolvability.figures.registry import FIGURES, draw_figure
 from evolvability.figures.style import METHOD_COLORS, identity, line_styles, new_figure, run_names
+from evolvability.mutants import save_offspring
+from evolvability.races import Raced, save_race
 from evolvability.runs import RunWriter
 
 Array = np.ndarray[Any, Any]
@@ -28,7 +31,19 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     fitness = written(folder / "fitness", config(objective="mean_fitness", seeds=2), np.ones((2, 5)))
     with_behaviors(fitness, 4, np.linspace(-1, 1, 8).reshape(2, 4, 1))
     evolve("point", task_options={"num_steps": 10, "hidden": 4}, output=folder / "point", **small)
+    scores = np.arange(6.0).reshape(2, 3)
+    save_adaptation(Run(folder / "variance"), Adaptation("left", 0.0, scores, scores[:, :, None]))
+    save_race(Run(folder / "variance"), Raced("left", "mutations", np.array([0, 1, 2]), scores[:, :, None]))
+    save_offspring(Run(folder / "variance"), 0.5, np.linspace(-1, 1, 12).reshape(2, 6, 1))
+    returns = {name: np.ones((2, 3)) for name in meta.METRICS}
+    written(folder / "maml", config("navigation", objective="maml", seeds=2), np.ones((2, 3)), **returns)
     return {path.name: Run(path) for path in folder.iterdir()}
+
+
+def shown_in(name: str, real: dict[str, Run]) -> list[Run]:
+    """Runs that a figure can show."""
+    own = {"evolution": "fitness", "maml": "maml"}
+    return [real[own[name]]] if name in own else [real["variance"], real["fitness"]]
 
 
 def config(task: str = "interference", **values: Any) -> Config:
@@ -264,6 +279,35 @@ def test_runs_of_unequal_length_fit_in_one_figure(tmp_path: Path) -> None:
         behaviors.figure(runs).draw_without_rendering()
 
 
+def test_final_shows_the_last_generation_of_every_run_at_one_scale(tmp_path: Path) -> None:
+    runs = []
+    for index, objective in enumerate(("mean_fitness", "max_variance", "max_entropy", "max_entropy+max_variance")):
+        run = written(tmp_path / str(index), config("point", objective=objective), np.ones((1, 2)))
+        with_behaviors(run, 0, np.zeros((1, 4, 2)))
+        runs.append(with_behaviors(run, 1, (index + 1) * np.array([[[1, 0], [0, 1], [-1, 0], [0, -1.0]]])))
+    drawing = final.figure(runs)
+    drawing.draw_without_rendering()
+    maps = [ax for ax in drawing.axes if ax.get_title("left")]
+    assert [ax.get_title("left").split(",")[0] for ax in maps[:3]] == ["standard ES", "MaxVar-EES", "MaxEnt-EES"]
+    assert len({(ax.get_xlim(), ax.get_ylim()) for ax in maps}) == 1
+    assert drawing.get_suptitle() == "generation 1"
+    for ax in maps:  # four members in four places
+        shares = ax.collections[0].get_array()
+        assert shares is not None
+        assert np.ma.count(shares) == 4
+        assert shares.sum() == pytest.approx(1)
+
+
+def test_distance_is_that_of_every_group_of_runs(tmp_path: Path) -> None:
+    runs = [
+        written(tmp_path / name, config(objective=name, seeds=2), np.ones((2, 3)), distance=np.full((2, 3), value))
+        for name, value in (("max_entropy", 2.0), ("mean_fitness", 5.0))
+    ]
+    [ax] = distance.figure(runs).axes
+    heights = {str(line.get_label()): np.unique(line.get_ydata()).tolist() for line in ax.get_lines()}
+    assert heights == {"MaxEnt-EES (2 seeds)": [2.0], "standard ES (2 seeds)": [5.0]}
+
+
 def test_behaviors_refuse_runs_that_cannot_be_compared(tmp_path: Path, real: dict[str, Run]) -> None:
     with pytest.raises(ConfigError, match="compared within one task"):
         behaviors.data_from_runs([real["variance"], real["point"]])
@@ -275,10 +319,9 @@ def test_behaviors_refuse_runs_that_cannot_be_compared(tmp_path: Path, real: dic
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", ["interference", "curves", "behaviors", "final", "distance"])
 def test_the_same_runs_give_the_same_file(name: str, suffix: str, real: dict[str, Run], tmp_path: Path) -> None:
-    runs = [real["variance"], real["fitness"]]
-    files = [draw_figure(name, runs, tmp_path / "new" / f"{k}{suffix}") for k in range(2)]
+    files = [draw_figure(name, shown_in(name, real), tmp_path / "new" / f"{k}{suffix}") for k in range(2)]
     first, second = (file.read_bytes() for file in files)
     assert first == second
     assert first.startswith({".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}[suffix])
@@ -302,7 +345,7 @@ def test_drawing_neither_warns_nor_leaves_settings_behind(real: dict[str, Run], 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for name in FIGURES:
-            draw_figure(name, [real["variance"]], tmp_path / f"{name}.svg")
+            draw_figure(name, shown_in(name, real)[:1], tmp_path / f"{name}.svg")
     assert dict(matplotlib.rcParams) == before
 
 

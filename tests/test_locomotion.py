@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 from jax import Array
 
-from evolvability import ConfigError, Outcome, Sample, Task, make_task, normal
+from evolvability import ConfigError, Outcome, Sample, Task, evolve, make_task, normal
 from evolvability.config import layered
+from evolvability.engines.base import remembered
 from evolvability.normalizer import Moments
 from evolvability.tasks.locomotion import heading
 from evolvability.training import Evolution
@@ -87,22 +89,21 @@ def test_broken_members_count_for_nothing(evaluated: tuple[Task, Evaluate]) -> N
     ant, evaluate = evaluated
     sample = draw(ant)
     whole, _ = evaluate(KEY, sample, ant.memory)
-    partial, seen = evaluate(KEY, with_broken_draw(sample), ant.memory)
+    others, seen = evaluate(KEY, with_broken_draw(sample), ant.memory)
     broken = np.arange(NUM_MEMBERS) // 2 == 1
-    np.testing.assert_array_equal(partial.valid, ~broken)
-    np.testing.assert_array_equal(partial.behavior[~broken], whole.behavior[~broken])
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((partial, seen)))
+    np.testing.assert_array_equal(others.valid, ~broken)
+    np.testing.assert_array_equal(others.behavior[~broken], whole.behavior[~broken])
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((others, seen)))
 
 
 def test_statistics_are_those_of_the_observations_of_valid_members(evaluated: tuple[Task, Evaluate]) -> None:
     ant, evaluate = evaluated
     sample = with_broken_draw(draw(ant))
     outcome, seen = evaluate(KEY, sample, ant.memory)
-    remembered = jax.random.bernoulli(jax.random.split(KEY)[1], 0.5, (NUM_MEMBERS,))
-    assert bool(jnp.any(remembered & ~outcome.valid))
-    assert seen.count == jnp.sum(outcome.num_steps[remembered & outcome.valid])
-    again = evaluate(KEY, sample, seen)[1]
-    assert again.count > 1.5 * seen.count  # they add up over generations
+    kept = remembered(sample.member_keys(jax.random.split(KEY)[1]), 0.5)
+    assert bool(jnp.any(kept & ~outcome.valid))
+    assert seen.count == jnp.sum(outcome.num_steps[kept & outcome.valid])
+    assert ant.remember(seen, seen).count == 2 * seen.count  # they add up over generations
 
 
 def test_behavior_is_frozen_after_termination() -> None:
@@ -144,6 +145,15 @@ def test_blocks_and_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyP
     parts = task("cheetah", threads=2).evaluate(KEY, sample, task("cheetah").memory)
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_chunks_do_not_change_a_run() -> None:
+    options = {"engine": "mujoco", "num_steps": 5, "hidden": 8, "observation_share": 0.5, "start_noise": 0.1}
+    run = partial(evolve, "cheetah", population_size=16, generations=2, sigma=0.2, seeds=2, task_options=options)
+    whole, chunked = run(), run(chunk_size=4)
+    for one, other in zip(jax.tree.leaves(whole.state), jax.tree.leaves(chunked.state), strict=True):
+        if not jnp.issubdtype(one.dtype, jax.dtypes.prng_key):
+            np.testing.assert_allclose(one, other, atol=1e-5)
 
 
 def test_fitness_is_the_distance_in_the_chosen_direction() -> None:

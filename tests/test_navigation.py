@@ -205,7 +205,9 @@ def test_es_maml_rewards_what_members_reach_by_hill_climbing_to_a_goal_that_pair
     key = jax.random.key(7)
     adapted, _ = jax.jit(evolution.task.evaluate)(key, sample, ())
     own, _ = jax.jit(TASK.evaluate)(key, sample, ())
-    goals = np.repeat(WORLD.goals.draw(jax.random.split(key, 4)[0], 4), 2, axis=0)
+    key_goals = jax.random.split(key, 4)[0]
+    goals = np.concatenate([WORLD.goals.draw(jax.random.fold_in(key_goals, draw), 1) for draw in range(4)])
+    goals = np.repeat(goals, 2, axis=0)
     reached, alone = (-np.linalg.norm(outcome.behavior - goals, axis=1) for outcome in (adapted, own))
     np.testing.assert_allclose(adapted.fitness, reached, rtol=1e-5)
     assert (reached >= alone - 1e-5).all()  # a member is among its own tries

@@ -10,7 +10,7 @@ import pytest
 
 from evolvability import AskTell, evolve, function_task, max_variance, mean_fitness, normal
 from evolvability.objectives import max_entropy
-from evolvability.strategy import evolvability_es, noise_key, start, step
+from evolvability.strategy import evolvability_es, noise_key, start, step, step_in_chunks
 from evolvability.tasks.interference import MOST_EVOLVABLE
 from evolvability.tasks.point import PointOptions, point
 
@@ -98,6 +98,22 @@ def test_one_compilation_serves_all_generations() -> None:
     before = len(traces)
     evolve(task, generations=5, population_size=8)
     assert len(traces) == before + 1
+
+
+def test_memory_grows_with_the_chunk_not_with_the_population() -> None:
+    task = point(PointOptions(num_steps=2, hidden=256))
+
+    def bytes_needed(num_chunks: int) -> int:
+        algorithm = evolvability_es(normal(), max_variance(), optax.sgd(1.0), population_size=64 * num_chunks)
+        state = jax.eval_shape(partial(start, algorithm, task, 1), jax.random.key(0))
+        compiled = jax.jit(partial(step_in_chunks, algorithm, task, num_chunks)).lower(state).compile()
+        memory = compiled.memory_analysis()
+        assert memory is not None
+        return int(memory.temp_size_in_bytes)
+
+    num_params = task.init(jax.random.key(0)).size
+    noise_of_more = 4 * num_params * (16 - 2) * 32
+    assert bytes_needed(16) - bytes_needed(2) < 0.05 * noise_of_more
 
 
 def test_seeds_as_a_batch_are_the_seeds_alone() -> None:

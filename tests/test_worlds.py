@@ -8,7 +8,7 @@ from evolvability import make_task
 from evolvability.normalizer import merge, no_moments
 from evolvability.rollouts import Actor, roll_out
 from evolvability.tasks.base import world_of
-from evolvability.types import Sample
+from evolvability.types import written_out
 from evolvability.worlds import directions, points
 
 
@@ -48,8 +48,7 @@ def test_robot_steps_in_its_world_as_under_an_engine() -> None:
         compiler_options={"xla_backend_optimization_level": 0},
     )
     batch, ended = run(actors)
-    sample = Sample(sound[None], jnp.ones((1, 1)), jnp.zeros((1, len(sound))), jnp.zeros(1, int), jnp.ones(1))
-    outcome, memory = task.evaluate(jax.random.key(1), sample, task.memory)
+    outcome, memory = task.evaluate(jax.random.key(1), written_out(sound[None]), task.memory)
     assert ended.valid[:, 0].tolist() == [True, False]
     np.testing.assert_allclose(ended.position[0, 0], outcome.behavior[0], atol=1e-4)
     np.testing.assert_allclose(ended.total[0, 0], -outcome.behavior[0, 0], atol=1e-4)  # asked to go left

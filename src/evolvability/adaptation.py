@@ -15,7 +15,7 @@ from evolvability.checkpoints import write_whole
 from evolvability.config import Config
 from evolvability.errors import ConfigError, RunFolderError, TaskError
 from evolvability.files import slug
-from evolvability.goals import Goal, goal_named
+from evolvability.goals import FITNESS, Goal, goal_named
 from evolvability.offspring import Evaluate, at_center, evaluator
 from evolvability.origins import mutations as drawn_mutations
 from evolvability.origins import trained
@@ -139,7 +139,8 @@ def pick_mutation(
     task, config, cloud = at_center(task, center, sigma)
     goal = goal_named(goal, task) if isinstance(goal, str) else goal
     memory = task.memory if memory is None else memory
-    trials = _try(config, cloud, memory, evaluator(task), evaluator(task), mutations, repeats, jax.random.key(seed))
+    evaluate = evaluator(task)
+    trials = _try(config, cloud, memory, evaluate, evaluate, mutations, repeats, jax.random.key(seed))
     return _pick(task, trials, goal)
 
 
@@ -168,7 +169,8 @@ def adapt(
     """
     config = run.config
     base = task or make_task(config.task, config.task_options)
-    wanted = {goal: goal_named(goal, base) for goal in goals}
+    # The fitness of a run that was given a goal is that goal.
+    wanted = {goal: goal_named(config.goal if goal == FITNESS and config.goal else goal, base) for goal in goals}
     found = trained(run, base)
     noisy, noise = with_start_noise(config, base, task is None, start_noise)
     once, again = evaluator(base), evaluator(noisy)
@@ -187,14 +189,17 @@ def adapt(
 def save_adaptation(run: Run, adaptation: Adaptation) -> None:
     """Keep an adaptation in a run's folder."""
     path = _adaptation_path(run, adaptation.goal)
-    path.parent.mkdir(exist_ok=True)
     table = {
         "goal": adaptation.goal,
         "start_noise": adaptation.start_noise,
         "scores": to_lists(adaptation.scores),
         "repeated": to_lists(adaptation.repeated),
     }
-    write_whole(path, json.dumps(table).encode())
+    try:
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, json.dumps(table).encode())
+    except OSError as error:
+        raise RunFolderError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
 def load_adaptation(run: Run, goal: str) -> Adaptation:

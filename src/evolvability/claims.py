@@ -8,7 +8,7 @@ from evolvability.config import Config
 from evolvability.errors import RunFolderError
 from evolvability.groups import METHODS, RunGroup, group_runs
 from evolvability.runs import Run
-from evolvability.statistics import Test, Values, mann_whitney, smallest_p
+from evolvability.statistics import SIGNIFICANT, Test, Values, mann_whitney, smallest_p
 
 NO_DIFFERENCE = 0.1
 """The paper calls a difference none where p is above this."""
@@ -64,11 +64,11 @@ def claim(statement: str, section: str, paper: str, statistic: str, answer: Call
 def is_more(first: Values, second: Values, bound: float) -> Answer:
     """Whether values of the first group are above those of the second, with p below a bound.
 
-    The paper's bounds are for its 12 runs. Of fewer runs, where no p-value can be that small, the smallest possible is
-    asked for.
+    The paper's bounds are for its 12 runs. Of fewer runs, where no p-value can be that small, 0.05 is asked for.
     """
     test = mann_whitney(first, second)
-    significant = test.p is not None and test.p <= max(bound, smallest_p(len(first), len(second)))
+    bound = bound if smallest_p(len(first), len(second)) < bound else SIGNIFICANT
+    significant = test.p is not None and test.p < bound
     return Answer(test.effect, (len(first), len(second)), significant and test.effect > 0.5, test)
 
 
@@ -93,13 +93,13 @@ def species(runs: Sequence[Run], task: str, objective: str, *, split: bool) -> R
     return _longest(chosen, f"runs of '{task}' {how} {METHODS[objective]}")
 
 
-def evolved_from(runs: Sequence[Run], task: str, objective: str | None) -> RunGroup:
-    """The group of standard ES runs that start from a population trained by an objective, or from a random one."""
-    further = [run for run in runs if (run.config.task, run.config.objective) == (task, "mean_fitness")]
-    goals = {run.config.goal for run in further if run.config.start_from}
-    chosen = [run for run in further if _origin(run) == objective and run.config.goal in goals]
+def evolved_from(runs: Sequence[Run], task: str, objective: str | None, goal: str = "right") -> RunGroup:
+    """The group of standard ES runs to a goal that start from a population trained by an objective, or a random one."""
+    wanted = (task, "mean_fitness", goal)
+    further = [run for run in runs if (run.config.task, run.config.objective, run.config.goal) == wanted]
+    chosen = [run for run in further if _origin(run) == objective]
     start = "a random start" if objective is None else f"populations of {METHODS[objective]}"
-    return _longest(chosen, f"runs of '{task}' by standard ES from {start}")
+    return _longest(chosen, f"runs of '{task}' by standard ES to '{goal}' from {start}")
 
 
 def _longest(runs: Sequence[Run], what: str) -> RunGroup:

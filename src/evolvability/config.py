@@ -68,6 +68,8 @@ class Config:
     """Draw members in pairs, center + noise and center - noise."""
     noise_dtype: Literal["float32", "bfloat16"] = "float32"
     """The number format that noise is kept in."""
+    chunk_size: int = 0
+    """Members in memory at a time, over all devices, for populations that do not fit; 0 for all of them."""
 
     optimizer: Literal["adam", "sgd", "rmsprop", "lion", "adabelief"] = "adam"
     """The optax optimizer that moves the center; sgd is plain ascent."""
@@ -87,10 +89,14 @@ class Config:
 
     record_every: int = 1
     """Keep the whole population's behaviors every so many generations (the last one is always kept)."""
+    record_centers: bool = True
+    """Keep the center and the task's memory beside recorded behaviors, so that each member can be rebuilt."""
     checkpoint_seconds: float = 10.0
     """Seconds between checkpoints: at most this much work is lost when a run is killed."""
     max_invalid: float = 0.5
     """Stop when more than this share of a generation's members is invalid."""
+    units: int = 256
+    """Pieces of work that a generation of a simulator on workers is cut into, at most; several for each worker."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objective", spelled(self.objective))
@@ -293,6 +299,12 @@ def _validate(config: Config) -> None:
     require(config.population_size >= 2, "population_size", "2 or more")
     even = config.population_size % 2 == 0 or not config.mirrored
     require(even, "population_size", "even, since mirrored members come in pairs (or use --no-mirrored)")
+    chunk = config.chunk_size or config.population_size
+    require(
+        chunk > 0 and config.population_size % chunk == 0 and (chunk % 2 == 0 or not config.mirrored),
+        "chunk_size",
+        f"0, or a divisor of the population's {config.population_size} members that keeps mirrored pairs together",
+    )
     require(config.population != "mixture" or config.components >= 2, "components", "2 or more for a mixture")
     require(
         config.population != "diagonal_normal" or config.sigma_decay == 1,
@@ -305,9 +317,11 @@ def _validate(config: Config) -> None:
     require(config.record_every >= 1, "record_every", "1 or more")
     require(config.checkpoint_seconds >= 0, "checkpoint_seconds", "0 or more")
     require(0 <= config.max_invalid <= 1, "max_invalid", "between 0 and 1")
+    require(config.units >= 1, "units", "1 or more")
     if config.objective in (MAML, ES_MAML):
         require(config.population == "normal", "population", "normal for MAML, which trains one center")
         require(not config.goal, "goal", "empty for MAML, which draws its goals")
+        require(config.chunk_size == 0, "chunk_size", "0 for MAML, whose episodes are not a population's")
     else:
         parse_objective(config.objective)
     if config.goal:

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -25,40 +25,43 @@ class Display(Protocol):
 
 
 @contextmanager
-def display(config: Config, console: Console, *, quiet: bool = False) -> Iterator[Display]:
-    """The right display for a console."""
+def display(
+    config: Config, console: Console, *, quiet: bool = False, status: Callable[[], str] = str
+) -> Iterator[Display]:
+    """The right display for a console; ``status`` tells about workers, if there are any."""
     if quiet:
         yield lambda rows: None
     elif console.is_terminal:
         with _progress(console) as progress:
             task = progress.add_task("", total=config.generations, summary="compiling")
-            yield _Live(progress, task, config)
+            yield _Live(progress, task, config, status)
     else:
-        yield _Plain(console, config)
+        yield _Plain(console, config, status)
 
 
-def summary(rows: Rows, evaluations_per_second: float) -> str:
+def summary(rows: Rows, evaluations_per_second: float, workers: str = "") -> str:
     """One generation in a line; several seeds by their medians."""
     names = {"variance": "variance", "entropy": "entropy", "fitness_before": "before", "fitness_mean": "fitness"}
     parts = [f"{label} {value:.4g}" for name, label in names.items() if (value := _median(rows, name)) is not None]
     invalid = sum(row["num_invalid"] for row in rows)
     parts += [f"[red]{invalid} invalid[/red]"] if invalid else []
-    return "  ".join([*parts, f"{evaluations_per_second:,.0f} evaluations/s"])
+    parts += [f"{evaluations_per_second:,.{0 if evaluations_per_second >= 10 else 1}f} evaluations/s"]
+    return "  ".join([*parts, workers] if workers else parts)
 
 
 class _Live:
-    def __init__(self, progress: Progress, task: TaskID, config: Config) -> None:
-        self.progress, self.task = progress, task
+    def __init__(self, progress: Progress, task: TaskID, config: Config, status: Callable[[], str]) -> None:
+        self.progress, self.task, self.status = progress, task, status
         self.rate = _Rate(config)
 
     def __call__(self, rows: Rows) -> None:
         done = rows[0]["generation"] + 1
-        self.progress.update(self.task, completed=done, summary=summary(rows, self.rate(rows)))
+        self.progress.update(self.task, completed=done, summary=summary(rows, self.rate(rows), self.status()))
 
 
 class _Plain:
-    def __init__(self, console: Console, config: Config) -> None:
-        self.console, self.config = console, config
+    def __init__(self, console: Console, config: Config, status: Callable[[], str]) -> None:
+        self.console, self.config, self.status = console, config, status
         self.every = max(1, config.generations // PLAIN_LINES)
         self.rate = _Rate(config)
         self.printed = time.monotonic()
@@ -70,7 +73,9 @@ class _Plain:
         if done % self.every == 0 or done in (1, self.config.generations) or due:
             self.printed = time.monotonic()
             self.console.print(
-                f"generation {done}/{self.config.generations}  {summary(rows, rate)}", highlight=False, soft_wrap=True
+                f"generation {done}/{self.config.generations}  {summary(rows, rate, self.status())}",
+                highlight=False,
+                soft_wrap=True,
             )
 
 

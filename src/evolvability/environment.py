@@ -8,7 +8,18 @@ from typing import Any
 
 import jax
 
-PACKAGES = ("evolvability-es", "jax", "jaxlib", "numpy", "optax", "safetensors", "mujoco", "mujoco-mjx", "gymnasium")
+PACKAGES = (
+    "evolvability-es",
+    "jax",
+    "jaxlib",
+    "numpy",
+    "optax",
+    "safetensors",
+    "mujoco",
+    "mujoco-mjx",
+    "warp-lang",
+    "gymnasium",
+)
 
 
 def describe_environment() -> dict[str, Any]:

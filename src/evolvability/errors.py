@@ -16,6 +16,10 @@ class TaskError(UserError, ValueError):
     """A task's own function did something that no generation can be made of."""
 
 
+class ClusterError(UserError):
+    """Workers cannot be had, or not any more. What was finished before is kept."""
+
+
 class RunFolderError(UserError):
     """A run folder that cannot be written, read or resumed."""
 

@@ -30,17 +30,25 @@ def adapting(task: Task, *, episodes: int, sigma: float) -> Task:
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         key_goals, key_noise, key_tries, key_last = jax.random.split(key, 4)
         members, num_signs = sample.members(), len(sample.sign)
-        asked = jnp.repeat(goals.draw(key_goals, sample.num_draws), num_signs, axis=0)
-        noise = jax.random.normal(key_noise, (sample.num_draws, episodes, members.shape[1])).at[:, 0].set(0)
-        noise = jnp.repeat(noise, num_signs, axis=0)
+        # Addressed by draws: the same goals and tries, whatever part of the population this is.
+        asked = jax.vmap(lambda key: goals.draw(key, 1)[0])(_keys(key_goals, sample.draw))
+        shape = (episodes, members.shape[1])
+        noise = jax.vmap(lambda key: jax.random.normal(key, shape).at[0].set(0))(_keys(key_noise, sample.draw))
+        asked, noise = (jnp.repeat(part, num_signs, axis=0) for part in (asked, noise))
         tries = members[:, None] + sigma * noise
-        tried, _ = task.evaluate(key_tries, written_out(tries.reshape(-1, members.shape[1])), memory)
+        number = (num_signs * sample.draw[:, None] + jnp.arange(num_signs)).ravel()
+        numbers = (episodes * number[:, None] + jnp.arange(episodes)).ravel()
+        tried, _ = task.evaluate(key_tries, written_out(tries.reshape(-1, members.shape[1]), numbers), memory)
         scores = goals.score(jnp.repeat(asked, episodes, axis=0), jnp.asarray(tried.behavior))
         best = jnp.argmax(jnp.where(tried.valid, scores, -jnp.inf).reshape(-1, episodes), axis=1)
         adapted = jnp.take_along_axis(tries, best[:, None, None], axis=1)[:, 0]
-        outcome, memory = task.evaluate(key_last, written_out(adapted), memory)
+        outcome, seen = task.evaluate(key_last, written_out(adapted, number), memory)
         num_steps = outcome.num_steps + jnp.asarray(tried.num_steps).reshape(-1, episodes).sum(axis=1)
         fitness = goals.score(asked, jnp.asarray(outcome.behavior))
-        return outcome._replace(fitness=fitness, num_steps=num_steps), memory
+        return outcome._replace(fitness=fitness, num_steps=num_steps), seen
 
     return replace(task, evaluate=evaluate, has_fitness=True)
+
+
+def _keys(key: Array, draws: Array) -> Array:
+    return jax.vmap(jax.random.fold_in, (None, 0))(key, draws)

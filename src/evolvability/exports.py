@@ -38,6 +38,9 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
                 shutil.copyfile(run.path / name, destination / name)
         for recorded in spread_out(run.recorded, behaviors):
             writer.record_behaviors(recorded, run.behaviors(recorded))
+        last = Path("centers") / f"{run.recorded[-1] if run.recorded else 0:06d}.safetensors"
+        if (run.path / last).is_file() and not half:  # a rounded center's members would not be the recorded ones
+            shutil.copyfile(run.path / last, destination / last)
         for name in EXTRAS:
             if (run.path / name).is_dir():
                 shutil.copytree(run.path / name, destination / name)

@@ -70,13 +70,21 @@ def check_goal(text: str) -> None:
         raise ConfigError(f"A goal is {FORMS}, got '{text}'.")
 
 
+def judge(text: str, task: Task) -> Callable[[Outcome], Outcome]:
+    """Puts a goal in the place of an outcome's fitness; without a goal, leaves it as it is."""
+    if not text:
+        return lambda outcome: outcome
+    goal = goal_named(text, task)
+    return lambda outcome: outcome._replace(fitness=goal(jax.tree.map(jnp.asarray, outcome)))
+
+
 def with_goal(task: Task, text: str) -> Task:
     """A task whose fitness is a goal's."""
-    goal = goal_named(text, task)
+    judged = judge(text, task)
 
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
-        outcome, memory = task.evaluate(key, sample, memory)
-        return outcome._replace(fitness=goal(jax.tree.map(jnp.asarray, outcome))), memory
+        outcome, seen = task.evaluate(key, sample, memory)
+        return judged(outcome), seen
 
     return replace(task, evaluate=evaluate, has_fitness=True)
 

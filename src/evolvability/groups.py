@@ -20,7 +20,7 @@ METHODS = {
 """What the paper calls each objective."""
 
 
-SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid")
+SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid", "chunk_size")
 """Knobs that say how much of a run there is, not what happens in it."""
 
 

@@ -35,8 +35,9 @@ def no_moments(num_observations: int) -> Moments:
 
 def scaling(moments: Moments) -> tuple[Array, Array]:
     """The mean to subtract and the standard deviation to divide by: 0 and 1 before the first observation."""
-    std = jnp.sqrt(moments.spread / jnp.maximum(moments.count, 1))
-    return moments.mean, jnp.where(moments.count > 0, jnp.maximum(std, MIN_STD), 1.0)
+    xp = moments.mean.__array_namespace__()
+    std = xp.sqrt(moments.spread / xp.maximum(moments.count, 1))
+    return moments.mean, xp.where(moments.count > 0, xp.maximum(std, MIN_STD), 1.0)
 
 
 def include(moments: Moments, observation: Any, where: Any) -> Moments:
@@ -62,7 +63,7 @@ def pool(sets: Moments, keep: Any) -> Moments:
 def merge(first: Moments, second: Moments) -> Moments:
     """The statistics of two sets together."""
     count = first.count + second.count
-    share = second.count / jnp.maximum(count, 1)
+    share = second.count / count.clip(1)
     change = second.mean - first.mean
     spread = first.spread + second.spread + change**2 * (first.count * share)
     return Moments(count, first.mean + change * share, spread)

@@ -26,10 +26,10 @@ def observe(robot: Robot, torso: Torso, qpos: Arrays, qvel: Arrays, contacts: Ar
         contacts: (..., num_links) 1 where a link touches the floor.
     """
     xp = qpos.__array_namespace__()
-    x, y, z = (torso.position[..., k] for k in range(3))
+    x, y, z = torso.position
     angle = xp.arctan2(-y, TARGET_DISTANCE - x) - torso.yaw
     cos, sin = xp.cos(torso.yaw), xp.sin(torso.yaw)
-    vx, vy, vz = (0.3 * torso.velocity[..., k] for k in range(3))
+    vx, vy, vz = (0.3 * part for part in torso.velocity)
     body = [
         z - robot.start_height,
         xp.sin(angle),
@@ -59,7 +59,7 @@ def touching(robot: Robot, sensordata: Arrays) -> Arrays:
 def has_fallen(robot: Robot, torso: Torso, contacts: Arrays) -> Arrays:
     """(...) whether the robot has fallen: too low, too high, leaning too far, or on links it must not stand on."""
     low, high = robot.height_range
-    height = torso.position[..., 2]
+    height = torso.position[2]
     fallen = (height < low) | (height > high) | (abs(torso.pitch) > robot.pitch_limit)
     if robot.standing_links is not None:
         others = [link for link in range(robot.num_links) if link not in robot.standing_links]
@@ -70,10 +70,10 @@ def has_fallen(robot: Robot, torso: Torso, contacts: Arrays) -> Arrays:
 def is_plausible(torso: Torso, qpos: Arrays, qvel: Arrays) -> Arrays:
     """(...) whether a state is finite and within what a robot can reach; otherwise its simulation has broken down."""
     xp = qpos.__array_namespace__()
-    finite = xp.isfinite(qpos).all(axis=-1) & xp.isfinite(qvel).all(axis=-1)
-    near = (abs(torso.position) < MAX_POSITION).all(axis=-1)
-    slow = (abs(torso.velocity) < MAX_SPEED).all(axis=-1)
-    return finite & near & slow
+    plausible = xp.isfinite(qpos.sum(axis=-1) + qvel.sum(axis=-1))  # a sum is finite only if its terms are
+    for position, velocity in zip(torso.position, torso.velocity, strict=True):
+        plausible = plausible & (abs(position) < MAX_POSITION) & (abs(velocity) < MAX_SPEED)
+    return plausible
 
 
 def displacement(robot: Robot, qpos: Arrays) -> Arrays:

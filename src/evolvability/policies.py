@@ -16,6 +16,9 @@ from jax import Array
 
 from evolvability.types import Sample
 
+TILE = 16
+"""Rows and columns that BLAS kernels take at a time, or a multiple of it."""
+
 
 class Layer(NamedTuple):
     """One layer of every member's network, in parts.
@@ -121,6 +124,28 @@ def mlp(sizes: Sequence[int]) -> Policy:
     return Policy(num_params, init, build, act, apply)
 
 
+def network(sizes: Sequence[int], parameters: np.ndarray[Any, Any]) -> Callable[[Any], Any]:
+    """One member's `mlp` written out, as a NumPy function from one observation to its outputs.
+
+    Examples:
+        >>> network((2, 3, 1), np.zeros(13, np.float32))(np.ones(2, np.float32))
+        array([0.], dtype=float32)
+    """
+    layers, offset = [], 0
+    for num_in, num_out in itertools.pairwise(sizes):
+        end = offset + num_in * num_out
+        layers.append((parameters[offset:end].reshape(num_in, num_out), parameters[end : end + num_out]))
+        offset = end + num_out
+    *hidden_layers, (last_weight, last_bias) = layers
+
+    def act(observation: Any) -> Any:
+        for weight, bias in hidden_layers:
+            observation = np.tanh(observation @ weight + bias)
+        return observation @ last_weight + last_bias
+
+    return act
+
+
 def _noise_and_step(sample: Sample) -> tuple[Array, Array]:
     """The noise as it is multiplied with inputs, and the factor (num_draws, num_signs) on the product.
 
@@ -137,13 +162,28 @@ def _noise_and_step(sample: Sample) -> tuple[Array, Array]:
 def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
     """One layer of all members; inputs: (num_draws, num_signs, num_inputs)."""
     num_draws, num_signs, num_inputs = inputs.shape
-    shared = inputs.reshape(-1, num_inputs) @ layer.weight
+    shared = _shared_product(inputs.reshape(-1, num_inputs), layer.weight)
     shared += layer.bias[:, None]
     outputs = _own_product(inputs, layer.weight_noise)
     outputs += layer.bias_noise[:, None]
     outputs *= networks.step[..., None]
     outputs += _choose(shared.reshape(-1, num_draws, num_signs, shared.shape[-1]), networks.component)
     return outputs
+
+
+def _shared_product(inputs: Any, weight: Any) -> Any:
+    """(num_components, num_members, num_outputs) the product of all inputs with the centers' weights.
+
+    NumPy's, in whole tiles: BLAS sums in another order at a matrix's edge, and a member must act the same, to the last
+    bit, whoever is evaluated beside it. Only then can it be watched again: a robot's path is chaotic.
+    """
+    if not isinstance(inputs, np.ndarray):
+        return inputs @ weight
+    num_rows, num_columns = len(inputs), weight.shape[-1]
+    rows, columns = -num_rows % TILE, -num_columns % TILE
+    inputs = np.pad(inputs, ((0, rows), (0, 0))) if rows else inputs
+    weight = np.pad(weight, ((0, 0), (0, 0), (0, columns))) if columns else weight
+    return (inputs @ weight)[:, :num_rows, :num_columns]
 
 
 def _own_product(inputs: Any, noise: Any) -> Array:

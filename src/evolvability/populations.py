@@ -87,7 +87,7 @@ def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeL
     def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
         noise = draw_noise(key, generation, draws, cloud.center.shape[1], noise_dtype)
         scale = jnp.full((1, 1), sigma_at(generation))
-        return Sample(cloud.center, scale, noise, _only_component(key, generation, draws), signs)
+        return Sample(cloud.center, scale, noise, _only_component(key, generation, draws), signs, draws)
 
     def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
         return jnp.sum(jax.scipy.stats.norm.logpdf(parameters, cloud.center[0], sigma_at(generation)))
@@ -117,7 +117,7 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
 
     def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
         noise = draw_noise(key, generation, draws, cloud.center.shape[1], noise_dtype)
-        return Sample(cloud.center, _scale(cloud), noise, _only_component(key, generation, draws), signs)
+        return Sample(cloud.center, _scale(cloud), noise, _only_component(key, generation, draws), signs, draws)
 
     def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
         del generation
@@ -171,7 +171,7 @@ def mixture(
         key_noise, _ = jax.random.split(key)
         noise = draw_noise(key_noise, generation, draws, cloud.center.shape[1], noise_dtype)
         scale = jnp.full((num_components, 1), sigma_at(generation))
-        return Sample(cloud.center, scale, noise, components(key, generation, draws), signs)
+        return Sample(cloud.center, scale, noise, components(key, generation, draws), signs, draws)
 
     def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
         densities = jax.scipy.stats.norm.logpdf(parameters, cloud.center, sigma_at(generation)).sum(axis=1)

@@ -85,11 +85,11 @@ def to_terminal(report: Report) -> Lines:
     """A report as tables of the terminal."""
     groups, pairs = Table(), Table()
     for heading in ("group", "runs", "median", "interval of the median"):
-        groups.add_column(heading)
+        groups.add_column(heading, overflow="fold")
     for name, i in report.intervals.items():
         groups.add_row(Text(name), str(i.number), f"{i.median:.4g}", interval_text(i))
     for heading in ("first", "second", "p", "P(first > second)", "shift"):
-        pairs.add_column(heading)
+        pairs.add_column(heading, overflow="fold")
     for one in report.comparisons:
         pairs.add_row(*map(Text, _cells(one)))
     tables = [groups, pairs] if report.comparisons else [groups]

@@ -30,10 +30,10 @@ Arrays = Any
 
 
 class Torso(NamedTuple):
-    """Where a torso is: position (..., 3), velocity (..., 3) and angles (...)."""
+    """Where a torso is: (x, y, z), its velocity along them, and angles, each (...)."""
 
-    position: Arrays
-    velocity: Arrays
+    position: tuple[Arrays, Arrays, Arrays]
+    velocity: tuple[Arrays, Arrays, Arrays]
     roll: Arrays
     pitch: Arrays
     yaw: Arrays
@@ -114,8 +114,8 @@ def cheetah(solver: Solver = SOLVER) -> Robot:
     def torso(qpos: Arrays, qvel: Arrays) -> Torso:
         xp = qpos.__array_namespace__()
         zero = xp.zeros_like(qpos[..., 0])
-        position = xp.stack([qpos[..., 0], zero, qpos[..., 1] + start_height], axis=-1)
-        velocity = xp.stack([qvel[..., 0], zero, qvel[..., 1]], axis=-1)
+        position = qpos[..., 0], zero, qpos[..., 1] + start_height
+        velocity = qvel[..., 0], zero, qvel[..., 1]
         pitch = xp.remainder(qpos[..., 2] + np.pi, 2 * np.pi) - np.pi
         return Torso(position, velocity, zero, pitch, zero)
 
@@ -140,8 +140,8 @@ def _free_torso(qpos: Arrays, qvel: Arrays) -> Torso:
     xp = qpos.__array_namespace__()
     w, x, y, z = (qpos[..., k] for k in (3, 4, 5, 6))
     return Torso(
-        position=qpos[..., :3],
-        velocity=qvel[..., :3],
+        position=(qpos[..., 0], qpos[..., 1], qpos[..., 2]),
+        velocity=(qvel[..., 0], qvel[..., 1], qvel[..., 2]),
         roll=xp.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
         pitch=xp.arcsin(xp.clip(2 * (w * y - z * x), -1, 1)),
         yaw=xp.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),

@@ -6,6 +6,7 @@
       origin.json          the run this one started from, if any
       metrics.jsonl        one object a generation and seed, see docs/metrics.md
       behaviors/           the population's behaviors, generation by generation
+      centers/             what those generations were drawn around: State without the optimizer's
       checkpoints/         State as safetensors + JSON, the last ones
       adaptations/         what the best of its mutations reached, goal by goal
       races/               what ways of adapting reached over episodes used
@@ -31,6 +32,7 @@ from evolvability.checkpoints import (
     checkpoint_generations,
     has_checkpoint,
     load_checkpoint,
+    named_arrays,
     remove_checkpoint,
     remove_orphans,
     save_checkpoint,
@@ -45,7 +47,7 @@ from evolvability.types import PyTree
 FILES = ("config.toml", "environment.json", "origin.json", "metrics.jsonl")
 EXTRAS = ("adaptations", "races", "offspring")
 """Folders of what was made of a finished run."""
-RUN_FOLDER_NAMES = {*FILES, "behaviors", "checkpoints", *EXTRAS, ".lock"}
+RUN_FOLDER_NAMES = {*FILES, "behaviors", "centers", "checkpoints", *EXTRAS, ".lock"}
 
 
 class Run:
@@ -116,6 +118,29 @@ class Run:
             raise RunFolderError(f"{self.path} has no behaviors of generation {generation}; {nearby}.")
         return _load_arrays(self.path / "behaviors" / f"{generation:06d}.safetensors")
 
+    @property
+    def rebuildable(self) -> list[int]:
+        """The generations whose members can be rebuilt: what they were drawn around was kept."""
+        kept = {int(path.stem) for path in (self.path / "centers").glob("*.safetensors")}
+        saved = (self.path / "checkpoints").glob("*.safetensors")
+        whole = set(checkpoint_generations(self.path)) & {int(path.stem) for path in saved if path.stem.isdigit()}
+        return sorted(kept | whole)
+
+    def drawn_around(self, generation: int) -> Arrays:
+        """What a generation's members were drawn around: a State's arrays by name, a seed axis in front.
+
+        The optimizer's may be missing.
+        """
+        path = self.path / "centers" / f"{generation:06d}.safetensors"
+        if path.is_file():
+            return _load_arrays(path)
+        if generation in self.rebuildable:
+            return self.state(generation)
+        raise RunFolderError(
+            f"{self.path}: the center of generation {generation} was not kept, so its members cannot be rebuilt. "
+            f"They can be for: {summary(self.rebuildable)}."
+        )
+
     def state(self, generation: int | None = None) -> Arrays:
         """A checkpoint's arrays by name, with a seed axis in front; the newest intact one unless given a generation."""
         return load_checkpoint(self.path, generation)[1]
@@ -149,7 +174,7 @@ class RunWriter:
 
     def make_folders(self) -> None:
         """The folders inside of a run folder."""
-        for name in ("behaviors", "checkpoints"):
+        for name in ("behaviors", "centers", "checkpoints"):
             (self.path / name).mkdir(exist_ok=True)
 
     def write_config(self, config: Config) -> None:
@@ -160,9 +185,11 @@ class RunWriter:
         """Forget what was recorded from a generation on, so that it can be done again."""
         rows = [row for row in _complete_rows(self.path / "metrics.jsonl") if row["generation"] < generation]
         write_whole(self.path / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
-        for path in (self.path / "behaviors").iterdir():
-            if not path.stem.isdigit() or int(path.stem) >= generation:
-                path.unlink()
+        self.make_folders()  # of a run begun when there were fewer
+        for folder in ("behaviors", "centers"):
+            for path in (self.path / folder).iterdir():
+                if not path.stem.isdigit() or int(path.stem) >= generation:
+                    path.unlink()
         remove_orphans(self.path)
         for old in checkpoint_generations(self.path):
             if old > generation:
@@ -177,6 +204,11 @@ class RunWriter:
         """Keep one generation's behaviors."""
         data = safetensors.numpy.save(arrays)
         write_whole(self.path / "behaviors" / f"{generation:06d}.safetensors", data, sync=False)
+
+    def record_center(self, state: PyTree) -> None:
+        """Keep what a generation is drawn around: a State with a seed axis in front, without the optimizer's."""
+        data = safetensors.numpy.save(named_arrays(state._replace(optimizer=())))
+        write_whole(self.path / "centers" / f"{int(state.generation[0]):06d}.safetensors", data, sync=False)
 
     def checkpoint(self, state: PyTree) -> None:
         """Save a State with a seed axis in front."""

@@ -1,7 +1,7 @@
 """Evolvability ES, assembled: sample, evaluate, weigh, ascend."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -52,18 +52,23 @@ class Algorithm(NamedTuple):
     """A strategy as pure functions; ``jit`` them once, in the driver.
 
     Attributes:
+        draws: (num_draws,) the draws of a whole population.
         init: ``(key, centers, memory) -> State``, with starting means of shape (num_components, num_params).
-        ask: ``(state) -> Sample``, the members to evaluate.
+        ask: ``(state, draws) -> Sample``, the members to evaluate; all of them unless draws are given.
         weigh: ``(outcome) -> (weights, value)``, how much each member pulls.
         ascend: ``(state, gradient) -> State``, one optimizer step.
         tell: ``(state, sample, outcome) -> (State, Info)``: weigh, sum the gradient, ascend.
+        tell_in_chunks: ``(state, chunks, outcome) -> (State, Info)``, likewise, but it draws the noise anew, one chunk
+            at a time; chunks: (num_chunks, draws a chunk).
     """
 
+    draws: Array
     init: Callable[..., State]
-    ask: Callable[[State], Sample]
+    ask: Callable[..., Sample]
     weigh: Callable[[Outcome], tuple[Array, Array]]
     ascend: Callable[[State, Cloud], State]
     tell: Callable[[State, Sample, Outcome], tuple[State, Info]]
+    tell_in_chunks: Callable[[State, Array, Outcome], tuple[State, Info]]
 
 
 def evolvability_es(
@@ -86,13 +91,13 @@ def evolvability_es(
         baseline: subtract the mean weight. The score's mean is zero, so the gradient's expectation stays (up to the
             factor 1 - 1/n) and its noise shrinks. For mirrored pairs of one normal nothing changes.
     """
-    draws = population.draws(population_size)
+    all_draws = population.draws(population_size)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
         cloud = population.init(jax.random.fold_in(key, 2), centers)
         return State(key, jnp.zeros((), jnp.int32), cloud, optimizer.init(cloud), memory)
 
-    def ask(state: State) -> Sample:
+    def ask(state: State, draws: Array = all_draws) -> Sample:
         return population.sample(noise_key(state.key), state.cloud, state.generation, draws)
 
     def weigh(outcome: Outcome) -> tuple[Array, Array]:
@@ -112,7 +117,19 @@ def evolvability_es(
         gradient = population.gradient(sample, weights)
         return ascend(state, gradient), describe(sample, outcome, value, gradient)
 
-    return Algorithm(init, ask, weigh, ascend, tell)
+    def tell_in_chunks(state: State, chunks: Array, outcome: Outcome) -> tuple[State, Info]:
+        weights, value = weigh(outcome)
+
+        def add(total: Cloud, chunk: tuple[Array, Array]) -> tuple[Cloud, None]:
+            draws, weights = chunk
+            return jax.tree.map(jnp.add, total, population.gradient(ask(state, draws), weights)), None
+
+        nothing = jax.tree.map(jnp.zeros_like, state.cloud)
+        total, _ = jax.lax.scan(add, nothing, (chunks, weights.reshape(len(chunks), -1)))
+        gradient = jax.tree.map(lambda leaf: leaf / len(chunks), total)  # each chunk's is a mean over its members
+        return ascend(state, gradient), describe(ask(state, all_draws[:1]), outcome, value, gradient)
+
+    return Algorithm(all_draws, init, ask, weigh, ascend, tell, tell_in_chunks)
 
 
 def start(algorithm: Any, task: Task, num_components: int, key: Array) -> Any:
@@ -125,9 +142,33 @@ def start(algorithm: Any, task: Task, num_components: int, key: Array) -> Any:
 def step(algorithm: Algorithm, task: Task, state: State) -> tuple[State, Info, Outcome]:
     """One generation: sample, evaluate, weigh, ascend."""
     sample = algorithm.ask(state)
-    outcome, memory = task.evaluate(episode_key(state), sample, state.memory)
+    outcome, seen = task.evaluate(episode_key(state), sample, state.memory)
     state, info = algorithm.tell(state, sample, outcome)
+    return state._replace(memory=task.remember(state.memory, seen)), info, outcome
+
+
+def step_in_chunks(algorithm: Algorithm, task: Task, num_chunks: int, state: State) -> tuple[State, Info, Outcome]:
+    """One generation with one chunk of the population in memory at a time; its noise is drawn twice."""
+    key, memory = episode_key(state), state.memory
+    chunks = algorithm.draws.reshape(num_chunks, -1)
+    in_turn = _loop if task.on_host else jax.lax.map
+    outcomes, seen = in_turn(lambda draws: task.evaluate(key, algorithm.ask(state, draws), state.memory), chunks)
+    outcome = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), outcomes)
+    for chunk in range(num_chunks):
+        memory = task.remember(memory, jax.tree.map(lambda leaf, chunk=chunk: leaf[chunk], seen))
+    state, info = algorithm.tell_in_chunks(state, chunks, outcome)
     return state._replace(memory=memory), info, outcome
+
+
+def compiled_parts(algorithm: Algorithm) -> Algorithm:
+    """An algorithm for tasks on the host, whose steps cannot be compiled as a whole."""
+    ask, tell, tell_in_chunks = (jax.jit(part) for part in (algorithm.ask, algorithm.tell, algorithm.tell_in_chunks))
+    return algorithm._replace(ask=ask, tell=tell, tell_in_chunks=tell_in_chunks)
+
+
+def _loop(function: Callable[[Array], PyTree], rows: Array) -> PyTree:
+    """Like `jax.lax.map`, for a function that is ordinary Python."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *[function(row) for row in rows])
 
 
 def noise_key(key: Array) -> Array:
@@ -135,7 +176,19 @@ def noise_key(key: Array) -> Array:
     return jax.random.fold_in(key, 0)
 
 
-def episode_key(state: State) -> Array:
+class Addressed(Protocol):
+    """What has a run's key and a generation: a State, for one."""
+
+    @property
+    def key(self) -> Array:
+        """The run's key."""
+
+    @property
+    def generation(self) -> Array | int:
+        """The generation to be evaluated."""
+
+
+def episode_key(state: Addressed) -> Array:
     """The key of this generation's episodes."""
     return jax.random.fold_in(jax.random.fold_in(state.key, 1), state.generation)
 

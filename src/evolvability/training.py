@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,18 +16,24 @@ from jax import Array
 
 from evolvability.assembly import build_algorithm, build_population
 from evolvability.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
-from evolvability.config import ES_MAML, MAML, Config, layered
+from evolvability.config import ES_MAML, MAML, Config, layered, to_toml
 from evolvability.errors import ConfigError, RunFolderError, UserError
 from evolvability.es_maml import adapting
-from evolvability.goals import with_goal
+from evolvability.evaluators.crew import Crew, Workers, opened
+from evolvability.evaluators.evaluator import Evaluator, name_invalid
+from evolvability.evaluators.pools import InProcess
+from evolvability.goals import judge, with_goal
 from evolvability.interrupts import delayed_interrupts
 from evolvability.maml import maml, outer_step
 from evolvability.origins import describe_origin, inherited
+from evolvability.processes import agree, first_alone, is_first
 from evolvability.runs import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
-from evolvability.strategy import Info, State, episode_key, noise_key, start, step
+from evolvability.sharding import local, replicated, spread_population, spread_task, usable
+from evolvability.strategy import Info, State, compiled_parts, describe, noise_key, start, step, step_in_chunks
 from evolvability.tasks.base import Task, world_of
 from evolvability.tasks.registry import FROM_PYTHON, make_task
-from evolvability.types import Outcome, PyTree
+from evolvability.tasks.simulators import absorb, outcome_of
+from evolvability.types import Cloud, Outcome, PyTree
 
 Rows = list[dict[str, Any]]
 MAX_RECORDED_CENTER = 16
@@ -65,6 +71,7 @@ def evolve(
     *,
     output: str | Path | None = None,
     on_generation: Callable[[Rows], None] | None = None,
+    workers: Workers = None,
     **knobs: Any,
 ) -> Result:
     """Run Evolvability ES on a task.
@@ -74,6 +81,8 @@ def evolve(
         config: the whole configuration; or give single ``knobs``.
         output: a run folder to write; nothing is written unless given.
         on_generation: called with every generation's metrics, one row a seed.
+        workers: where a task with a simulator of its own is evaluated: in this process unless given; or a number of
+            local processes, a Dask address or ``Client``, or any ``concurrent.futures.Executor``.
         **knobs: fields of `Config`, e.g. ``objective="max_variance", sigma=0.1, generations=50``.
 
     Examples:
@@ -87,7 +96,6 @@ def evolve(
         raise ConfigError(f"Give either a whole config or single knobs, got both: {', '.join(knobs)}.")
     elif isinstance(task, str) and task != config.task:
         raise ConfigError(f"The configuration is for task '{config.task}', but the task given is '{task}'.")
-    evolution = Evolution(config, None if isinstance(task, str) else task)
     rows: Rows = []
 
     def collect(new: Rows) -> None:
@@ -95,13 +103,15 @@ def evolve(
         if on_generation is not None:
             on_generation(new)
 
-    if output is None:
-        state = evolution.start()
-        for new_state, new_rows, _ in evolution.generations(state):
-            state = new_state
-            collect(new_rows)
-        return Result(state, metric_arrays(rows, config.seeds), state.cloud.center, evolution.task)
-    train(evolution, Path(output), collect)
+    with opened(workers) as crew:
+        evolution = Evolution(config, None if isinstance(task, str) else task, None if workers is None else crew)
+        if output is None or not is_first():
+            state = evolution.start()
+            for new_state, new_rows, _ in evolution.generations(state):
+                state = new_state
+                collect(new_rows)
+            return Result(state, metric_arrays(rows, config.seeds), state.cloud.center, evolution.task)
+        train(evolution, Path(output), collect)
     run = Run(output)
     state = restore(evolution.template(), run.state())
     return Result(state, run.metrics, state.cloud.center, evolution.task)
@@ -110,9 +120,11 @@ def evolve(
 class Evolution:
     """A configuration and its task, compiled: all that a run consists of but its State."""
 
-    def __init__(self, config: Config, task: Task | None = None) -> None:
+    def __init__(self, config: Config, task: Task | None = None, crew: Crew | None = None) -> None:
+        agree(to_toml(config))
         self.config = config
         self.task = task or make_task(config.task, config.task_options)
+        self._judge = judge(config.goal, self.task)
         if config.goal:
             self.task = with_goal(self.task, config.goal)
         if config.objective == ES_MAML:
@@ -122,29 +134,47 @@ class Evolution:
                 f"Task '{self.task.name}' has no fitness, so the objective {config.objective} has none to climb."
             )
         batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else _unbatched
+        self._step: Callable[[State], tuple[State, Info, Outcome]]
+        self.components: Callable[..., Array]
+        """``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw."""
         if config.objective == MAML:
             self._prepare_maml(batch)
         else:
-            self._prepare_strategy(batch)
+            self._prepare_strategy(batch, crew)
 
-    def _prepare_strategy(self, batch: Callable[..., Any]) -> None:
-        self.population = population = build_population(self.config)
-        self.algorithm = build_algorithm(self.config, population)
-        draws = population.draws(self.config.population_size)
-        self.components: Callable[..., Array] = jax.jit(
-            jax.vmap(lambda key, generation: population.components(noise_key(key), generation, draws), (0, None))
+    def _prepare_strategy(self, batch: Callable[..., Any], crew: Crew | None) -> None:
+        config = self.config
+        if self.task.on_host and jax.process_count() > 1:
+            raise ConfigError(
+                f"Task '{self.task.name}' runs on {self.task.engine or 'the host, in Python'}, in one process alone. "
+                "Several need a task that runs on JAX's devices; for the robots choose --engine mjx."
+            )
+        population = build_population(config)
+        num_draws = (config.chunk_size or config.population_size) // population.num_signs
+        self.devices = jax.local_devices()[:1] if self.task.on_host else usable(jax.devices(), num_draws)
+        self.population = spread_population(population, self.devices)
+        self.algorithm = build_algorithm(config, self.population)
+        draws = self.population.draws(config.population_size)
+        self.components = jax.jit(
+            jax.vmap(lambda key, generation: self.population.components(noise_key(key), generation, draws), (0, None))
         )
-        """``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw."""
-        self._start = jax.jit(batch(partial(start, self.algorithm, self.task, population.num_components)))
-        self._init = jax.jit(jax.vmap(self.algorithm.init))
-        if self.task.on_host:
-            self._ask, self._tell = jax.jit(batch(self.algorithm.ask)), jax.jit(batch(self.algorithm.tell))
-            self._step = self._step_on_host
+        compiled = partial(jax.jit, out_shardings=replicated(self.devices))
+        self._start = compiled(batch(partial(start, self.algorithm, self.task, self.population.num_components)))
+        self._init = compiled(jax.vmap(self.algorithm.init))
+        if crew is not None or self.task.simulator is not None:
+            self.evaluator = Evaluator(config, self.task, self.population.num_signs, crew or Crew(InProcess()))
+            self._weigh, self._finish = jax.jit(self.algorithm.weigh), jax.jit(self._ascend_and_describe)
+            self._step = self._step_on_workers
+        elif self.task.on_host:
+            self._step = _seed_by_seed(self._generation())
         else:
-            self._step = jax.jit(batch(partial(step, self.algorithm, self.task)))
+            self._step = compiled(batch(self._generation()))
         self._on_accelerator = not self.task.on_host and jax.default_backend() != "cpu"
 
     def _prepare_maml(self, batch: Callable[..., Any]) -> None:
+        if jax.process_count() > 1:
+            raise ConfigError("MAML runs in one process alone. Leave out the options of several.")
+        self.devices = jax.local_devices()[:1]
         self.meta = maml(world_of(self.task), self.config.maml)
         self.components = lambda keys, generation: jnp.zeros((len(keys), 1), jnp.uint16)
         self._start = jax.jit(batch(partial(start, self.meta, self.task, 1)))
@@ -161,6 +191,11 @@ class Evolution:
         if state.cloud.log_scale is not None and cloud.log_scale is not None:
             state = state._replace(cloud=cloud)
         return state
+
+    def place(self, state: State) -> State:
+        """A State that was read from a file where the next step wants it: on every device."""
+        everywhere = replicated(self.devices)
+        return jax.jit(lambda state: state, out_shardings=everywhere)(state)
 
     def template(self) -> State:
         """The shapes of a State."""
@@ -184,15 +219,32 @@ class Evolution:
             self._check_invalid(generation, info)
             yield state, rows, outcome
 
-    def _step_on_host(self, state: State) -> tuple[State, Info, Outcome]:
-        samples = self._ask(state)
+    def _generation(self) -> Callable[[State], tuple[State, Info, Outcome]]:
+        """One generation of one seed, to be compiled; on the host, out of compiled parts."""
+        algorithm = compiled_parts(self.algorithm) if self.task.on_host else self.algorithm
+        task = self.task if self.task.on_host else spread_task(self.task, self.devices)
+        if self.config.chunk_size in (0, self.config.population_size):
+            return partial(step, algorithm, task)
+        return partial(step_in_chunks, algorithm, task, self.config.population_size // self.config.chunk_size)
+
+    def _step_on_workers(self, state: State) -> tuple[State, Info, Outcome]:
+        states = [jax.tree.map(lambda leaf, seed=seed: leaf[seed], state) for seed in range(self.config.seeds)]
+        broadcasts = [self.evaluator.broadcast(own) for own in states]
+        parts = self.evaluator.evaluate(broadcasts)
+        outcomes = [self._judge(outcome_of(part)) for part in parts]
+        weights, values = zip(*(self._weigh(outcome) for outcome in outcomes), strict=True)
+        gradients = self.evaluator.gradient(broadcasts, weights)
+        self.evaluator.forget(broadcasts)
         results = []
-        for seed in range(self.config.seeds):
-            own_state, own_sample = jax.tree.map(lambda leaf, seed=seed: leaf[seed], (state, samples))
-            results.append(self.task.evaluate(episode_key(own_state), own_sample, own_state.memory))
-        outcome, memory = jax.tree.map(lambda *leaves: jnp.stack(leaves), *results)
-        state, info = self._tell(state, samples, outcome)
-        return state._replace(memory=memory), info, outcome
+        for seed, (own, part) in enumerate(zip(states, parts, strict=True)):
+            name_invalid(part, int(own.generation), self.config.seed + seed)
+            new, info = self._finish(own, outcomes[seed], values[seed], gradients[seed])
+            results.append((new._replace(memory=absorb(own.memory, part.seen)), info, outcomes[seed]))
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *results)
+
+    def _ascend_and_describe(self, state: State, outcome: Outcome, value: Array, gradient: Cloud) -> tuple[State, Info]:
+        nobody = self.population.sample(noise_key(state.key), state.cloud, state.generation, jnp.zeros(0, jnp.int32))
+        return self.algorithm.ascend(state, gradient), describe(nobody, outcome, value, gradient)
 
     def _check_invalid(self, generation: int, info: Info) -> None:
         worst = int(np.max(info.num_invalid))
@@ -205,22 +257,13 @@ class Evolution:
 
 
 def train(evolution: Evolution, output: Path, on_generation: Callable[[Rows], None] = lambda rows: None) -> None:
-    """Run from the start, into a new run folder."""
-    if output.is_dir():
-        # A process killed while it made the folder leaves some of these names behind, and no config.toml.
-        strangers = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
-        if strangers:
-            raise RunFolderError(f"{output} is not empty (it has {min(strangers)}). Choose another --output.")
-    with locked(output):
-        if (output / "config.toml").exists():
-            raise RunFolderError(
-                f"{output} already holds a run. Go on with: ees resume {output}, or choose another --output."
-            )
-        state = evolution.start()
-        writer = RunWriter(output)
-        origin = evolution.config.start_from
-        writer.create(evolution.config, describe_origin(Run(origin)) if origin else None)
-        writer.checkpoint(state)
+    """Run from the start, into a new run folder; of several processes, the first one writes."""
+    with ExitStack() as held:
+        state = evolution.start()  # first: where it starts from may be missing
+        with first_alone() as first:
+            writer = _new_folder(output, evolution.config, held) if first else None
+        if writer:
+            writer.checkpoint(local(state))
         _write_generations(evolution, state, writer, on_generation)
 
 
@@ -230,6 +273,7 @@ def resume(
     *,
     generations: int | None = None,
     on_generation: Callable[[Rows], None] = lambda rows: None,
+    workers: Workers = None,
 ) -> None:
     """Go on from the newest intact checkpoint; the result is the same, bit for bit, as without the interruption.
 
@@ -238,22 +282,46 @@ def resume(
         task: its task, where that is not one a name leads to.
         generations: a new last generation, to make a finished run longer.
         on_generation: called with every generation's metrics.
+        workers: as for `evolve`; they may be others than before.
     """
     run = run if isinstance(run, Run) else Run(run)
-    with locked(run.path):
-        config = run.config if generations is None else replace(run.config, generations=generations)
-        evolution = Evolution(config, task)
-        writer = RunWriter(run.path)
+    config = run.config if generations is None else replace(run.config, generations=generations)
+    with ExitStack() as held:
+        with first_alone() as first:
+            writer = _locked_folder(run.path, held) if first else None
+        crew = None if workers is None else held.enter_context(opened(workers))
+        evolution = Evolution(config, task, crew)
         state = _saved_state(run.path, evolution)
         generation = int(state.generation[0])
         if generation > config.generations:
             raise ConfigError(
                 f"{run.path} has already done {generation} generations, more than the {config.generations} asked for."
             )
-        if config != run.config:
-            writer.write_config(config)
-        writer.rewind(generation)
+        if writer:
+            if config != run.config:
+                writer.write_config(config)
+            writer.rewind(generation)
         _write_generations(evolution, state, writer, on_generation)
+
+
+def _new_folder(output: Path, config: Config, held: ExitStack) -> RunWriter:
+    if output.is_dir():
+        # A process killed while it made the folder leaves some of these names behind, and no config.toml.
+        strangers = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
+        if strangers:
+            raise RunFolderError(f"{output} is not empty (it has {min(strangers)}). Choose another --output.")
+    writer = _locked_folder(output, held)
+    if (output / "config.toml").exists():
+        raise RunFolderError(
+            f"{output} already holds a run. Go on with: ees resume {output}, or choose another --output."
+        )
+    writer.create(config, describe_origin(Run(config.start_from)) if config.start_from else None)
+    return writer
+
+
+def _locked_folder(path: Path, held: ExitStack) -> RunWriter:
+    held.enter_context(locked(path))
+    return RunWriter(path)
 
 
 def _saved_state(path: Path, evolution: Evolution) -> State:
@@ -270,21 +338,29 @@ def _saved_state(path: Path, evolution: Evolution) -> State:
             f"{path} is a light copy of a run: it has no state of the optimizer to go on with. "
             f"Start a new run at its population with: ees train {evolution.config.task} --start-from {path}"
         )
-    return restore(template, arrays)
+    return evolution.place(restore(template, arrays))
 
 
 def _write_generations(
-    evolution: Evolution, state: State, writer: RunWriter, on_generation: Callable[[Rows], None]
+    evolution: Evolution, state: State, writer: RunWriter | None, on_generation: Callable[[Rows], None]
 ) -> None:
+    if writer is None:  # another process does it
+        for _ in evolution.generations(state):
+            pass
+        return
     config = evolution.config
-    complete, saved, saved_at = state, state, time.monotonic()
+    complete = saved = local(state)
+    saved_at = time.monotonic()
     try:
         for next_state, rows, outcome in evolution.generations(state):
             generation = rows[0]["generation"]
+            own = local(next_state)
             if generation % config.record_every == 0 or generation == config.generations - 1:
-                writer.record_behaviors(generation, behavior_arrays(evolution, next_state, generation, outcome))
+                if config.record_centers and config.objective != MAML:  # whose members are no mutations
+                    writer.record_center(complete)  # before the behaviors: who sees those finds it
+                writer.record_behaviors(generation, behavior_arrays(evolution, own, generation, local(outcome)))
             writer.record_metrics(rows)
-            complete = next_state
+            complete = own
             if time.monotonic() - saved_at >= config.checkpoint_seconds:
                 writer.checkpoint(complete)
                 saved, saved_at = complete, time.monotonic()
@@ -328,6 +404,17 @@ def metric_rows(config: Config, task: Task, generation: int, info: Info, centers
             row["center"] = centers[k].ravel().tolist()
         rows.append(row)
     return rows
+
+
+def _seed_by_seed(function: Callable[[PyTree], PyTree]) -> Callable[[PyTree], PyTree]:
+    """Like `vmap`, for a function that is ordinary Python."""
+
+    def call(batch: PyTree) -> PyTree:
+        num_seeds = len(jax.tree.leaves(batch)[0])
+        results = [function(jax.tree.map(lambda leaf, seed=seed: leaf[seed], batch)) for seed in range(num_seeds)]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves), *results)
+
+    return call
 
 
 def _unbatched(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -33,6 +34,7 @@ class Sample(NamedTuple):
         noise: (num_draws, num_params) standard normal.
         component: (num_draws,) which component each draw belongs to.
         sign: (num_signs,) ``[1]``, or ``[1, -1]`` for mirrored members.
+        draw: (num_draws,) the index of each draw in its generation.
     """
 
     center: Array
@@ -40,6 +42,7 @@ class Sample(NamedTuple):
     noise: Array
     component: Array
     sign: Array
+    draw: Array
 
     @property
     def num_draws(self) -> int:
@@ -60,12 +63,19 @@ class Sample(NamedTuple):
         """(num_members,) the component of each member."""
         return jnp.repeat(self.component, self.sign.shape[0])
 
+    def member_keys(self, key: Array) -> Array:
+        """(num_members,) a key for each member, the same whatever part of the population this is."""
+        num_signs = self.sign.shape[0]
+        members = (num_signs * self.draw[:, None] + jnp.arange(num_signs)).ravel()
+        return jax.vmap(jax.random.fold_in, (None, 0))(key, members)
 
-def written_out(parameters: Array) -> Sample:
+
+def written_out(parameters: Array, draw: Array | None = None) -> Sample:
     """Any (num_members, num_params) parameters as members: each its own draw, from a center of zero."""
     number, num_params = parameters.shape
     component = jnp.zeros(number, jnp.int32)
-    return Sample(jnp.zeros((1, num_params)), jnp.ones((1, 1)), parameters, component, jnp.ones(1))
+    draw = jnp.arange(number) if draw is None else draw
+    return Sample(jnp.zeros((1, num_params)), jnp.ones((1, 1)), parameters, component, jnp.ones(1), draw)
 
 
 class Outcome(NamedTuple):

@@ -4,9 +4,10 @@ import dataclasses
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import jax
 import tyro
@@ -14,62 +15,86 @@ from rich.markup import escape
 from rich.table import Table
 
 from evolvability.cli.meta import maml, parse_maml, race
-from evolvability.cli.options import TrainOptions, lookup
+from evolvability.cli.options import TrainOptions, WorkerOptions, lookup
 from evolvability.cli.printing import console, errors, finish, free_folder, plural, print_text, resumable, say
 from evolvability.cli.studies import compare, export, sweep
 from evolvability.cli.uses import adapt, evolve_from, measure, split
+from evolvability.cli.watching import explore, video
 from evolvability.config import PRESETS, Config, layered, read_toml
 from evolvability.display import display
 from evolvability.errors import ConfigError, UserError, unknown
+from evolvability.processes import Processes, is_first, join, leave
 from evolvability.tasks.base import Task
+
+if TYPE_CHECKING:
+    from evolvability.evaluators.crew import Crew
 
 
 def train(arguments: Sequence[str]) -> None:
     """Run a task into a new run folder: ees train TASK [options]."""
+    from evolvability.tasks.registry import make_task
     from evolvability.training import Evolution
     from evolvability.training import train as run_training
 
-    options, config = parse_train(arguments)
+    options, processes, config = parse_train(arguments)
+    join(processes)
     output = options.output or free_folder(config)
-    evolution = Evolution(config)
-    say(
-        options.quiet,
-        f"{config.task}: {config.objective}, {config.population_size:,} members, {config.generations:,} "
-        f"generations, {plural(config.seeds, 'seed')} on {_devices(evolution.task)}, into {output}",
-    )
-    with resumable(output), display(config, console, quiet=options.quiet) as show:
-        run_training(evolution, output, show)
-    finish(output)
+    task = make_task(config.task, config.task_options)
+    with resumable(output), _crew(task, options.evaluation) as crew:
+        evolution = Evolution(config, task, crew)
+        say(
+            options.quiet,
+            f"{config.task}: {config.objective}, {config.population_size:,} members, {config.generations:,} "
+            f"generations, {plural(config.seeds, 'seed')} on {_devices(task, crew)}, into {output}",
+        )
+        with display(config, console, quiet=options.quiet, status=crew.status if crew else str) as show:
+            run_training(evolution, output, show)
+    if is_first():
+        finish(output)
 
 
 def resume(arguments: Sequence[str]) -> None:
     """Go on with a run that was interrupted: ees resume RUN [--generations N]."""
     from evolvability.runs import Run
+    from evolvability.tasks.registry import make_task
     from evolvability.training import resume as resume_run
 
     def parse(
         run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")],
         generations: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
         quiet: bool = False,
-    ) -> tuple[Path, int | None, bool]:
+        processes: Processes = Processes(),  # noqa: B008 (frozen)
+        evaluation: Annotated[WorkerOptions, tyro.conf.arg(name="workers")] = WorkerOptions(),  # noqa: B008 (frozen)
+    ) -> tuple[Path, int | None, bool, Processes, WorkerOptions]:
         """Go on with a run that was interrupted; the result is the same, bit for bit.
 
         Args:
             run: The run folder.
             generations: A new last generation, to make a finished run longer.
             quiet: Print nothing but the result.
+            processes: Several processes as one run.
+            evaluation: Where members are evaluated.
         """
-        return run, generations, quiet
+        return run, generations, quiet, processes, evaluation
 
-    path, generations, quiet = tyro.cli(parse, prog="ees resume", args=arguments)
+    path, generations, quiet, processes, evaluation = tyro.cli(
+        parse, prog="ees resume", args=arguments, config=(tyro.conf.OmitArgPrefixes,)
+    )
+    join(processes)
     run = Run(path)
     if run.is_complete and generations in (None, run.config.generations):
         print_text(f"{path} is complete. To make it longer: ees resume {path} --generations N")
         return
     config = run.config if generations is None else dataclasses.replace(run.config, generations=generations)
-    with resumable(path), display(config, console, quiet=quiet) as show:
-        resume_run(run, generations=generations, on_generation=show)
-    finish(path)
+    task = make_task(config.task, config.task_options)
+    with (
+        resumable(path),
+        _crew(task, evaluation) as crew,
+        display(config, console, quiet=quiet, status=crew.status if crew else str) as show,
+    ):
+        resume_run(run, task, generations=generations, on_generation=show, workers=crew)
+    if is_first():
+        finish(path)
 
 
 def list_names(arguments: Sequence[str]) -> None:
@@ -144,7 +169,7 @@ def figure(arguments: Sequence[str]) -> None:
     tyro.cli(parse, prog="ees figure", args=arguments)
 
 
-__all__ = ["COMMANDS", "TrainOptions", "main", "parse_maml", "parse_train"]
+__all__ = ["COMMANDS", "TrainOptions", "WorkerOptions", "main", "parse_maml", "parse_train"]
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "train": train,
@@ -152,6 +177,8 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "resume": resume,
     "show": show,
     "figure": figure,
+    "explore": explore,
+    "video": video,
     "adapt": adapt,
     "evolve-from": evolve_from,
     "split": split,
@@ -183,15 +210,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise ConfigError(unknown("command", arguments[0], COMMANDS))
         COMMANDS[arguments[0]](arguments[1:])
     except UserError as error:
-        errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
-        sys.exit(2)
+        _fail(str(error))
     except jax.errors.JaxRuntimeError as error:
-        if "RESOURCE_EXHAUSTED" not in str(error) and "Out of memory" not in str(error):
+        if "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error):
+            _fail("The device has too little memory. Set --chunk-size, or lower --population-size or --seeds.")
+        if not jax.distributed.is_initialized():
             raise
-        errors.print(
-            "[bold red]error:[/bold red] The device has too little memory. Lower --population-size or --seeds."
-        )
-        sys.exit(2)
+        _fail(f"This process ends because another one did, or could not be reached: {error}")
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -200,8 +225,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os._exit(130)  # not sys.exit: an interpreter that ends while XLA compiles crashes. All is saved by now.
 
 
-def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
-    """The options and the configuration of `ees train`.
+def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Processes, Config]:
+    """The options, the processes and the configuration of `ees train`.
 
     The task, the objective, the preset and the file decide which defaults `--help` shows, so they are looked up first.
     """
@@ -228,6 +253,7 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
         [
             ("options", Annotated[TrainOptions, tyro.conf.arg(name="run folder")]),
             ("run", Annotated[Config, tyro.conf.arg(name="")]),
+            ("processes", Annotated[Processes, tyro.conf.arg(name="several processes")]),
         ],
     )
     parsed: Any = tyro.cli(
@@ -235,10 +261,24 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
         prog=f"ees train {task}",
         description=about,
         args=arguments,
-        default=arguments_type(TrainOptions(), base),
+        default=arguments_type(TrainOptions(), base, Processes()),
         config=(tyro.conf.OmitArgPrefixes,),
     )
-    return parsed.options, parsed.run
+    return parsed.options, parsed.processes, parsed.run
+
+
+@contextmanager
+def _crew(task: Task, options: WorkerOptions) -> Iterator["Crew | None"]:
+    """The workers that are asked for; None for a task that needs none."""
+    from evolvability.evaluators.crew import opened
+
+    asked = options.dask if options.dask is not None else options.workers
+    if task.simulator is None and asked is None:
+        yield None
+        return
+    workers = os.cpu_count() if asked is None else asked
+    with opened(workers or None, options.deadline, options.processes_per_worker) as crew:
+        yield crew
 
 
 def _overview() -> None:
@@ -251,12 +291,19 @@ def _overview() -> None:
     console.print("\n`ees COMMAND --help` explains a command's options; `ees train TASK --help` those of a task.")
 
 
-def _devices(task: Task) -> str:
+def _devices(task: Task, crew: "Crew | None") -> str:
+    if crew is not None:
+        return f"{task.engine or 'Python'}, {crew.pool.describe()}"
     if task.on_host:
         return task.engine or "the host, in Python"
     kinds = [device.device_kind for device in jax.devices()]
     devices = f"{len(kinds)} x {kinds[0]}" if len(kinds) > 1 else kinds[0]
     return f"{task.engine}, {devices}" if task.engine else devices
+
+
+def _fail(text: str) -> NoReturn:
+    errors.print(f"[bold red]error:[/bold red] {escape(text)}", highlight=False, soft_wrap=True)
+    leave(2)
 
 
 def _first_sentence(factory: Callable[..., Any]) -> str:

@@ -10,7 +10,7 @@ import tyro
 from rich.table import Table
 from rich.text import Text
 
-from evolvability.cli.options import TrainOptions, lookup
+from evolvability.cli.options import FolderOptions, lookup
 from evolvability.cli.printing import console, finish, free_folder, plural, print_text, resumable, say
 from evolvability.config import MAML, Config, layered, read_toml
 from evolvability.display import display
@@ -59,7 +59,7 @@ def maml(arguments: Sequence[str]) -> None:
     print_text(f"         ees figure maml {output}")
 
 
-def parse_maml(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
+def parse_maml(arguments: Sequence[str]) -> tuple[FolderOptions, Config]:
     """The options and the configuration of `ees maml`."""
     arguments = list(arguments)
     task = arguments.pop(0) if arguments and not arguments[0].startswith("-") else None
@@ -76,7 +76,7 @@ def parse_maml(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
     sections = dataclasses.make_dataclass(
         "Maml",
         [
-            ("options", Annotated[TrainOptions, tyro.conf.arg(name="run folder")]),
+            ("options", Annotated[FolderOptions, tyro.conf.arg(name="run folder")]),
             ("maml", Annotated[MamlOptions, tyro.conf.arg(name="MAML")]),
             ("run", Annotated[MamlRun, tyro.conf.arg(name="run")]),
             ("task", Annotated[type(base.task_options), tyro.conf.arg(name="task")]),
@@ -88,7 +88,7 @@ def parse_maml(arguments: Sequence[str]) -> tuple[TrainOptions, Config]:
         prog=f"ees maml {task}",
         description="Train a center from which one policy-gradient step solves any of a task's goals.",
         args=arguments,
-        default=sections(TrainOptions(), base.maml, run, base.task_options),
+        default=sections(FolderOptions(), base.maml, run, base.task_options),
         config=(tyro.conf.OmitArgPrefixes,),
     )
     knobs = dataclasses.asdict(parsed.run)

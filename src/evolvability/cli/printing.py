@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from evolvability.config import Config
+from evolvability.errors import ClusterError
 
 console = Console()
 errors = Console(stderr=True)
@@ -46,10 +47,11 @@ def resumable(path: Path) -> Iterator[None]:
     """Tells how to go on when a run is interrupted."""
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ClusterError) as stop:
         begun = (path / "config.toml").exists()
         text = f"nothing is lost. Go on with: ees resume {path}" if begun else "nothing was begun yet."
-        print_text(f"\nInterrupted; {text}", errors)
+        what = "Interrupted" if isinstance(stop, KeyboardInterrupt) else "The workers are gone"
+        print_text(f"\n{what}; {text}", errors)
         raise
 
 

@@ -61,11 +61,11 @@ def adapt(arguments: Sequence[str]) -> None:
             options: dict[str, Any] = {"mutations": mutations, "repeats": repeats, "start_noise": start_noise}
             for found in adapt_run(run, direction, **options):
                 one = spread(found.growth()[:, 0])
-                seeds = str(len(found.performance))
-                table.add_row(Text(str(run.path)), found.goal, seeds, one, spread(found.performance))
+                name, seeds = run.path.resolve().name, str(len(found.performance))
+                table.add_row(Text(name, overflow="fold"), found.goal, seeds, one, spread(found.performance))
                 if save is not None and found.parameters is not None:
                     chosen = safetensors.numpy.save({"center": found.parameters})
-                    write_output(save / f"{run.path.resolve().name}-{slug(found.goal)}.safetensors", chosen)
+                    write_output(save / f"{name}-{slug(found.goal)}.safetensors", chosen)
         console.print(table)
         print_text(
             f"the pick's mean over {repeats} evaluations with different start states; several seeds: median (lowest to "

@@ -63,10 +63,18 @@ class Engine:
     on_host: bool
 
 
-def start_positions(key: Array, num_members: int, start: Any, num_joints: int, noise: float) -> Array:
-    """(num_members, num_positions) the pose each member starts in; all the same unless there is noise."""
-    poses = jnp.tile(jnp.asarray(start, jnp.float32), (num_members, 1))
+def start_positions(keys: Array, start: Any, num_joints: int, noise: float) -> Array:
+    """(num_members, num_positions) the pose each member starts in; all the same unless there is noise.
+
+    ``keys``: (num_members,), a key for each.
+    """
+    poses = jnp.tile(jnp.asarray(start, jnp.float32), (len(keys), 1))
     if noise == 0:
         return poses
-    offsets = jax.random.uniform(key, (num_members, num_joints), minval=-noise, maxval=noise)
+    offsets = jax.vmap(lambda key: jax.random.uniform(key, (num_joints,), minval=-noise, maxval=noise))(keys)
     return poses.at[:, -num_joints:].add(offsets)
+
+
+def remembered(keys: Array, share: float) -> Array:
+    """(num_members,) whether each member's observations enter the running statistics, with probability ``share``."""
+    return jax.vmap(lambda key: jax.random.bernoulli(key, share))(keys)

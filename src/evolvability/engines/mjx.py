@@ -1,8 +1,6 @@
 """MJX: whole episodes of all members as one compiled program, on any device JAX runs on."""
 
 import copy
-from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -10,11 +8,9 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 from jax import Array
-from jax.sharding import Mesh
-from jax.sharding import PartitionSpec as P
 from mujoco import mjx
 
-from evolvability.engines.base import TORQUE_LIMIT, Engine, EpisodeOptions, Episodes, start_positions
+from evolvability.engines.base import TORQUE_LIMIT, Engine, EpisodeOptions, Episodes, remembered, start_positions
 from evolvability.errors import ConfigError
 from evolvability.normalizer import LIMIT, Moments, include, pool, scaling
 from evolvability.observations import displacement, has_fallen, is_plausible, observe, touching
@@ -62,9 +58,6 @@ def mjx_engine(
     policy: Policy,
     options: EpisodeOptions,
     implementation: str = "jax",
-    *,
-    chunk_size: int = 0,
-    devices: Sequence[jax.Device] | None = None,
 ) -> Engine:
     """An engine of MJX.
 
@@ -73,17 +66,15 @@ def mjx_engine(
         policy: the network family that drives it.
         options: how episodes go.
         implementation: MJX's own, ``jax``, or ``warp`` where that is installed.
-        chunk_size: how many members a device steps at a time, to save memory; 0 for all of them.
-        devices: what the population is spread over; all there are unless given.
     """
-    devices = jax.devices() if devices is None else devices
     try:
         _put(robot, implementation, num_members=1)
     except RuntimeError as error:
         raise ConfigError(f"MJX's implementation '{implementation}' cannot be used here: {error}") from None
 
-    def episodes(sample: Sample, poses: Array, mean: Array, std: Array) -> _Progress:
+    def episodes(key: Array, sample: Sample, mean: Array, std: Array) -> _Progress:
         """Whole episodes of the given members."""
+        poses = start_positions(sample.member_keys(key), robot.start, robot.num_joints, options.start_noise)
         begin, advance = simulator(robot, implementation, sample.num_members)
         networks = policy.build(sample)
 
@@ -99,64 +90,16 @@ def mjx_engine(
 
     def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
         key_start, key_seen = jax.random.split(key)
-        poses = start_positions(key_start, sample.num_members, robot.start, robot.num_joints, options.start_noise)
-        remembered = jax.random.bernoulli(key_seen, options.observation_share, (sample.num_members,))
-        over_devices = _over_devices(partial(_in_chunks, episodes, chunk_size), devices, sample.num_draws)
-        last = over_devices(sample, poses, *scaling(moments))
+        last = episodes(key_start, sample, *scaling(moments))
+        kept = remembered(sample.member_keys(key_seen), options.observation_share)
         return Episodes(
             displacement=displacement(robot, last.physics.qpos),
             valid=last.valid,
             num_steps=last.num_steps,
-            seen=pool(last.seen, remembered & last.valid),
+            seen=pool(last.seen, kept & last.valid),
         )
 
     return Engine(f"mjx ({implementation})", run, on_host=False)
-
-
-def _over_devices(
-    episodes: Callable[..., _Progress], devices: Sequence[jax.Device], num_draws: int
-) -> Callable[..., _Progress]:
-    """Episodes with the draws spread evenly over devices: each steps its own members, without waiting for others."""
-    if len(devices) == 1:
-        return episodes
-    if num_draws % len(devices):
-        raise ConfigError(
-            f"{num_draws} draws (pairs of members, when mirrored) cannot be spread evenly over {len(devices)} devices. "
-            f"Choose a population_size that makes the draws a multiple of {len(devices)}."
-        )
-    members = P("members")
-    return jax.shard_map(
-        episodes,
-        mesh=Mesh(np.array(devices), ("members",)),
-        in_specs=(Sample(center=P(), scale=P(), noise=members, component=members, sign=P()), members, P(), P()),  # type: ignore[arg-type]
-        out_specs=members,
-        check_vma=False,
-    )
-
-
-def _in_chunks(
-    episodes: Callable[..., _Progress], chunk_size: int, sample: Sample, poses: Array, mean: Array, std: Array
-) -> _Progress:
-    """Episodes of a few members at a time, one chunk after the other."""
-    num_draws = chunk_size // len(sample.sign)
-    if chunk_size == 0 or sample.num_members <= chunk_size:
-        return episodes(sample, poses, mean, std)
-    if num_draws == 0 or sample.num_draws % num_draws:
-        raise ConfigError(
-            f"chunk_size must divide the members on a device evenly, and keep pairs together: "
-            f"{chunk_size} does not divide {sample.num_members}."
-        )
-
-    def chunk(parts: tuple[Array, Array, Array]) -> _Progress:
-        noise, component, poses = parts
-        return episodes(sample._replace(noise=noise, component=component), poses, mean, std)
-
-    split = [
-        part.reshape(-1, *size, *part.shape[1:])
-        for part, size in ((sample.noise, (num_draws,)), (sample.component, (num_draws,)), (poses, (chunk_size,)))
-    ]
-    chunks = jax.lax.map(chunk, tuple(split))
-    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), chunks)
 
 
 def mjx_world(robot: Robot, policy: Policy, options: EpisodeOptions, implementation: str = "jax") -> World:
@@ -167,7 +110,7 @@ def mjx_world(robot: Robot, policy: Policy, options: EpisodeOptions, implementat
         return Situation(now, _observation(robot, now), position, now.running, now.valid)
 
     def begin(key: Array, num_episodes: int) -> Situation:
-        poses = start_positions(key, num_episodes, robot.start, robot.num_joints, options.start_noise)
+        poses = start_positions(jax.random.split(key, num_episodes), robot.start, robot.num_joints, options.start_noise)
         physics, buffers = jax.vmap(simulator(robot, implementation, num_episodes)[0])(poses)
         return situation(_first(robot, physics, buffers, num_episodes)._replace(seen=None))
 
@@ -257,11 +200,12 @@ def _put(robot: Robot, implementation: str, num_members: int) -> tuple[mjx.Model
             "naconmax": WARP_BATCHES * num_members * num_contacts,
             "njmax": 4 * num_contacts + robot.num_joints,  # four faces of a friction pyramid, and the joints' limits
         }
-    model = mjx.put_model(native, impl=implementation)
+    device = jax.local_devices()[0]  # MJX would take the first of all processes
+    model = mjx.put_model(native, device, implementation)
     if implementation == "warp":
         # It would print a line for every member and step in which the solver uses all of its few iterations.
         model = model.tree_replace({"opt._impl.warn_overflow": 0})
-    return model, mjx.make_data(native, impl=implementation, **sizes)
+    return model, mjx.make_data(native, device, implementation, **sizes)
 
 
 def _first(robot: Robot, physics: Physics, buffers: PyTree, num_members: int) -> _Progress:

@@ -6,7 +6,7 @@ the processor's cache, and threads never wait for each other.
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,14 +17,15 @@ from jax import Array
 from mujoco.batch import Batch, SimulationError
 from threadpoolctl import threadpool_limits
 
-from evolvability.engines.base import TORQUE_LIMIT, Engine, EpisodeOptions, Episodes, start_positions
+from evolvability.engines.base import TORQUE_LIMIT, Engine, EpisodeOptions, Episodes, remembered, start_positions
+from evolvability.motions import Motion
 from evolvability.normalizer import LIMIT, Moments, include, pool, scaling
 from evolvability.observations import displacement, has_fallen, is_plausible, observe, touching
 from evolvability.policies import Policy
 from evolvability.robots import STEPS_PER_CONTROL, Robot
 from evolvability.types import Sample
 
-BLOCK = 64
+BLOCK = 128
 """Draws a block, at most: many make Python's share of a control step small, few let their noise stay in cache."""
 
 HostArray = np.ndarray[Any, Any]
@@ -43,29 +44,53 @@ def mujoco_engine(robot: Robot, policy: Policy, options: EpisodeOptions, threads
 
     def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
         key_start, key_seen = jax.random.split(key)
-        num_members = sample.num_members
-        poses = start_positions(key_start, num_members, robot.start, robot.num_joints, options.start_noise)
-        remembered = np.asarray(jax.random.bernoulli(key_seen, options.observation_share, (num_members,)))
+        poses = start_positions(sample.member_keys(key_start), robot.start, robot.num_joints, options.start_noise)
+        kept = np.asarray(remembered(sample.member_keys(key_seen), options.observation_share))
         mean, std = (np.asarray(part) for part in scaling(moments))
 
         def episodes(block: tuple[Sample, HostArray, HostArray]) -> Episodes:
-            members, poses, remembered = block
-            return _Block(robot, policy, options, members, poses).run(mean, std, remembered)
+            members, poses, kept = block
+            return _Block(robot, policy, options, members, poses).run(mean, std, kept)
 
-        blocks = _blocks(sample, np.asarray(poses, np.float64), remembered, num_threads)
+        blocks = _blocks(sample, np.asarray(poses, np.float64), kept, num_threads)
         # One BLAS thread each: their own threads would fight over the cores with ours.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(num_threads) as pool_of_threads:
             parts = list(pool_of_threads.map(episodes, blocks))
         whole: Episodes = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
         # Pooled by NumPy: the number of remembered members changes, and JAX would compile anew for each.
-        whole = whole._replace(seen=pool(whole.seen, whole.valid[remembered]))
+        whole = whole._replace(seen=pool(whole.seen, whole.valid[kept]))
         return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32 if leaf.dtype.kind == "f" else None), whole)
 
     return Engine(f"mujoco, {num_threads} CPU thread{'s' * (num_threads > 1)}", run, on_host=True)
 
 
+def mujoco_replay(robot: Robot, policy: Policy, options: EpisodeOptions) -> Callable[[Array, Sample, Moments], Motion]:
+    """Episodes of a few members with every moment's pose; the same, to the bit, as the engine's: see `Stage.replay`."""
+
+    def replay(key: Array, sample: Sample, moments: Moments) -> Motion:
+        key_start, _ = jax.random.split(key)
+        starts = start_positions(sample.member_keys(key_start), robot.start, robot.num_joints, options.start_noise)
+        host: Any = jax.tree.map(np.asarray, sample)
+        host = host._replace(noise=host.noise.astype(np.float32))
+        mean, std = (np.asarray(part) for part in scaling(moments))
+        poses: list[HostArray] = []
+        with threadpool_limits(1, "blas"):
+            block = _Block(robot, policy, options, host, np.asarray(starts, np.float64))
+            episodes = block.run(mean, std, np.zeros(sample.num_members, bool), lambda qpos: poses.append(qpos.copy()))
+        moments_of_poses = np.stack(poses, axis=1).astype(np.float32)
+        return Motion(
+            behavior=np.asarray(episodes.displacement),
+            valid=np.asarray(episodes.valid),
+            num_frames=np.asarray(episodes.num_steps) + 1,
+            path=np.stack(robot.torso(moments_of_poses, np.zeros_like(moments_of_poses)).position[:2], axis=-1),
+            poses=moments_of_poses,
+        )
+
+    return replay
+
+
 def _blocks(
-    sample: Sample, poses: HostArray, remembered: HostArray, num_threads: int
+    sample: Sample, poses: HostArray, kept: HostArray, num_threads: int
 ) -> Iterator[tuple[Sample, HostArray, HostArray]]:
     """A sample in blocks of draws, as many for every thread, in NumPy's arrays."""
     rounds = math.ceil(sample.num_draws / (BLOCK * num_threads))
@@ -75,7 +100,7 @@ def _blocks(
         draws = slice(first, first + size)
         block = host._replace(noise=host.noise[draws].astype(np.float32), component=host.component[draws])
         members = slice(first * len(host.sign), first * len(host.sign) + block.num_members)
-        yield block, poses[members], remembered[members]
+        yield block, poses[members], kept[members]
 
 
 class _Block:
@@ -93,20 +118,28 @@ class _Block:
         self.contacts = np.zeros((len(poses), robot.num_links))
         self.torso = robot.torso(self.qpos, self.qvel)
 
-    def run(self, mean: HostArray, std: HostArray, remembered: HostArray) -> Episodes:
-        """Whole episodes; of ``seen``, one entry a remembered member."""
-        blank = np.zeros((int(remembered.sum()), self.robot.num_observations))
+    def run(
+        self,
+        mean: HostArray,
+        std: HostArray,
+        kept: HostArray,
+        watch: Callable[[HostArray], None] = lambda qpos: None,
+    ) -> Episodes:
+        """Whole episodes; of ``seen``, one entry a member that is kept. ``watch`` is shown every moment's poses."""
+        blank = np.zeros((int(kept.sum()), self.robot.num_observations))
         seen = Moments(np.zeros(len(blank)), blank, blank)
         num_steps: Any = np.zeros(len(self.running), np.int32)
         for _ in range(self.options.num_steps):
+            watch(self.qpos)
             if not self.running.any():
                 break
             observation = observe(self.robot, self.torso, self.qpos, self.qvel, self.contacts)
             if len(blank):
-                seen = include(seen, observation[remembered], self.running[remembered])
+                seen = include(seen, observation[kept], self.running[kept])
             num_steps += self.running
             scaled = np.clip((observation.astype(np.float32) - mean) / std, -LIMIT, LIMIT)
             self._advance(np.clip(self.policy.act(self.networks, scaled), -TORQUE_LIMIT, TORQUE_LIMIT))
+        watch(self.qpos)
         return Episodes(displacement(self.robot, self.qpos).astype(np.float32), self.valid, num_steps, seen)
 
     def _advance(self, torques: Any) -> None:

@@ -1,7 +1,7 @@
-"""The population's behaviors over generations, as heat maps (the paper's figures 2, 4 and 5).
+"""The population's behaviors over generations, as heat maps (the paper's figures 2 and 5).
 
-One behavior dimension: generations from left to right. Two: a map at some of the generations. Each row is one run, and
-of a run with several seeds one of them: pooled, seeds that each found a different behavior would look like one
+One behavior dimension: generations from left to right, runs side by side. Two: a map at some of the generations, a row
+a run. Of a run with several seeds one is shown: pooled, seeds that each found a different behavior would look like one
 population that has them all.
 """
 
@@ -21,7 +21,8 @@ from evolvability.runs import Run, spread_out
 
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
-NOTE = "each row: one seed, whose final variance of behavior is the median of its run's seeds"
+MAX_STRIPS = 3  # side by side
+NOTE = "of each run: one seed, whose final variance of behavior is the median of its seeds"
 
 Array = np.ndarray[Any, Any]
 
@@ -60,18 +61,19 @@ class Heatmaps:
     least: float
 
 
-def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None) -> Heatmaps:
+def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None, most: int | None = None) -> Heatmaps:
     """Histograms of every run's behaviors over common bins; invalid members are left out.
 
     Args:
-        runs: one a row.
+        runs: runs of one task, one a row.
         generations: which to show, of those that were recorded; some from the first to the last unless given.
+        most: how many to show at most; as many as can be told apart unless given.
     """
     check_comparable(runs)
     num_behaviors = runs[0].behaviors()["behavior"].shape[2]
     shown = min(num_behaviors, 2)
     seeds = [representative_seed(run) for run in runs]
-    most = MAX_COLUMNS if shown == 1 else NUM_MAPS
+    most = most or (MAX_COLUMNS if shown == 1 else NUM_MAPS)
     shown_of = [_chosen(run, generations) or spread_out(run.recorded, most) for run in runs]
     clouds = [
         [_valid(run, generation, seed)[:, :shown] for generation in chosen]
@@ -101,8 +103,7 @@ def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:
     first, last = shown.generations[0], shown.generations[-1]
     across = np.array([first, *middles, last]) if len(middles) else np.array([first - 0.5, first + 0.5])
     mesh = _heat(ax, across, data.edges[0], shown.shares.T, data)
-    ax.set_ylabel(data.labels[0])
-    ax.set_title(_title(shown), loc="left")
+    ax.set_title(title(shown), loc="left")
     return mesh
 
 
@@ -113,7 +114,7 @@ def draw_map(ax: Axes, data: Heatmaps, row: int, column: int) -> QuadMesh:
     ax.plot(0, 0, marker="+", color="black", markersize=6, markeredgewidth=0.8)
     ax.set_aspect("equal")
     ax.spines[:].set_visible(True)
-    lines = [_title(shown)] if column == 0 else []
+    lines = [title(shown)] if column == 0 else []
     if row == 0 or not np.array_equal(shown.generations, data.rows[0].generations):
         lines.append(f"generation {shown.generations[column]:,}")
     ax.set_title("\n".join(lines), loc="left")
@@ -124,17 +125,36 @@ def figure(runs: Sequence[Run]) -> Figure:
     """Heat maps of the runs' behaviors, one row a run."""
     data = data_from_runs(runs)
     drawing = _strips(data) if len(data.labels) == 1 else _maps(data)
-    if any(run.config.seeds > 1 for run in runs):
-        drawing.supxlabel(NOTE, fontsize=6.5, color=NOTE_COLOR)
+    add_note(drawing, runs)
     return drawing
 
 
+def add_note(drawing: Figure, runs: Sequence[Run]) -> None:
+    """Say below a figure which of several seeds it shows."""
+    if any(run.config.seeds > 1 for run in runs):
+        drawing.supxlabel(NOTE, fontsize=6.5, color=NOTE_COLOR)
+
+
+def panels(drawing: Figure, number: int) -> tuple[Array, Array]:
+    """Axes side by side that share their scales, for so many panels, and all those of the grid."""
+    columns = min(number, MAX_STRIPS)
+    grid = drawing.subplots(-(-number // columns), columns, squeeze=False, sharex=True, sharey=True)
+    for ax in grid.flat[number:]:
+        ax.set_axis_off()
+        grid[-2, ax.get_subplotspec().colspan.start].xaxis.set_tick_params(labelbottom=True)
+    return grid.ravel()[:number], grid
+
+
 def _strips(data: Heatmaps) -> Figure:
-    drawing = new_figure(PAGE_WIDTH * 0.75, 0.5 + 1.5 * len(data.rows))
-    axes = drawing.subplots(len(data.rows), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
+    columns = min(len(data.rows), MAX_STRIPS)
+    drawing = new_figure(PAGE_WIDTH * (0.75 if columns < MAX_STRIPS else 1), 0.4 + 1.9 * -(-len(data.rows) // columns))
+    axes, grid = panels(drawing, len(data.rows))
     meshes = [draw(ax, data, index) for index, ax in enumerate(axes)]
-    axes[-1].set_xlabel("generation")
-    _add_colorbar(drawing, meshes[0], axes)
+    for ax in grid[:, 0]:
+        ax.set_ylabel(data.labels[0])
+    for ax in axes[-columns:]:
+        ax.set_xlabel("generation")
+    add_colorbar(drawing, meshes[0], grid)
     return drawing
 
 
@@ -150,11 +170,12 @@ def _maps(data: Heatmaps) -> Figure:
             ax.set_axis_off()
     for ax in axes[-1]:
         ax.set_xlabel(data.labels[0])
-    _add_colorbar(drawing, meshes[0], axes)
+    add_colorbar(drawing, meshes[0], axes)
     return drawing
 
 
-def _add_colorbar(drawing: Figure, mesh: QuadMesh, axes: Array) -> None:
+def add_colorbar(drawing: Figure, mesh: QuadMesh, axes: Array) -> None:
+    """The scale of all heat maps of a figure."""
     bar = drawing.colorbar(mesh, ax=axes, label="share of population", aspect=30, pad=0.02)
     low, high = mesh.get_clim()
     steps = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
@@ -170,7 +191,8 @@ def _heat(ax: Axes, across: Array, up: Array, shares: Array, data: Heatmaps) -> 
     return ax.pcolormesh(across, up, np.ma.masked_equal(shares, 0), norm=norm, cmap=HEAT, rasterized=True)
 
 
-def _title(row: Row) -> str:
+def title(row: Row) -> str:
+    """The method of a row, and the seed."""
     return f"{row.name}, seed {row.seed}"
 
 

@@ -119,10 +119,8 @@ def _name(run: Run) -> str:
 
 
 def _numbers(panel: Species) -> str:
-    lines = [f"covers {100 * panel.union:.0f} % of the cells"]
+    lines = [f"seed {panel.seed} covers {100 * panel.union:.0f} % of the cells"]
     if panel.specialization is not None:
-        lines[0] += f"; alone {', '.join(f'{100 * share:.0f}' for share in panel.each)} %"
-        lines.append(f"specialization {panel.specialization:.2f} (seed {panel.seed})")
-    else:
-        lines.append(f"(seed {panel.seed})")
+        alone = " and ".join(f"{100 * share:.0f} %" for share in panel.each)
+        lines += [f"its components {alone}", f"specialization {panel.specialization:.2f}"]
     return "\n".join(lines)

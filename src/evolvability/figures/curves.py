@@ -171,17 +171,18 @@ def figure(runs: Sequence[Run]) -> Figure:
         letter(ax, index, METRICS[metric])
     for ax in axes[:-1].flat:
         ax.set_xlabel("")
-    _add_legend(drawing, data)
+    add_legend(drawing, data)
     return drawing
 
 
-def _add_legend(drawing: Figure, data: Curves) -> None:
+def add_legend(drawing: Figure, data: Curves, columns: int = 3) -> None:
+    """One legend for all panels, in so many columns if the names are short."""
     lines = {line.get_label(): line for ax in drawing.axes for line in ax.get_lines()}
     drawing.legend(
         lines.values(),
         [str(label) for label in lines],
         loc="outside lower center",
-        ncols=3 if max(len(str(label)) for label in lines) < 32 else 1,
+        ncols=columns if max(len(str(label)) for label in lines) < 32 else 1,
         title=_note(data),
     )
 

@@ -104,7 +104,7 @@ def figure(runs: Sequence[Run]) -> Figure:
     draw(ax, data)
     letter(ax, 0, "fitness during further evolution")
     above.legend(loc="outside right center", title=f"line: median over seeds\nband: {data.spans}" if data.spans else "")
-    axes = below.subplots(rows, columns, squeeze=False, sharex=True, sharey="row" if flat else True)
+    axes = below.subplots(rows, columns, squeeze=False, sharex=True, sharey=not flat)
     for index, start in enumerate(data.starts):
         for column, generation in enumerate(data.behaviors.rows[index].generations):
             cell = axes[index, column]

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from jax import Array
 
 from evolvability.errors import ConfigError
+from evolvability.motions import Stage
 from evolvability.types import Outcome, PyTree, Sample
 from evolvability.worlds import World
 
@@ -18,12 +20,16 @@ class Task:
         name: how people call it.
         behavior: the name of every behavior dimension, e.g. ``("x", "y")``.
         init: ``(key) -> (num_params,)``, a starting center.
-        evaluate: ``(key, sample, memory) -> (Outcome, memory)``, every member of a sample.
+        evaluate: ``(key, sample, memory) -> (Outcome, seen)``, for a whole population or a part of it.
         memory: what the task carries from one generation to the next, e.g. statistics of observations.
+        remember: ``(memory, seen) -> memory``, once for every sample of a generation; what was seen, unless given.
         has_fitness: whether the outcome's fitness means something.
         on_host: whether ``evaluate`` is ordinary Python, and so is called outside of ``jit``.
         unflatten: ``(num_params,) -> pytree``, parameters as the task's author wrote them.
         engine: what evaluates members, for people; empty where that goes without saying.
+        simulator: builds, once a worker, what evaluates a single member; then members may be evaluated anywhere. See
+            `evolvability.tasks.simulators`.
+        stage: what it takes to watch members move; None where there is nothing to see.
         world: ``() -> World``, the task's episodes step by step on the device, where it has them.
     """
 
@@ -32,10 +38,13 @@ class Task:
     init: Callable[[Array], Array]
     evaluate: Callable[[Array, Sample, PyTree], tuple[Outcome, PyTree]]
     memory: PyTree = ()
+    remember: Callable[[PyTree, PyTree], PyTree] = lambda memory, seen: seen
     has_fitness: bool = True
     on_host: bool = False
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters
     engine: str = ""
+    simulator: Callable[[], Any] | None = None
+    stage: Stage | None = None
     world: Callable[[], World] | None = None
 
 

@@ -14,6 +14,7 @@ from jax import Array
 
 from evolvability.engines.base import Engine, EpisodeOptions
 from evolvability.errors import ConfigError
+from evolvability.motions import Stage
 from evolvability.normalizer import Moments, merge, no_moments
 from evolvability.policies import Policy, mlp
 from evolvability.tasks.base import Task
@@ -64,13 +65,11 @@ class LocomotionOptions:
     """Iterations of the physics' constraint solver, at most."""
     solver_line_search_iterations: int = 8
     """Line-search iterations in each of them, at most."""
-    chunk_size: int = 0
-    """Members that the engine mjx steps at a time on a device, to save memory; 0 for all of them."""
     threads: int = 0
     """CPU threads of the engine mujoco; 0 for all cores."""
 
     def __post_init__(self) -> None:
-        for name, low in (("num_steps", 1), ("hidden", 1), ("threads", 0), ("chunk_size", 0), ("start_noise", 0)):
+        for name, low in (("num_steps", 1), ("hidden", 1), ("threads", 0), ("start_noise", 0)):
             if getattr(self, name) < low:
                 raise ConfigError(f"{name} must be {low} or more, got {getattr(self, name)}.")
         if not 0 <= self.observation_share <= 1:
@@ -112,14 +111,17 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         ) from None
     robot = ROBOTS[name](check_solver(Solver(options.solver_iterations, options.solver_line_search_iterations)))
     policy = mlp((robot.num_observations, options.hidden, options.hidden, robot.num_joints))
-    engine = _engine(robot, policy, options)
+    episodes = EpisodeOptions(
+        options.num_steps, options.early_termination, options.start_noise, options.observation_share
+    )
+    engine = _engine(robot, policy, episodes, options)
     forward = jnp.array(heading(options.direction)[: len(robot.behavior)])
 
     def evaluate(key: Array, sample: Sample, memory: Moments) -> tuple[Outcome, Moments]:
-        episodes = engine.run(key, sample, memory)
-        fitness = episodes.displacement @ forward
-        outcome = Outcome(episodes.displacement, fitness, episodes.valid, episodes.num_steps)
-        return outcome, merge(memory, episodes.seen)
+        done = engine.run(key, sample, memory)
+        fitness = done.displacement @ forward
+        outcome = Outcome(done.displacement, fitness, done.valid, done.num_steps)
+        return outcome, done.seen
 
     return Task(
         name,
@@ -127,35 +129,40 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         policy.init,
         evaluate,
         memory=no_moments(robot.num_observations),
+        remember=merge,
         on_host=engine.on_host,
         engine=engine.name,
-        world=lambda: _world(robot, policy, options),
+        stage=_stage(robot, policy, episodes),
+        world=lambda: _world(robot, policy, episodes, options),
     )
 
 
-def _engine(robot: "Robot", policy: Policy, options: LocomotionOptions) -> Engine:
+def _stage(robot: "Robot", policy: Policy, episodes: EpisodeOptions) -> Stage:
+    """Members are watched in native MuJoCo, whatever evaluates them: a few at a time is what it is good at."""
+    from evolvability.engines.mujoco import mujoco_replay
+    from evolvability.robots import STEPS_PER_CONTROL, TIME_STEP
+
+    replay = mujoco_replay(robot, policy, episodes)
+    return Stage(replay, STEPS_PER_CONTROL * TIME_STEP, "mujoco", robot.model)
+
+
+def _engine(robot: "Robot", policy: Policy, episodes: EpisodeOptions, options: LocomotionOptions) -> Engine:
     """The engine that is asked for, or the one that suits the machine."""
     chosen = options.engine
     if chosen == "auto":
-        chosen = "mujoco" if jax.default_backend() == "cpu" else "mjx"
+        chosen = "mujoco" if jax.default_backend() == "cpu" and jax.process_count() == 1 else "mjx"
     if chosen == "mujoco":
         from evolvability.engines.mujoco import mujoco_engine
 
-        return mujoco_engine(robot, policy, _episodes(options), options.threads)
-    mjx = _mjx()
-    implementation = _implementation(options)
-    engine: Engine = mjx.mjx_engine(robot, policy, _episodes(options), implementation, chunk_size=options.chunk_size)
+        return mujoco_engine(robot, policy, episodes, options.threads)
+    engine: Engine = _mjx().mjx_engine(robot, policy, episodes, _implementation(options))
     return engine
 
 
-def _world(robot: "Robot", policy: Policy, options: LocomotionOptions) -> World:
+def _world(robot: "Robot", policy: Policy, episodes: EpisodeOptions, options: LocomotionOptions) -> World:
     """The robot's episodes step by step, which only MJX can give, whatever evaluates members."""
-    world: World = _mjx().mjx_world(robot, policy, _episodes(options), _implementation(options))
+    world: World = _mjx().mjx_world(robot, policy, episodes, _implementation(options))
     return world
-
-
-def _episodes(options: LocomotionOptions) -> EpisodeOptions:
-    return EpisodeOptions(options.num_steps, options.early_termination, options.start_noise, options.observation_share)
 
 
 def _mjx() -> Any:

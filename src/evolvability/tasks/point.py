@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from evolvability.errors import ConfigError
+from evolvability.motions import Motion, Stage
 from evolvability.policies import mlp
 from evolvability.tasks.base import Task
 from evolvability.types import Outcome, PyTree, Sample, outcome
@@ -38,20 +40,32 @@ def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen
     """A point on a plane; behavior is its final (x, y), fitness its final x."""
     policy = mlp((4, options.hidden, options.hidden, 2))
 
-    def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
-        del key  # the world is deterministic
+    def positions(sample: Sample) -> Array:
+        """(num_steps, num_members, 2) after every time step."""
         networks = policy.build(sample)
 
-        def move(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+        def move(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
             position, velocity = state
             push = policy.act(networks, jnp.concatenate([position, velocity], axis=1))
             push = push / jnp.maximum(1, jnp.linalg.norm(push, axis=1, keepdims=True))
             velocity = velocity + TIME_STEP * (push - DRAG * velocity)
-            return (position + TIME_STEP * velocity, velocity), None
+            position = position + TIME_STEP * velocity
+            return (position, velocity), position
 
         rest = jnp.zeros((sample.num_members, 2))
-        (position, _), _ = jax.lax.scan(move, (rest, rest), length=options.num_steps)
+        return jax.lax.scan(move, (rest, rest), length=options.num_steps)[1]
+
+    def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+        del key  # the world is deterministic
+        position = positions(sample)[-1]
         num_steps = jnp.full(sample.num_members, options.num_steps)
         return outcome(position, position[:, 0], num_steps), memory
 
-    return Task("point", ("x", "y"), policy.init, evaluate)
+    def replay(key: Array, sample: Sample, memory: PyTree) -> Motion:
+        del key, memory
+        path = np.asarray(positions(sample)).swapaxes(0, 1)
+        path = np.concatenate([np.zeros_like(path[:, :1]), path], axis=1)
+        valid = np.isfinite(path[:, -1]).all(axis=1)
+        return Motion(path[:, -1], valid, np.full(len(path), path.shape[1]), path)
+
+    return Task("point", ("x", "y"), policy.init, evaluate, stage=Stage(replay, TIME_STEP))

@@ -10,6 +10,8 @@ from typing import Any
 
 from evolvability.errors import ConfigError, UserError, unknown
 from evolvability.tasks.base import Task
+from evolvability.tasks.bullet import AntBulletOptions, CheetahBulletOptions, ant_bullet, cheetah_bullet
+from evolvability.tasks.gymnasium import GymnasiumOptions, gymnasium_named
 from evolvability.tasks.interference import InterferenceOptions, interference
 from evolvability.tasks.locomotion import AntOptions, CheetahOptions, ant, cheetah
 from evolvability.tasks.navigation import NavigationOptions, navigation
@@ -119,6 +121,25 @@ TASKS: dict[str, TaskEntry] = {
         AntOptions,
         objective_defaults=ES_MAML_FEW,
         presets=LOCOMOTION_PRESETS | {"laptop": ANT_LAPTOP},
+    ),
+    "gymnasium": TaskEntry(
+        "any Gymnasium environment: --env ID",
+        gymnasium_named,
+        GymnasiumOptions,
+        {"population_size": 256, "l2": 0.005},
+        presets={"smoke": {"population_size": 16, "generations": 3, "task_options": {"num_steps": 20}}},
+    ),
+    "cheetah-bullet": TaskEntry(
+        "the paper's own simulator, PyBullet: the planar robot",
+        cheetah_bullet,
+        CheetahBulletOptions,
+        presets=LOCOMOTION_PRESETS,
+    ),
+    "ant-bullet": TaskEntry(
+        "the paper's own simulator, PyBullet: the four-legged robot",
+        ant_bullet,
+        AntBulletOptions,
+        presets=LOCOMOTION_PRESETS,
     ),
 }
 

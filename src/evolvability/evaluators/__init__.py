@@ -1,0 +1,1 @@
+"""Evaluators: where a population's members are run, and how a run survives what happens there."""

@@ -1,0 +1,153 @@
+"""What the explorer's page shows of a run, as plain arrays and tables: from run folders, without a simulator."""
+
+from typing import Any
+
+import numpy as np
+
+from evolvability.config import to_table
+from evolvability.errors import RunFolderError
+from evolvability.figures.style import METHODS, behavior_names
+from evolvability.motions import HostArray
+from evolvability.runs import Run, spread_out
+
+Arrays = dict[str, HostArray]
+
+NUM_BINS = 96
+MAX_COLUMNS = 240
+"""Generations in the picture of a run's history: more would be finer than the screen."""
+CURVES = ("entropy", "variance", "distance", "fitness_mean")
+MAX_CURVE_POINTS = 1000
+
+
+def overview(run: Run, name: str) -> dict[str, Any]:
+    """A run in a table for the page: what it is, how far it has come, and what can be looked at."""
+    recorded = run.recorded
+    if not recorded:
+        raise RunFolderError(f"{run.path} has no recorded behaviors yet. Wait for its first generation.")
+    config = run.config
+    return {
+        "name": name,
+        "task": config.task,
+        "method": METHODS.get(config.objective, config.objective),
+        "behavior": [label.removeprefix("behavior ") for label in behavior_names(config, num_behaviors(run))],
+        "population_size": config.population_size,
+        "generations": config.generations,
+        "seeds": list(run.seeds),
+        "recorded": recorded,
+        "rebuildable": run.rebuildable,
+        "done": run.is_complete,
+        "trained_on": trained_on(run),
+        "reach": reach(run),
+        "config": {key: value for key, value in to_table(config).items() if value not in ("", {})},
+        "environment": run.environment,
+    }
+
+
+def num_behaviors(run: Run) -> int:
+    """The number of behavior dimensions."""
+    return int(run.behaviors(run.recorded[0])["behavior"].shape[2])
+
+
+def trained_on(run: Run) -> str:
+    """The engine that stepped a run's physics; empty for tasks without."""
+    engine = str(getattr(run.config.task_options, "engine", ""))
+    if engine != "auto":
+        return engine
+    return "mujoco" if all(device.startswith("cpu") for device in run.environment.get("devices", [])) else "mjx"
+
+
+def reach(run: Run) -> float:
+    """How far from the origin nearly all behaviors lie, in any of a few generations."""
+    farthest = 0.0
+    for generation in spread_out(run.recorded, 5):
+        arrays = run.behaviors(generation)
+        behavior = arrays["behavior"][arrays["valid"]]
+        if len(behavior):
+            farthest = max(farthest, float(np.quantile(np.linalg.norm(behavior[:, :2], axis=1), 0.995)))
+    return farthest or 1.0
+
+
+def cloud(run: Run, generation: int, seed_index: int, most: int | None = None) -> Arrays:
+    """One generation's valid members: ``index``, ``behavior``, ``fitness`` and ``component``; at most so many."""
+    arrays = run.behaviors(generation)
+    index = np.flatnonzero(arrays["valid"][seed_index])
+    if most is not None and len(index) > most:
+        index = index[np.linspace(0, len(index) - 1, most).astype(int)]
+    return {
+        "index": index.astype(np.uint32),
+        "behavior": arrays["behavior"][seed_index, index].astype(np.float32),
+        "fitness": arrays["fitness"][seed_index, index].astype(np.float32),
+        "component": arrays["component"][seed_index, index].astype(np.uint8),
+    }
+
+
+def history(run: Run, seed_index: int, farthest: float) -> Arrays:
+    """The distribution of behavior over generations: of one dimension itself, of more their distance from the origin.
+
+    Returns:
+        ``generation`` (num_columns,) and ``share`` (num_columns, num_bins) of the valid members, over bins from
+        -farthest to farthest, or from 0 in the case of distances; what lies beyond is in the outermost ones.
+    """
+    one = num_behaviors(run) == 1
+    edges = np.linspace(-farthest if one else 0.0, farthest, NUM_BINS + 1)
+    generations = spread_out(run.recorded, MAX_COLUMNS)
+    shares = []
+    for generation in generations:
+        behavior = cloud(run, generation, seed_index)["behavior"]
+        along = behavior[:, 0] if one else np.linalg.norm(behavior, axis=1)
+        counts, _ = np.histogram(np.clip(along, edges[0], edges[-1]), edges)
+        shares.append(counts / max(len(behavior), 1))
+    return {"generation": np.array(generations, np.uint32), "share": np.array(shares, np.float32)}
+
+
+def curves(run: Run) -> Arrays:
+    """The learning curves, (num_seeds, num_points) each over ``generation``; long ones thinned out."""
+    metrics = run.metrics
+    if not metrics:
+        return {"generation": np.zeros(0, np.uint32)}
+    every = -(-metrics["generation"].shape[1] // MAX_CURVE_POINTS)
+    shown = {name: metrics[name][:, ::every].astype(np.float32) for name in CURVES}
+    shown = {name: values for name, values in shown.items() if np.isfinite(values).any()}
+    return {"generation": metrics["generation"][0, ::every].astype(np.uint32), **shown}
+
+
+def robot(model: Any) -> dict[str, Any]:
+    """A MuJoCo model's bodies, joints and shapes: enough to place each shape from a pose."""
+    import mujoco
+
+    geom = mujoco.mjtGeom
+    shapes = {
+        int(geom.mjGEOM_SPHERE): "sphere",
+        int(geom.mjGEOM_CAPSULE): "capsule",
+        int(geom.mjGEOM_ELLIPSOID): "ellipsoid",
+        int(geom.mjGEOM_CYLINDER): "cylinder",
+        int(geom.mjGEOM_BOX): "box",
+    }
+    kinds = {0: "free", 1: "ball", 2: "slide", 3: "hinge"}
+    joints = [
+        {
+            "body": int(model.jnt_bodyid[j]),
+            "kind": kinds[int(model.jnt_type[j])],
+            "at": int(model.jnt_qposadr[j]),
+            "pos": model.jnt_pos[j].tolist(),
+            "axis": model.jnt_axis[j].tolist(),
+            "zero": float(model.qpos0[model.jnt_qposadr[j]]),
+        }
+        for j in range(model.njnt)
+    ]
+    bodies = [
+        {"parent": int(model.body_parentid[b]), "pos": model.body_pos[b].tolist(), "quat": model.body_quat[b].tolist()}
+        for b in range(model.nbody)
+    ]
+    geoms = [
+        {
+            "body": int(model.geom_bodyid[g]),
+            "kind": shapes[int(model.geom_type[g])],
+            "pos": model.geom_pos[g].tolist(),
+            "quat": model.geom_quat[g].tolist(),
+            "size": model.geom_size[g].tolist(),
+        }
+        for g in range(model.ngeom)
+        if int(model.geom_type[g]) in shapes
+    ]
+    return {"num_positions": int(model.nq), "bodies": bodies, "joints": joints, "geoms": geoms}

@@ -1,0 +1,264 @@
+"""What the page may ask for: every question is a path, every answer bytes. A server or a file can hold the answers."""
+
+import io
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+import safetensors.numpy
+
+from evolvability.errors import ConfigError, UserError, unknown
+from evolvability.explorer import data
+from evolvability.figures.style import run_names
+from evolvability.motions import HostArray, Motion
+from evolvability.rebuilding import (
+    FRESH_TOGETHER,
+    Brood,
+    Parent,
+    center,
+    evaluate,
+    fresh,
+    fresh_one,
+    members,
+    parent_of,
+    replay,
+    watchable_task,
+)
+from evolvability.runs import Run
+from evolvability.tasks.base import Task
+
+Value = TypeVar("Value")
+FRAMES_PER_SECOND = 30
+MAX_ROBOTS = 16
+
+
+class Explorer:
+    """Answers questions about some runs.
+
+    Args:
+        runs: the runs shown side by side.
+        most: members of a generation that are shown; all of them unless given.
+    """
+
+    def __init__(self, runs: Sequence[Run], most: int | None = None) -> None:
+        if not runs:
+            raise ConfigError("ees explore: give at least one run folder.")
+        self.runs = list(runs)
+        self.names = run_names([run.config for run in runs])
+        self.most = most
+        dimensions = {data.num_behaviors(run) for run in self.runs if run.recorded}
+        if len(dimensions) > 1:
+            raise ConfigError("These runs differ in their number of behaviors. Explore them one by one.")
+        self._kept = Kept(32)
+        self._simulator = threading.Lock()  # one simulation at a time: each of them uses every core
+
+    def answer(self, question: str) -> bytes:
+        """The answer to a question such as ``cloud?run=0&seed=0&generation=99``."""
+        parts = urlsplit(question)
+        asked = Question(dict(parse_qsl(parts.query)))
+        answers: dict[str, Callable[[Question], bytes]] = {
+            "overview": self.overview,
+            "cloud": self.cloud,
+            "history": self.history,
+            "curves": self.curves,
+            "robot": self.robot,
+            "center": self.center,
+            "fresh": self.fresh,
+            "replay": self.replay,
+            "video": self.video,
+        }
+        if parts.path not in answers:
+            raise ConfigError(unknown("question", parts.path, answers))
+        return answers[parts.path](asked)
+
+    def overview(self, asked: "Question") -> bytes:
+        """All runs, as tables."""
+        tables = [data.overview(run, name) for run, name in zip(self.runs, self.names, strict=True)]
+        return _json({"runs": tables, "together": FRESH_TOGETHER, "max_robots": MAX_ROBOTS})
+
+    def cloud(self, asked: "Question") -> bytes:
+        """One generation's behaviors."""
+        return _arrays(data.cloud(self._run(asked), asked.integer("generation"), asked.integer("seed"), self.most))
+
+    def history(self, asked: "Question") -> bytes:
+        """The distribution of behavior over generations, on a scale that all runs share."""
+        farthest = max(data.reach(run) for run in self.runs)
+        shown = data.history(self._run(asked), asked.integer("seed"), farthest)
+        return _arrays(shown | {"reach": np.array([farthest], np.float32)})
+
+    def curves(self, asked: "Question") -> bytes:
+        """The learning curves."""
+        return _arrays(data.curves(self._run(asked)))
+
+    def robot(self, asked: "Question") -> bytes:
+        """The robot's shapes, and in what it is simulated here; null for a task that has none."""
+        stage = self._task(asked).stage
+        if stage is None:
+            return _json({"robot": None, "engine": "", "moves": False})
+        model = None if stage.model is None else data.robot(stage.model)
+        return _json({"robot": model, "engine": stage.engine, "moves": True})
+
+    def center(self, asked: "Question") -> bytes:
+        """What the unmutated center does."""
+        task, parent = self._task(asked), self._parent(asked)
+        with self._simulator:
+            outcome = self._kept(("center", *asked.place()), lambda: evaluate(task, parent, center(parent)))
+        return _arrays({"behavior": np.asarray(outcome.behavior, np.float32)})
+
+    def fresh(self, asked: "Question") -> bytes:
+        """What one chunk of fresh mutations does."""
+        task, parent, chunk = self._task(asked), self._parent(asked), asked.integer("chunk")
+        with self._simulator:
+            outcome = self._kept(("fresh", *asked.place(), chunk), lambda: evaluate(task, parent, fresh(parent, chunk)))
+        behavior = np.asarray(outcome.behavior, np.float32)
+        return _arrays({"behavior": behavior, "valid": np.asarray(outcome.valid).astype(np.uint8)})
+
+    def replay(self, asked: "Question") -> bytes:
+        """One mutation's episode, moment by moment."""
+        task = self._task(asked)
+        motion = self._motion(asked)
+        step = 1.0 if task.stage is None else task.stage.time_step
+        return _arrays(_thinned(motion, step))
+
+    def video(self, asked: "Question") -> bytes:
+        """The episodes of several mutations as a film, drawn by MuJoCo."""
+        from evolvability.videos import film
+
+        task = self._task(asked)
+        if task.stage is None or task.stage.model is None:
+            raise ConfigError(f"Task '{task.name}' has no robot to film. Save the view as PNG instead.")
+        casts = [asked.with_values(_address(word)) for word in asked.text("cast").split(",")]
+        motions = [self._motion(one) for one in casts[:MAX_ROBOTS]]
+        return film(task.stage, motions, asked.text("format"))
+
+    def _motion(self, asked: "Question") -> Motion:
+        task, parent = self._task(asked), self._parent(asked)
+        with self._simulator:
+            return replay(task, parent, _brood(parent, asked))
+
+    def _run(self, asked: "Question") -> Run:
+        index = asked.integer("run")
+        if not 0 <= index < len(self.runs):
+            raise ConfigError(f"There are {len(self.runs)} runs, numbered from 0, got {index}.")
+        return self.runs[index]
+
+    def _task(self, asked: "Question") -> Task:
+        run = self._run(asked)
+        return self._kept(("task", asked.integer("run")), lambda: watchable_task(run.config))
+
+    def _parent(self, asked: "Question") -> Parent:
+        run, task = self._run(asked), self._task(asked)
+        make = lambda: parent_of(run, task, asked.integer("generation"), asked.integer("seed"))  # noqa: E731
+        return self._kept(("parent", *asked.place()), make)
+
+
+class Question:
+    """The values in a question."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = values
+
+    def text(self, name: str) -> str:
+        """A value as it is."""
+        if name not in self.values:
+            raise ConfigError(f"The question lacks a value for '{name}'.")
+        return self.values[name]
+
+    def integer(self, name: str) -> int:
+        """A value that must be an integer."""
+        text = self.text(name)
+        try:
+            return int(text)
+        except ValueError:
+            raise ConfigError(f"{name} must be an integer, got '{text}'.") from None
+
+    def place(self) -> tuple[int, int, int]:
+        """Which run, seed and generation it is about."""
+        return self.integer("run"), self.integer("seed"), self.integer("generation")
+
+    def with_values(self, values: Mapping[str, str]) -> "Question":
+        """The same question with some values changed."""
+        return Question({**self.values, **values})
+
+
+class Kept:
+    """The last results of slow questions; older ones are forgotten, so that memory stays bounded."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def __call__(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """The result of that name, made where there is none."""
+        with self._lock:
+            if name not in self._results:
+                self._results[name] = make()
+            self._results.move_to_end(name)
+            while len(self._results) > self.most:
+                self._results.popitem(last=False)
+            return self._results[name]
+
+
+def explained(error: Exception) -> str:
+    """An error in words for the page."""
+    return str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+
+
+def _brood(parent: Parent, asked: Question) -> Brood:
+    if "fresh" in asked.values:
+        return fresh_one(parent, asked.integer("fresh"))
+    return members(parent, [asked.integer("member")])
+
+
+def _address(word: str) -> dict[str, str]:
+    """What ``GENERATION.member.17`` or ``GENERATION.fresh.3`` stands for.
+
+    >>> _address("99.fresh.3")
+    {'generation': '99', 'fresh': '3'}
+    """
+    generation, kind, index = [*word.split("."), "", ""][:3]
+    return {"generation": generation, kind: index}
+
+
+def _thinned(motion: Motion, time_step: float) -> data.Arrays:
+    """A single member's motion at no more frames a second than are shown; the last moment is always among them."""
+    last = int(motion.num_frames[0]) - 1
+    every = max(1, round(1 / (FRAMES_PER_SECOND * time_step)))
+    moments = np.append(np.arange(0, last, every), last)
+    arrays = {
+        "behavior": motion.behavior[0].astype(np.float32),
+        "valid": np.array([motion.valid[0]], np.uint8),
+        "time": (moments * time_step).astype(np.float32),
+        "path": motion.path[0, moments].astype(np.float32),
+    }
+    if motion.poses is not None:
+        arrays["poses"] = motion.poses[0, moments].astype(np.float32)
+    if motion.pictures is not None:
+        arrays |= _pictures(motion.pictures[0][moments])
+    return arrays
+
+
+def _pictures(pictures: HostArray) -> data.Arrays:
+    """Pictures as JPEG files behind each other, and where each ends."""
+    from PIL import Image
+
+    files = []
+    for picture in pictures:
+        file = io.BytesIO()
+        Image.fromarray(picture).save(file, "JPEG", quality=85)
+        files.append(file.getvalue())
+    ends = np.cumsum([len(file) for file in files]).astype(np.uint32)
+    return {"pictures": np.frombuffer(b"".join(files), np.uint8), "picture_ends": ends}
+
+
+def _json(table: Any) -> bytes:
+    return json.dumps(table).encode()
+
+
+def _arrays(arrays: data.Arrays) -> bytes:
+    return bytes(safetensors.numpy.save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))

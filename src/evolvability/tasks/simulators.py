@@ -1,0 +1,246 @@
+"""Tasks whose simulator is ordinary Python: built once a worker, run member by member, on any number of machines."""
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import chain
+from typing import Any, Literal, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.flatten_util import ravel_pytree
+
+from evolvability.errors import TaskError
+from evolvability.normalizer import Moments, merge, pool
+from evolvability.tasks.base import Task
+from evolvability.types import Outcome, PyTree, Sample
+
+HostArray = np.ndarray[Any, Any]
+Scope = Literal["member", "generation", "run"]
+
+
+class Address(NamedTuple):
+    """Where a member comes from. All of its randomness follows from these integers, wherever it is evaluated.
+
+    Attributes:
+        run: the words of the run's key.
+        generation: the generation.
+        member: its index in the population.
+    """
+
+    run: tuple[int, ...]
+    generation: int
+    member: int
+
+    def seed(self, purpose: int = 0, scope: Scope = "member") -> int:
+        """A seed of 32 bits: every member's own, one for a whole generation, or one for the whole run.
+
+        >>> Address((0, 1), 2, 3).seed() == Address((0, 1), 2, 4).seed()
+        False
+        >>> Address((0, 1), 2, 3).seed(scope="generation") == Address((0, 1), 2, 4).seed(scope="generation")
+        True
+        """
+        where = {"member": (self.generation, self.member), "generation": (self.generation,), "run": ()}[scope]
+        words = (*self.run, purpose, len(where), *where)
+        return int(np.random.SeedSequence(words).generate_state(1)[0])
+
+
+class Trial(NamedTuple):
+    """What became of one member.
+
+    Attributes:
+        behavior: (num_behaviors,) what it did.
+        fitness: how well.
+        num_steps: simulated steps.
+        seen: statistics of the observations to remember, where the task keeps them.
+    """
+
+    behavior: HostArray
+    fitness: float
+    num_steps: int
+    seen: Moments | None = None
+
+
+class Simulator(Protocol):
+    """Evaluates one member at a time. It must not matter what it evaluated before."""
+
+    def __call__(self, parameters: HostArray, address: Address, memory: PyTree) -> Trial:
+        """One member's episodes."""
+
+
+class Part(NamedTuple):
+    """What became of some members, in their order.
+
+    Attributes:
+        behavior: (num_members, num_behaviors).
+        fitness: (num_members,).
+        valid: (num_members,).
+        num_steps: (num_members,).
+        seen: statistics of observations, one entry a remembered member.
+        notes: ``(member, text)`` for those whose simulator raised.
+    """
+
+    behavior: HostArray
+    fitness: HostArray
+    valid: HostArray
+    num_steps: HostArray
+    seen: tuple[Moments, ...] = ()
+    notes: tuple[tuple[int, str], ...] = ()
+
+
+def simulator_task(
+    simulator: Callable[[], Callable[[PyTree, int], Any]],
+    start: PyTree,
+    *,
+    name: str = "",
+    behavior_names: Iterable[str] = (),
+    has_fitness: bool = False,
+    num_episodes: int = 1,
+    scope: Scope = "member",
+) -> Task:
+    """A task from a simulator of your own: no base class, no JAX.
+
+    Args:
+        simulator: a class, or any function without arguments, that builds a simulator; called once a worker. What it
+            builds is called with ``(parameters, seed)``, one member at a time, and returns the behavior, or the pair
+            ``(behavior, fitness)`` if ``has_fitness``.
+        start: the parameters evolution starts from, any pytree of floats.
+        name: the task's name; the simulator's own unless given.
+        behavior_names: a name for each behavior dimension.
+        has_fitness: whether the simulator returns a fitness too.
+        num_episodes: calls a member, each with a seed of its own; behavior and fitness are their means.
+        scope: whether seeds differ from member to member, from generation to generation only, or not at all.
+
+    Examples:
+        >>> class Walk:
+        ...     def __call__(self, parameters, seed):
+        ...         return parameters.cumsum()[-1:]
+        >>> simulator_task(Walk, start=np.zeros(3)).behavior
+        ('behavior 0',)
+    """
+    flat_start, unflatten = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
+    name = name or getattr(simulator, "__name__", "simulator").strip("<>")
+    template = jax.tree.map(np.asarray, jax.device_get(unflatten(flat_start)))
+    factory = _PlainFactory(simulator, template, has_fitness, num_episodes, scope)
+    try:
+        probe = factory()(np.asarray(flat_start), Address((0,), 0, 0), ())
+    except Exception as error:
+        raise TaskError(
+            f"Task '{name}': the simulator raised at the start parameters: {type(error).__name__}: {error}"
+        ) from error
+    names = tuple(behavior_names) or tuple(f"behavior {j}" for j in range(len(probe.behavior)))
+    if len(names) != len(probe.behavior):
+        raise TaskError(
+            f"Task '{name}': {len(probe.behavior)} behavior dimensions, but names for {len(names)}: {names}."
+        )
+    return host_task(name, names, lambda key: flat_start, factory, has_fitness=has_fitness, unflatten=unflatten)
+
+
+def host_task(
+    name: str,
+    behavior: tuple[str, ...],
+    init: Callable[[Array], Array],
+    factory: Callable[[], Simulator],
+    *,
+    memory: PyTree = (),
+    has_fitness: bool = True,
+    unflatten: Callable[[Array], PyTree] = lambda parameters: parameters,
+    engine: str = "",
+) -> Task:
+    """A Task from a simulator's factory, which has to be picklable (by cloudpickle) to reach other processes."""
+    build = cache(factory)
+
+    def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+        run = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
+        members = np.asarray(sample.members())
+        trials = [build()(member, Address(run, 0, k), memory) for k, member in enumerate(members)]
+        part = joined([part_of(trial) for trial in trials])
+        return outcome_of(part), absorb(memory, part.seen)
+
+    return Task(
+        name,
+        behavior,
+        init,
+        evaluate,
+        memory=memory,
+        has_fitness=has_fitness,
+        on_host=True,
+        unflatten=unflatten,
+        engine=engine,
+        simulator=factory,
+    )
+
+
+def part_of(trial: Trial) -> Part:
+    """One member's trial; invalid, and its observations forgotten, if anything of it is not finite."""
+    behavior, fitness = np.asarray(trial.behavior, np.float32)[None], np.array([trial.fitness], np.float32)
+    valid = np.isfinite(behavior).all(axis=1) & np.isfinite(fitness)
+    seen = (trial.seen,) if valid[0] and trial.seen is not None else ()
+    return Part(behavior, fitness, valid, np.array([trial.num_steps], np.int32), seen)
+
+
+def lost(num_behaviors: int, member: int, text: str) -> Part:
+    """A member that cannot be evaluated: invalid, with the reason."""
+    behavior, fitness = np.full((1, num_behaviors), np.nan, np.float32), np.full(1, np.nan, np.float32)
+    return Part(behavior, fitness, np.array([False]), np.zeros(1, np.int32), notes=((member, text),))
+
+
+def joined(parts: Iterable[Part]) -> Part:
+    """Parts one after another."""
+    behavior, fitness, valid, num_steps, seen, notes = zip(*parts, strict=True)
+    behavior, fitness, valid, num_steps = (np.concatenate(each) for each in (behavior, fitness, valid, num_steps))
+    return Part(behavior, fitness, valid, num_steps, tuple(chain(*seen)), tuple(chain(*notes)))
+
+
+def outcome_of(part: Part) -> Outcome:
+    """What a strategy needs to know of a whole population."""
+    return Outcome(*(jnp.asarray(array) for array in part[:4]))
+
+
+def absorb(memory: PyTree, seen: tuple[Moments, ...]) -> PyTree:
+    """The task's memory after a generation, from the remembered members in their order: always the same bits."""
+    if not seen:
+        return memory
+    new = pool(Moments(*(np.stack(each) for each in zip(*seen, strict=True))), np.ones(len(seen), bool))
+    merged = merge(jax.device_get(memory), Moments(*(np.asarray(each, np.float32) for each in new)))
+    return Moments(*(jnp.asarray(each) for each in merged))
+
+
+class _PlainFactory:
+    """Builds a user's simulator and calls it as one of ours. A class, not a closure: it travels to workers."""
+
+    def __init__(
+        self, simulator: Callable[[], Any], template: PyTree, has_fitness: bool, num_episodes: int, scope: Scope
+    ) -> None:
+        self.simulator, self.has_fitness, self.num_episodes, self.scope = simulator, has_fitness, num_episodes, scope
+        leaves, self.treedef = jax.tree.flatten(template)
+        self.shapes = [leaf.shape for leaf in leaves]
+
+    def __call__(self) -> Simulator:
+        simulate = self.simulator()
+
+        def run(parameters: HostArray, address: Address, memory: PyTree) -> Trial:
+            tree = self._unflatten(parameters)
+            seeds = [address.seed(episode, self.scope) for episode in range(self.num_episodes)]
+            trials = [self._checked(simulate(tree, seed)) for seed in seeds]
+            behaviors, fitnesses = zip(*trials, strict=True)
+            return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), self.num_episodes)
+
+        return run
+
+    def _unflatten(self, parameters: HostArray) -> PyTree:
+        ends = np.cumsum([np.prod(shape, dtype=int) for shape in self.shapes])
+        parts = np.split(parameters, ends[:-1])
+        return jax.tree.unflatten(
+            self.treedef, [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
+        )
+
+    def _checked(self, result: Any) -> tuple[HostArray, float]:
+        if self.has_fitness and not (isinstance(result, tuple) and len(result) == 2):
+            raise TypeError(f"a pair (behavior, fitness) is expected, got {type(result).__name__}")
+        behavior, fitness = result if self.has_fitness else (result, 0.0)
+        vector = np.atleast_1d(np.asarray(behavior, np.float64))
+        if vector.ndim != 1 or vector.size == 0:
+            raise TypeError(f"the behavior must be a number or a vector, got an array of shape {vector.shape}")
+        return vector, float(fitness)
