@@ -19,8 +19,8 @@ import jax
 import jax.numpy as jnp
 
 from evolvability.config import layered
-from evolvability.maml import adapt, maml, outer_problem, outer_step
-from evolvability.rollouts import Actor, Batch, roll_out
+from evolvability.meta.maml import adapt, maml, outer_problem, outer_step
+from evolvability.meta.rollouts import Actor, Batch, roll_out
 from evolvability.tasks.base import world_of
 from evolvability.tasks.registry import make_task
 

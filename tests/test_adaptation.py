@@ -13,14 +13,14 @@ import pytest
 import safetensors.numpy
 
 from evolvability import Outcome, Run, RunFolderError, Task, TaskError, evolve, function_task
-from evolvability.adaptation import Adaptation, adapt, best_of, load_adaptation, pick_mutation, save_adaptation
 from evolvability.cli import main
+from evolvability.evidence.groups import start_name
 from evolvability.exports import export
 from evolvability.figures import adaptation, components, evolution
 from evolvability.figures.registry import draw_figure
-from evolvability.groups import start_name
-from evolvability.lineages import plan_further_evolution, plan_split
-from evolvability.sweeps import conduct
+from evolvability.studies.adaptation import Adaptation, adapt, best_of, load_adaptation, pick_mutation, save_adaptation
+from evolvability.studies.lineages import plan_further_evolution, plan_split
+from evolvability.studies.sweeps import conduct
 
 POINT: dict[str, Any] = {
     "generations": 3,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from evolvability import Run
-from evolvability.adaptation import Adaptation, save_adaptation
-from evolvability.claims import Claim
-from evolvability.paper_claims import CLAIMS, seeded_beats_random, share_of_directions
+from evolvability.evidence.claims import Claim
+from evolvability.evidence.paper_claims import CLAIMS, seeded_beats_random, share_of_directions
+from evolvability.studies.adaptation import Adaptation, save_adaptation
 from tests.synthetic import config, made_up
 
 Array = np.ndarray[Any, Any]

@@ -20,7 +20,7 @@ from evolvability import cli
 from evolvability.config import PRESETS, Config
 from evolvability.errors import UserError
 from evolvability.figures.registry import FIGURES
-from evolvability.maml import MamlOptions
+from evolvability.meta.maml import MamlOptions
 from evolvability.processes import Processes
 from evolvability.tasks.registry import TASKS
 

@@ -24,8 +24,8 @@ from evolvability.explorer.export import export_page
 from evolvability.explorer.server import Server
 from evolvability.explorer.service import Explorer, Kept
 from evolvability.motions import Motion, Stage
-from evolvability.rebuilding import watchable_task
 from evolvability.robots import ant, cheetah
+from evolvability.studies.rebuilding import watchable_task
 from evolvability.tasks.base import Task
 from evolvability.training import resume
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from evolvability import ConfigError, Run, RunFolderError, UserError, evolve
-from evolvability.adaptation import Adaptation, save_adaptation
 from evolvability.config import Config, layered
 from evolvability.figures import behaviors, curves, distance, final, interference, meta
 from evolvability.figures.registry import FIGURES, draw_figure
 from evolvability.figures.style import METHOD_COLORS, identity, line_styles, new_figure, run_names
-from evolvability.mutants import save_offspring
-from evolvability.races import Raced, save_race
 from evolvability.runs import RunWriter
+from evolvability.studies.adaptation import Adaptation, save_adaptation
+from evolvability.studies.mutants import save_offspring
+from evolvability.studies.races import Raced, save_race
 
 Array = np.ndarray[Any, Any]
 SUFFIXES = (".png", ".pdf", ".svg")

@@ -11,10 +11,10 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.expectation import expect
-from evolvability.maml import Estimator, Outer, adapt, divergence, expected_gain, outer_problem
+from evolvability.meta.maml import Estimator, Outer, adapt, divergence, expected_gain, outer_problem
+from evolvability.meta.rollouts import Actor, Batch, advantages, baseline, log_prob, returns
+from evolvability.meta.trust_region import Step, trust_region_step
 from evolvability.policies import Policy, mlp
-from evolvability.rollouts import Actor, Batch, advantages, baseline, log_prob, returns
-from evolvability.trust_region import Step, trust_region_step
 
 # Two actions a_1, a_2 ~ N(m, s^2), reward -(a_1 + a_2 - goal)^2 at the end: J = -(2m - goal)^2 - 2 s^2.
 POLICY = mlp((1, 1))  # parameters: a weight, which inputs of zero leave alone, and a bias m

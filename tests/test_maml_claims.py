@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from evolvability import Run
-from evolvability.maml_claims import MAML_CLAIMS
-from evolvability.mutants import save_offspring
-from evolvability.races import Raced, own_adapter, save_race
+from evolvability.evidence.maml_claims import MAML_CLAIMS
+from evolvability.studies.mutants import save_offspring
+from evolvability.studies.races import Raced, own_adapter, save_race
 from tests.synthetic import config, made_up
 
 SEEDS = 12

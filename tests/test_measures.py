@@ -13,7 +13,7 @@ import safetensors.numpy
 from evolvability import ConfigError, Run, evolve, function_task, make_task
 from evolvability.cli import main
 from evolvability.exports import export
-from evolvability.measures import (
+from evolvability.studies.measures import (
     Yardstick,
     cell_numbers,
     coverage,
@@ -26,7 +26,7 @@ from evolvability.measures import (
     targets,
     yardstick,
 )
-from evolvability.offspring import measure, offspring_of_file, offspring_of_run
+from evolvability.studies.offspring import measure, offspring_of_file, offspring_of_run
 
 Array = np.ndarray[Any, Any]
 

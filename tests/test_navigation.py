@@ -11,17 +11,17 @@ import pytest
 from jax import Array
 
 from evolvability import Run, make_task
-from evolvability.adapters import ADAPTERS, Ground, adapter_named, goal_vector
 from evolvability.config import Config, layered, to_toml
 from evolvability.errors import ConfigError, RunFolderError
+from evolvability.evidence.quantities import quantity
 from evolvability.figures.registry import draw_figure
-from evolvability.maml import adapt
-from evolvability.mutants import keep_offspring, kept_offspring, kept_sigmas
-from evolvability.offspring import evaluator
-from evolvability.quantities import quantity
-from evolvability.races import load_race, race, start_of
-from evolvability.rollouts import Actor, roll_out
-from evolvability.sweeps import plan
+from evolvability.meta.maml import adapt
+from evolvability.meta.rollouts import Actor, roll_out
+from evolvability.studies.adapters import ADAPTERS, Ground, adapter_named, goal_vector
+from evolvability.studies.mutants import keep_offspring, kept_offspring, kept_sigmas
+from evolvability.studies.offspring import evaluator
+from evolvability.studies.races import load_race, race, start_of
+from evolvability.studies.sweeps import plan
 from evolvability.tasks.base import world_of
 from evolvability.training import Evolution, resume, train
 from evolvability.types import written_out
@@ -164,7 +164,7 @@ def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
 
 
 def test_races_and_offspring_are_quantities_of_groups(raced: Run) -> None:
-    from evolvability.groups import group_runs
+    from evolvability.evidence.groups import group_runs
 
     group = group_runs([raced])[0]
     assert group.name == "MAML"

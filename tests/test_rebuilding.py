@@ -10,7 +10,16 @@ from evolvability import Run, evolve
 from evolvability.config import layered
 from evolvability.errors import ConfigError, RunFolderError
 from evolvability.exports import export
-from evolvability.rebuilding import center, evaluate, fresh, fresh_one, members, parent_of, replay, watchable_task
+from evolvability.studies.rebuilding import (
+    center,
+    evaluate,
+    fresh,
+    fresh_one,
+    members,
+    parent_of,
+    replay,
+    watchable_task,
+)
 from evolvability.training import resume
 
 SMALL: dict[str, dict[str, Any]] = {

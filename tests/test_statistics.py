@@ -10,10 +10,10 @@ from scipy import stats
 
 from evolvability import ConfigError
 from evolvability.cli import main
-from evolvability.groups import group_runs
-from evolvability.quantities import quantity
-from evolvability.reports import compare_runs, to_json, to_markdown
-from evolvability.statistics import above_zero, compare_all, corrected, mann_whitney, median_interval
+from evolvability.evidence.groups import group_runs
+from evolvability.evidence.quantities import quantity
+from evolvability.evidence.reports import compare_runs, to_json, to_markdown
+from evolvability.evidence.statistics import above_zero, compare_all, corrected, mann_whitney, median_interval
 from tests.synthetic import config, made_up
 
 

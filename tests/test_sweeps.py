@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evolvability import ConfigError, Run, RunFolderError, UserError, evolve
-from evolvability.sweeps import Planned, conduct, plan, status
+from evolvability.studies.sweeps import Planned, conduct, plan, status
 
 TABLE: dict[str, Any] = {
     "task": "interference",

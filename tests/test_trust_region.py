@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from evolvability.trust_region import backtrack, conjugate_gradient, trust_region_step
+from evolvability.meta.trust_region import backtrack, conjugate_gradient, trust_region_step
 
 
 def spd(size: int, seed: int = 0) -> Array:

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from evolvability import make_task
+from evolvability.meta.rollouts import Actor, roll_out
 from evolvability.normalizer import merge, no_moments
-from evolvability.rollouts import Actor, roll_out
 from evolvability.tasks.base import world_of
 from evolvability.types import written_out
 from evolvability.worlds import directions, points

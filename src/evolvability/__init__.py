@@ -1,15 +1,15 @@
 """Evolvability ES: optimize directly for parameters whose mutations behave in very different ways."""
 
-from evolvability.adaptation import pick_mutation
 from evolvability.asktell import AskTell
 from evolvability.config import Config
 from evolvability.errors import ConfigError, RunFolderError, TaskError, UserError
 from evolvability.expectation import Distribution, box, expect, expectation
 from evolvability.objectives import max_entropy, max_variance, mean_fitness, sample_weights, weighted_sum
-from evolvability.offspring import measure
 from evolvability.populations import Population, diagonal_normal, mixture, normal
 from evolvability.runs import Run
 from evolvability.strategy import Algorithm, Info, State, evolvability_es
+from evolvability.studies.adaptation import pick_mutation
+from evolvability.studies.offspring import measure
 from evolvability.tasks.base import Task
 from evolvability.tasks.functions import function_task
 from evolvability.tasks.registry import make_task

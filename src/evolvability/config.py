@@ -14,7 +14,7 @@ from tyro.conf import Suppress, arg
 
 from evolvability.errors import ConfigError, unknown
 from evolvability.goals import check_goal
-from evolvability.maml import MamlOptions
+from evolvability.meta.maml import MamlOptions
 from evolvability.tasks.registry import task_entry
 
 FORMAT = 1

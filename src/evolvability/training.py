@@ -18,13 +18,13 @@ from evolvability.assembly import build_algorithm, build_population
 from evolvability.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
 from evolvability.config import ES_MAML, MAML, Config, layered, to_toml
 from evolvability.errors import ConfigError, RunFolderError, UserError
-from evolvability.es_maml import adapting
 from evolvability.evaluators.crew import Crew, Workers, opened
 from evolvability.evaluators.evaluator import Evaluator, name_invalid
 from evolvability.evaluators.pools import InProcess
 from evolvability.goals import judge, with_goal
 from evolvability.interrupts import delayed_interrupts
-from evolvability.maml import maml, outer_step
+from evolvability.meta.es_maml import adapting
+from evolvability.meta.maml import maml, outer_step
 from evolvability.origins import describe_origin, inherited
 from evolvability.processes import agree, first_alone, is_first
 from evolvability.runs import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays

@@ -15,7 +15,7 @@ from evolvability.cli.printing import console, finish, free_folder, plural, prin
 from evolvability.config import MAML, Config, layered, read_toml
 from evolvability.display import display
 from evolvability.errors import ConfigError
-from evolvability.maml import MamlOptions
+from evolvability.meta.maml import MamlOptions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,8 +118,8 @@ def race(arguments: Sequence[str]) -> None:
             output: A picture of performance over episodes used.
         """
         from evolvability.cli.uses import spread
-        from evolvability.races import race as race_run
         from evolvability.runs import Run
+        from evolvability.studies.races import race as race_run
 
         if not runs:
             raise ConfigError("ees race: give at least one run folder.")

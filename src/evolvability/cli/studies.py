@@ -12,7 +12,7 @@ from evolvability.display import Display, display
 from evolvability.errors import ConfigError
 
 if TYPE_CHECKING:
-    from evolvability.sweeps import Planned, Status, Watch
+    from evolvability.studies.sweeps import Planned, Status, Watch
 
 
 def sweep(arguments: Sequence[str]) -> None:
@@ -32,7 +32,7 @@ def sweep(arguments: Sequence[str]) -> None:
             dry_run: Only tell what would be done.
             quiet: Print nothing but the result.
         """
-        from evolvability.sweeps import conduct, plan_from_file, status
+        from evolvability.studies.sweeps import conduct, plan_from_file, status
 
         planned = plan_from_file(file)
         folder = output or Path("runs") / file.stem
@@ -80,7 +80,7 @@ def compare(arguments: Sequence[str]) -> None:
             correction: Correct p-values for their number.
             output: Write STEM.json, STEM.md and STEM.png as well.
         """
-        from evolvability.reports import compare_runs, to_json, to_markdown, to_terminal
+        from evolvability.evidence.reports import compare_runs, to_json, to_markdown, to_terminal
         from evolvability.runs import Run
 
         if not runs:

@@ -18,8 +18,8 @@ from evolvability.config import layered
 from evolvability.errors import ConfigError
 
 if TYPE_CHECKING:
-    from evolvability.measures import Measures, Yardstick
-    from evolvability.offspring import Offspring
+    from evolvability.studies.measures import Measures, Yardstick
+    from evolvability.studies.offspring import Offspring
 
 Array = np.ndarray[Any, Any]
 RunPath = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -51,9 +51,9 @@ def adapt(arguments: Sequence[str]) -> None:
         """
         import safetensors.numpy
 
-        from evolvability.adaptation import adapt as adapt_run
         from evolvability.files import slug, write_output
         from evolvability.runs import Run
+        from evolvability.studies.adaptation import adapt as adapt_run
 
         _some(runs, "adapt")
         table = Table("run", "direction", "seeds", "one mutation", f"best of {mutations}")
@@ -100,11 +100,11 @@ def evolve_from(arguments: Sequence[str]) -> None:
             output: The folder for the run folders from-NAME and from-random; runs/evolved-DIRECTION unless given.
             quiet: Print nothing but the result.
         """
+        from evolvability.evidence.reports import compare_runs, to_terminal
         from evolvability.files import slug
-        from evolvability.lineages import plan_further_evolution
-        from evolvability.reports import compare_runs, to_terminal
         from evolvability.runs import Run
-        from evolvability.sweeps import conduct
+        from evolvability.studies.lineages import plan_further_evolution
+        from evolvability.studies.sweeps import conduct
 
         _some(runs, "evolve-from")
         planned = plan_further_evolution(
@@ -137,9 +137,9 @@ def split(arguments: Sequence[str]) -> None:
             output: The new run folder; runs/NAME-split-COMPONENTS unless given.
             quiet: Print nothing but the result.
         """
-        from evolvability.lineages import plan_split
         from evolvability.runs import Run
-        from evolvability.sweeps import Planned, conduct
+        from evolvability.studies.lineages import plan_split
+        from evolvability.studies.sweeps import Planned, conduct
 
         planned = plan_split(Run(run), components=components, generations=generations)
         path = output or Path("runs") / planned.name
@@ -182,7 +182,7 @@ def measure(arguments: Sequence[str]) -> None:
             output: A JSON file with the measures of every seed.
         """
         from evolvability.files import write_output
-        from evolvability.measures import common_reach, measures, yardstick
+        from evolvability.studies.measures import common_reach, measures, yardstick
 
         _some(centers, "measure")
         born = {str(path): _offspring(path, task, options, sigma, offspring, keep) for path in centers}
@@ -205,9 +205,9 @@ def measure(arguments: Sequence[str]) -> None:
 def _offspring(
     path: Path, task: str | None, options: Sequence[str], sigma: float | None, number: int, keep: bool
 ) -> "list[Offspring]":
-    from evolvability.mutants import keep_offspring
-    from evolvability.offspring import offspring_of_file, offspring_of_run
     from evolvability.runs import Run
+    from evolvability.studies.mutants import keep_offspring
+    from evolvability.studies.offspring import offspring_of_file, offspring_of_run
     from evolvability.tasks.registry import make_task
 
     if path.is_dir():
@@ -243,7 +243,7 @@ def _options(pairs: Sequence[str]) -> dict[str, Any]:
 def _measures_table(
     born: "dict[str, list[Offspring]]", measured: "dict[str, list[Measures]]", by: "Yardstick"
 ) -> Table:
-    from evolvability.measures import Measures, coverage, specialization
+    from evolvability.studies.measures import Measures, coverage, specialization
 
     table = Table("measure")
     for name in born:

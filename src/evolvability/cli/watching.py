@@ -105,7 +105,7 @@ def video(arguments: Sequence[str]) -> None:
 
 def _cast(run: "Run", offspring: str, fresh: int, generation: int | None, seed: int) -> "tuple[Stage, list[Motion]]":
     """Who is filmed: the stage, and each one's motion."""
-    from evolvability.rebuilding import fresh_one, members, parent_of, replay, watchable_task
+    from evolvability.studies.rebuilding import fresh_one, members, parent_of, replay, watchable_task
 
     indices = _numbers(offspring)
     if bool(indices) == bool(fresh) or not 0 <= fresh <= MAX_ROBOTS or len(indices) > MAX_ROBOTS:

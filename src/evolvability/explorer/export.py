@@ -8,8 +8,8 @@ from evolvability.errors import ConfigError
 from evolvability.explorer.page import page
 from evolvability.explorer.service import Explorer
 from evolvability.files import write_output
-from evolvability.rebuilding import FRESH_TOGETHER
 from evolvability.runs import Run, spread_out
+from evolvability.studies.rebuilding import FRESH_TOGETHER
 
 
 def export_page(

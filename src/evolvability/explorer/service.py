@@ -15,7 +15,8 @@ from evolvability.errors import ConfigError, UserError, unknown
 from evolvability.explorer import data
 from evolvability.figures.style import run_names
 from evolvability.motions import HostArray, Motion
-from evolvability.rebuilding import (
+from evolvability.runs import Run
+from evolvability.studies.rebuilding import (
     FRESH_TOGETHER,
     Brood,
     Parent,
@@ -28,7 +29,6 @@ from evolvability.rebuilding import (
     replay,
     watchable_task,
 )
-from evolvability.runs import Run
 from evolvability.tasks.base import Task
 
 Value = TypeVar("Value")

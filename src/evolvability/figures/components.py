@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evolvability.errors import RunFolderError
+from evolvability.evidence.groups import method_name
+from evolvability.evidence.quantities import specialization_of, valid_behaviors
 from evolvability.figures.behaviors import check_comparable, representative_seed
 from evolvability.figures.style import behavior_names, letter, new_figure
-from evolvability.groups import method_name
-from evolvability.measures import Yardstick, common_reach, coverage, yardstick
-from evolvability.quantities import specialization_of, valid_behaviors
 from evolvability.runs import Run
+from evolvability.studies.measures import Yardstick, common_reach, coverage, yardstick
 
 # Okabe and Ito's, in an order in which neighbors differ most; one component alone is dark gray.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")

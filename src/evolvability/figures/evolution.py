@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from evolvability.errors import ConfigError
+from evolvability.evidence.groups import group_runs, start_name
 from evolvability.figures.behaviors import Heatmaps, draw_map
 from evolvability.figures.behaviors import data_from_runs as heatmaps
 from evolvability.figures.curves import ENOUGH_FOR_QUARTILES, Band, measured, quantiles, stacked
 from evolvability.figures.style import METHOD_COLORS, OTHER_COLORS, letter, new_figure
-from evolvability.groups import group_runs, start_name
 from evolvability.runs import Run
 
 GENERATIONS = (0, 5, 10, 20)

@@ -10,9 +10,9 @@ from matplotlib.ticker import MaxNLocator
 
 from evolvability.config import MAML
 from evolvability.errors import RunFolderError
+from evolvability.evidence.groups import group_runs
 from evolvability.figures.curves import ENOUGH_FOR_QUARTILES, Array, Band, distinct, measured, quantiles, stacked
 from evolvability.figures.style import NOTE_COLOR, letter, line_styles, new_figure
-from evolvability.groups import group_runs
 from evolvability.runs import Run
 
 METRICS = ("fitness_before", "fitness_mean", "divergence", "action_std")

@@ -8,12 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evolvability.errors import RunFolderError
+from evolvability.evidence.groups import RunGroup, group_runs
 from evolvability.figures.adaptation import goal_title
 from evolvability.figures.curves import ENOUGH_FOR_QUARTILES, Array, Band, quantiles
 from evolvability.figures.style import letter, line_styles, new_figure
-from evolvability.groups import RunGroup, group_runs
-from evolvability.races import Raced, races_of
 from evolvability.runs import Run
+from evolvability.studies.races import Raced, races_of
 
 ADAPTER_NAMES = {
     "mutations": "best of k mutations",

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 
 from evolvability.config import Config
 from evolvability.errors import UserError
-from evolvability.groups import METHODS as METHODS
-from evolvability.groups import identity as identity
-from evolvability.groups import method_name as method_name
-from evolvability.groups import run_names as run_names
+from evolvability.evidence.groups import METHODS as METHODS
+from evolvability.evidence.groups import identity as identity
+from evolvability.evidence.groups import method_name as method_name
+from evolvability.evidence.groups import run_names as run_names
 from evolvability.tasks.registry import TASKS, make_task
 
 PAGE_WIDTH = 7.0

@@ -13,10 +13,10 @@ from evolvability.checkpoints import restore
 from evolvability.config import Config
 from evolvability.errors import ConfigError
 from evolvability.motions import HostArray, Motion
-from evolvability.offspring import evaluator
 from evolvability.origins import mutations
 from evolvability.runs import Run
 from evolvability.strategy import episode_key, noise_key
+from evolvability.studies.offspring import evaluator
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 from evolvability.types import Cloud, Outcome, PyTree, Sample

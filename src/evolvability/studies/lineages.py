@@ -9,7 +9,7 @@ from typing import Any
 
 from evolvability.errors import ConfigError
 from evolvability.runs import Run
-from evolvability.sweeps import Planned
+from evolvability.studies.sweeps import Planned
 
 FURTHER_GENERATIONS = 21
 """Generation 20, the last, is the population after 20 updates."""

@@ -10,11 +10,11 @@ from rich.console import Group as Lines
 from rich.table import Table
 from rich.text import Text
 
-from evolvability.groups import group_runs
-from evolvability.measures import Yardstick, yardstick
-from evolvability.quantities import OF_BEHAVIORS, quantity, reach_of
+from evolvability.evidence.groups import group_runs
+from evolvability.evidence.quantities import OF_BEHAVIORS, quantity, reach_of
+from evolvability.evidence.statistics import Comparison, Correction, Interval, compare_all, median_interval
 from evolvability.runs import Run
-from evolvability.statistics import Comparison, Correction, Interval, compare_all, median_interval
+from evolvability.studies.measures import Yardstick, yardstick
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from evolvability.config import Config
 from evolvability.errors import RunFolderError
-from evolvability.groups import METHODS, RunGroup, group_runs
+from evolvability.evidence.groups import METHODS, RunGroup, group_runs
+from evolvability.evidence.statistics import SIGNIFICANT, Test, Values, mann_whitney, smallest_p
 from evolvability.runs import Run
-from evolvability.statistics import SIGNIFICANT, Test, Values, mann_whitney, smallest_p
 
 NO_DIFFERENCE = 0.1
 """The paper calls a difference none where p is above this."""

@@ -16,10 +16,10 @@ from evolvability.config import Config
 from evolvability.errors import ConfigError, RunFolderError, TaskError
 from evolvability.files import slug
 from evolvability.goals import FITNESS, Goal, goal_named
-from evolvability.offspring import Evaluate, at_center, evaluator
 from evolvability.origins import mutations as drawn_mutations
 from evolvability.origins import trained
 from evolvability.runs import Run
+from evolvability.studies.offspring import Evaluate, at_center, evaluator
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 from evolvability.types import Cloud, Outcome, PyTree, Sample

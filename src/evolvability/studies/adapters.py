@@ -17,13 +17,13 @@ from jax import Array
 
 from evolvability.errors import ConfigError, unknown
 from evolvability.goals import POINT, goal_named
-from evolvability.maml import MamlOptions
-from evolvability.maml import adapt as gradient_step
+from evolvability.meta.maml import MamlOptions
+from evolvability.meta.maml import adapt as gradient_step
+from evolvability.meta.rollouts import Actor, roll_out
 from evolvability.objectives import mean_fitness
-from evolvability.offspring import Evaluate
 from evolvability.populations import normal
-from evolvability.rollouts import Actor, roll_out
 from evolvability.strategy import evolvability_es
+from evolvability.studies.offspring import Evaluate
 from evolvability.tasks.base import Task, world_of
 from evolvability.tasks.locomotion import heading
 from evolvability.types import Cloud, PyTree, Sample

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.adaptation import load_adaptation
-from evolvability.adapters import ADAPTERS
 from evolvability.errors import ConfigError, unknown
-from evolvability.groups import RunGroup, by_seed
-from evolvability.measures import Measures, Yardstick, common_reach, measures, specialization, yardstick
-from evolvability.mutants import kept_offspring
-from evolvability.races import load_race, own_adapter
+from evolvability.evidence.groups import RunGroup, by_seed
 from evolvability.runs import Run
+from evolvability.studies.adaptation import load_adaptation
+from evolvability.studies.adapters import ADAPTERS
+from evolvability.studies.measures import Measures, Yardstick, common_reach, measures, specialization, yardstick
+from evolvability.studies.mutants import kept_offspring
+from evolvability.studies.races import load_race, own_adapter
 
 OF_BEHAVIORS = (*(field.name for field in dataclasses.fields(Measures)), "specialization")
 """Measured on recorded behaviors; where metrics.jsonl has one of the same name, that is taken."""

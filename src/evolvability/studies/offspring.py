@@ -16,9 +16,9 @@ from jax.flatten_util import ravel_pytree
 from evolvability.checkpoints import Arrays, restore
 from evolvability.config import Config, layered
 from evolvability.errors import ConfigError, TaskError
-from evolvability.measures import Measures, Yardstick, common_reach, measures, yardstick
 from evolvability.origins import mutations, trained
 from evolvability.runs import Run
+from evolvability.studies.measures import Measures, Yardstick, common_reach, measures, yardstick
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON, make_task
 from evolvability.types import Cloud, Outcome, PyTree, Sample

@@ -5,13 +5,13 @@ from functools import partial
 
 import numpy as np
 
-from evolvability.claims import Answer, Claim, claim, is_more, is_same, trained_by
 from evolvability.config import MAML
-from evolvability.groups import METHODS, RunGroup, by_seed
-from evolvability.mutants import kept_offspring
-from evolvability.paper_claims import EVOLVABILITY, Array
-from evolvability.quantities import quantity
+from evolvability.evidence.claims import Answer, Claim, claim, is_more, is_same, trained_by
+from evolvability.evidence.groups import METHODS, RunGroup, by_seed
+from evolvability.evidence.paper_claims import EVOLVABILITY, Array
+from evolvability.evidence.quantities import quantity
 from evolvability.runs import Run
+from evolvability.studies.mutants import kept_offspring
 
 GOALS = ("left", "right")
 QUARTER = 0.25

@@ -13,8 +13,8 @@ import safetensors.numpy
 
 from evolvability.checkpoints import write_whole
 from evolvability.errors import RunFolderError
-from evolvability.offspring import Offspring, offspring_of_run
 from evolvability.runs import Run
+from evolvability.studies.offspring import Offspring, offspring_of_run
 from evolvability.tasks.base import Task
 
 HostArray = np.ndarray[Any, Any]

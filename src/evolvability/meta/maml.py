@@ -26,11 +26,11 @@ from jax.flatten_util import ravel_pytree
 
 from evolvability.errors import ConfigError
 from evolvability.expectation import expect
+from evolvability.meta.rollouts import Actor, Batch, Ending, fading, log_prob, roll_out
+from evolvability.meta.trust_region import Step, trust_region_step
 from evolvability.normalizer import Moments, merge
 from evolvability.objectives import raw_entropy, raw_variance
 from evolvability.policies import Policy
-from evolvability.rollouts import Actor, Batch, Ending, fading, log_prob, roll_out
-from evolvability.trust_region import Step, trust_region_step
 from evolvability.types import Cloud, Outcome, PyTree
 from evolvability.worlds import World
 

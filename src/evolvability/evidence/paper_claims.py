@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.claims import Answer, Claim, claim, evolved_from, is_more, is_same, species, trained_by
-from evolvability.groups import METHODS, RunGroup, by_seed
-from evolvability.measures import degenerate_share, yardstick
-from evolvability.quantities import quantity, reach_of, valid_behaviors
+from evolvability.evidence.claims import Answer, Claim, claim, evolved_from, is_more, is_same, species, trained_by
+from evolvability.evidence.groups import METHODS, RunGroup, by_seed
+from evolvability.evidence.quantities import quantity, reach_of, valid_behaviors
+from evolvability.evidence.statistics import above_zero, mann_whitney
 from evolvability.runs import Run
-from evolvability.statistics import above_zero, mann_whitney
+from evolvability.studies.measures import degenerate_share, yardstick
 
 EVOLVABILITY = ("max_variance", "max_entropy")
 DISTANCE_SHARES = {

@@ -11,16 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.adaptation import mean_of_valid, to_lists, with_start_noise
-from evolvability.adapters import ADAPTERS, Adapter, Ground, Start, adapter_named
 from evolvability.checkpoints import load_checkpoint, write_whole
 from evolvability.config import ES_MAML, MAML
 from evolvability.errors import ConfigError, RunFolderError, unknown
 from evolvability.files import slug
 from evolvability.goals import Goal, goal_named
-from evolvability.offspring import Evaluate, evaluator
 from evolvability.origins import trained
 from evolvability.runs import Run
+from evolvability.studies.adaptation import mean_of_valid, to_lists, with_start_noise
+from evolvability.studies.adapters import ADAPTERS, Adapter, Ground, Start, adapter_named
+from evolvability.studies.offspring import Evaluate, evaluator
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 from evolvability.types import PyTree, Sample, written_out

@@ -1,0 +1,1 @@
+"""Meta-learning, the gradient-based rival: MAML and ES-MAML."""
