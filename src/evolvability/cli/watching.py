@@ -116,8 +116,9 @@ def _cast(run: "Run", offspring: str, fresh: int, generation: int | None, seed: 
     if seed not in run.seeds:
         raise ConfigError(f"{run.path} has the seeds {run.seeds.start} to {run.seeds.stop - 1}, but not {seed}.")
     task = watchable_task(run.config)
-    if task.stage is None or task.stage.model is None:
-        raise ConfigError(f"Task '{task.name}' has no robot to film. Its behaviors: ees figure behaviors {run.path}")
+    if task.stage is None or (task.stage.model is None and task.stage.simulator is None):
+        why = "does not draw itself (no render mode rgb_array)" if task.simulator else "has no robot to film"
+        raise ConfigError(f"Task '{task.name}' {why}. Its behaviors: ees figure behaviors {run.path}")
     if generation is None:
         kept = [known for known in run.rebuildable if fresh or known in run.recorded]
         if not kept:

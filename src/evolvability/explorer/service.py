@@ -1,6 +1,5 @@
 """What the page may ask for: every question is a path, every answer bytes. A server or a file can hold the answers."""
 
-import io
 import json
 import threading
 from collections import OrderedDict
@@ -14,7 +13,7 @@ import safetensors.numpy
 from evolvability.errors import ConfigError, UserError, unknown
 from evolvability.explorer import data
 from evolvability.figures.style import run_names
-from evolvability.motions import HostArray, Motion
+from evolvability.motions import Motion, Stage
 from evolvability.runs import Run
 from evolvability.studies.rebuilding import (
     FRESH_TOGETHER,
@@ -33,6 +32,7 @@ from evolvability.tasks.base import Task
 
 Value = TypeVar("Value")
 FRAMES_PER_SECOND = 30
+NOT_DRAWN = "This environment does not draw itself (it has no render mode rgb_array): its behaviors are shown alone."
 MAX_ROBOTS = 16
 
 
@@ -95,12 +95,13 @@ class Explorer:
         return _arrays(data.curves(self._run(asked)))
 
     def robot(self, asked: "Question") -> bytes:
-        """The robot's shapes, and in what it is simulated here; null for a task that has none."""
-        stage = self._task(asked).stage
-        if stage is None:
-            return _json({"robot": None, "engine": "", "moves": False})
+        """The robot's shapes, in what it is simulated here, whether it has a way on the ground, or draws itself."""
+        task = self._task(asked)
+        stage = task.stage or Stage(None, 1.0)
         model = None if stage.model is None else data.robot(stage.model)
-        return _json({"robot": model, "engine": stage.engine, "moves": True})
+        draws, moves = stage.simulator is not None, stage.replay is not None
+        note = NOT_DRAWN if task.simulator is not None and not draws else ""
+        return _json({"robot": model, "engine": stage.engine, "moves": moves, "draws": draws, "note": note})
 
     def center(self, asked: "Question") -> bytes:
         """What the unmutated center does."""
@@ -125,11 +126,11 @@ class Explorer:
         return _arrays(_thinned(motion, step))
 
     def video(self, asked: "Question") -> bytes:
-        """The episodes of several mutations as a film, drawn by MuJoCo."""
+        """The episodes of several mutations as a film."""
         from evolvability.videos import film
 
         task = self._task(asked)
-        if task.stage is None or task.stage.model is None:
+        if task.stage is None or (task.stage.model is None and task.stage.simulator is None):
             raise ConfigError(f"Task '{task.name}' has no robot to film. Save the view as PNG instead.")
         casts = [asked.with_values(_address(word)) for word in asked.text("cast").split(",")]
         motions = [self._motion(one) for one in casts[:MAX_ROBOTS]]
@@ -239,21 +240,12 @@ def _thinned(motion: Motion, time_step: float) -> data.Arrays:
     if motion.poses is not None:
         arrays["poses"] = motion.poses[0, moments].astype(np.float32)
     if motion.pictures is not None:
-        arrays |= _pictures(motion.pictures[0][moments])
+        files = [motion.pictures[0][moment] for moment in moments]
+        arrays["pictures"] = np.frombuffer(b"".join(files), np.uint8)
+        arrays["picture_ends"] = np.cumsum([len(file) for file in files]).astype(np.uint32)
+    if motion.note:
+        arrays["note"] = np.frombuffer(motion.note.encode(), np.uint8)
     return arrays
-
-
-def _pictures(pictures: HostArray) -> data.Arrays:
-    """Pictures as JPEG files behind each other, and where each ends."""
-    from PIL import Image
-
-    files = []
-    for picture in pictures:
-        file = io.BytesIO()
-        Image.fromarray(picture).save(file, "JPEG", quality=85)
-        files.append(file.getvalue())
-    ends = np.cumsum([len(file) for file in files]).astype(np.uint32)
-    return {"pictures": np.frombuffer(b"".join(files), np.uint8), "picture_ends": ends}
 
 
 def _json(table: Any) -> bytes:
