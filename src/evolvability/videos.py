@@ -1,4 +1,4 @@
-"""Films of mutations walking: several robots in one scene, drawn by MuJoCo without a window, or pictures side by side."""
+"""Films of mutations: several robots in one scene, drawn by MuJoCo, or an environment's pictures side by side."""
 
 import colorsys
 import copy

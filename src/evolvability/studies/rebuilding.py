@@ -103,7 +103,8 @@ def members(parent: Parent, indices: Sequence[int]) -> Brood:
     if parent.written_out:
         noise = jax.random.key_data(noise_key(parent.key))
         write = writer(population)  # as workers do: other programs round otherwise
-        rows = [write(noise, parent.cloud, parent.generation, draw)[sign] for draw, sign in zip(draws, signs, strict=True)]
+        pairs = [write(noise, parent.cloud, parent.generation, draw) for draw in draws]
+        rows = [pair[sign] for pair, sign in zip(pairs, signs, strict=True)]
         return Brood(written_out(jnp.stack(rows)), np.arange(len(rows)), episode_key(parent), addresses)
     unique, places = np.unique(draws, return_inverse=True)
     sample = population.sample(noise_key(parent.key), parent.cloud, parent.generation, jnp.asarray(unique))

@@ -21,6 +21,8 @@ from evolvability.tasks.simulators import Address, HostArray, Scope, Simulator, 
 INSTALL = "pip install 'evolvability-es[gymnasium]'"
 REMEMBERS = ("BipedalWalker",)
 """Environments whose reset does not forget: what went before decides over the last bits of what comes after."""
+NAMED_BEHAVIORS = ("observation", "info", "body")
+"""What comes before the colon in a behavior that is no function of the user's."""
 PURPOSE_REMEMBER = 1 << 16
 """Of the seed that decides whether a member's observations are remembered; episodes count from 0."""
 
@@ -127,12 +129,12 @@ def gymnasium_task(
         replace(factory, sizes=probe.sizes),
         memory=no_moments(probe.sizes[0]),
         engine=f"{probe.env} (Gymnasium)",
-        stage=probe.reel and _stage(replace(factory, sizes=probe.sizes, make=probe.reel.make, reel=probe.reel)),
+        stage=None if probe.reel is None else _stage(replace(factory, sizes=probe.sizes), probe.reel),
     )
 
 
-def _stage(factory: "_Factory") -> Stage:
-    return Stage(None, factory.reel.time_step if factory.reel else 0.0, simulator=factory)
+def _stage(factory: "_Factory", reel: Reel) -> Stage:
+    return Stage(None, reel.time_step, simulator=replace(factory, make=reel.make, reel=reel))
 
 
 def total_reward(episode: Episode) -> float:

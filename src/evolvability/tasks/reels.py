@@ -56,7 +56,7 @@ def reel_of(make: Any, env: Any, num_steps: int, num_episodes: int) -> Reel | No
 
 def without_shadows(env: Any) -> Any:
     """The environment; one of MuJoCo draws several times faster so where there is no GPU, and moves all the same."""
-    model = getattr(env.unwrapped, "model", None)
+    model: Any = getattr(env.unwrapped, "model", None)
     if hasattr(model, "light_castshadow"):
         model.light_castshadow[:] = 0
         model.mat_reflectance[:] = 0

@@ -30,7 +30,9 @@ export function layout(behavior, dimensions, reach) {
     ranks[k] = counts.get(bin) ?? 0;
     counts.set(bin, ranks[k] + 1);
   }
-  const step = Math.min(width, (0.6 * reach) / Math.max(1, ...counts.values()));
+  let tallest = 1;
+  for (const count of counts.values()) tallest = Math.max(tallest, count);
+  const step = Math.min(width, (0.6 * reach) / tallest);
   for (let k = 0; k < number; k++) {
     places[2 * k] = behavior[k];
     places[2 * k + 1] = 0.07 * reach + step * ranks[k];
@@ -256,6 +258,7 @@ export class Scene {
     const mark = 0.024 * reach;
     const at = (behavior) => (view.run.dimensions === 1 ? [behavior[0], 0] : [behavior[0], behavior[1]]);
     const thin = 0.005 * reach;
+    for (const spot of view.marked ?? []) numbers.push(...circle(spot, 0.42 * mark, 0.8 * thin, WHITE, 0.8));
     if (view.mean) numbers.push(...circle(at(view.mean), 0.55 * mark, thin, WHITE, 0.55));
     for (const center of view.centers ?? []) {
       const [x, y] = at(center);
