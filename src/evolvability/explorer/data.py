@@ -1,5 +1,6 @@
 """What the explorer's page shows of a run, as plain arrays and tables: from run folders, without a simulator."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,15 @@ def overview(run: Run, name: str, behavior: list[str]) -> dict[str, Any]:
         "trained_on": trained_on(run),
         "reach": reach(run),
         "config": {key: value for key, value in to_table(config).items() if value not in ("", {})},
-        "environment": run.environment,
+        "environment": environment(run),
     }
+
+
+def environment(run: Run) -> dict[str, Any]:
+    """What made a run, as far as that can be read."""
+    with suppress(OSError, ValueError, TypeError, RecursionError):
+        return run.environment
+    return {}
 
 
 def labels(run: Run) -> list[str]:
@@ -82,7 +90,8 @@ def trained_on(run: Run) -> str:
     engine = str(getattr(run.config.task_options, "engine", ""))
     if engine != "auto":
         return engine
-    return "mujoco" if all(device.startswith("cpu") for device in run.environment.get("devices", [])) else "mjx"
+    devices = environment(run).get("devices") or ()
+    return "mujoco" if all(str(device).startswith("cpu") for device in devices) else "mjx"
 
 
 def reach(run: Run) -> float:
@@ -139,7 +148,10 @@ def history(run: Run, seed_index: int, farthest: float) -> Arrays:
 
 def curves(run: Run) -> Arrays:
     """Every metric, (num_seeds, num_points) each over ``generation``; long ones thinned out."""
-    metrics = run.metrics
+    try:
+        metrics = run.metrics
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        raise RunFolderError(f"{run.path}: metrics.jsonl is damaged.") from None
     if not metrics:
         return {"generation": np.zeros(0, np.uint32)}
     every = -(-metrics["generation"].shape[1] // MAX_CURVE_POINTS)

@@ -1,7 +1,7 @@
 // The page: it starts here.
 
 import { askTable, isStatic } from "explorer/answers";
-import { parsed } from "explorer/colors";
+import { pickRow } from "explorer/clicks";
 import { describe, follow, refreshCurves, refreshHistory, setSteps, showGeneration } from "explorer/generations";
 import { listen } from "explorer/hands";
 import { frame, setSize } from "explorer/playing";
@@ -63,6 +63,6 @@ async function prepareRobot(run) {
 }
 
 // For a console, and for tests: what is shown and where.
-window.explorer = { state, scene, parsed, frames: 0 };
+window.explorer = { state, scene, pick: pickRow, frames: 0 };
 listen();
 start().catch(fail);

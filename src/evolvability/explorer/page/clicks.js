@@ -8,12 +8,16 @@ const poolOf = remembering(64, (question) => askArrays(question));
 
 export async function pick(index, x, y) {
   const run = state.runs[index];
-  const view = scene.views[index];
-  const row = scene.memberAt(index, x, y);
   if (run.playable === false) return say(`Mutations of this run cannot be evaluated here: ${run.why}`);
-  if (row !== null) return (isStatic ? playHeld : play)(run, view.cloud.index.data[row], behaviorOf(view, row), spotOf(view, row));
+  const row = scene.memberAt(index, x, y);
+  if (row !== null) return pickRow(index, row);
   const ground = scene.groundAt(index, x, y);
   if (ground) return findNearest(run, run.dimensions === 1 ? [ground[0]] : ground);
+}
+
+export function pickRow(index, row) {
+  const view = scene.views[index];
+  return (isStatic ? playHeld : play)(state.runs[index], view.cloud.index.data[row], behaviorOf(view, row), spotOf(view, row));
 }
 
 export const behaviorOf = (view, row) => Array.from(view.cloud.behavior.data.subarray(view.run.dimensions * row, view.run.dimensions * (row + 1)));

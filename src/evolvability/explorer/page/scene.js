@@ -387,8 +387,9 @@ export class Scene {
   }
 
   legend(view, pen, x, y) {
+    const isDense = this.options.show === "density" && view.heat;
     const found = view.shades;
-    if (!found || found.high === undefined) return;
+    if (!isDense && found?.high === undefined) return;
     for (let k = 0; k < 100; k++) {
       pen.fillStyle = css(graded(k / 99));
       pen.fillRect(x + k, y, 1.5, 6);
@@ -396,7 +397,7 @@ export class Scene {
     pen.fillStyle = "#9aa6ba";
     pen.font = "11px system-ui, sans-serif";
     const number = (value) => Number(value.toPrecision(2)).toString();
-    pen.fillText(`${found.label} ${number(found.low)} to ${number(found.high)}${view.run.unit}`, x + 108, y + 3.5);
+    pen.fillText(isDense ? "density, of the densest place" : `${found.label} ${number(found.low)} to ${number(found.high)}${view.run.unit}`, x + 108, y + 3.5);
   }
 }
 
