@@ -18,7 +18,7 @@ from evolvability.evidence.groups import METHODS as METHODS
 from evolvability.evidence.groups import identity as identity
 from evolvability.evidence.groups import method_name as method_name
 from evolvability.evidence.groups import run_names as run_names
-from evolvability.tasks.registry import TASKS, make_task
+from evolvability.tasks.registry import TASKS, make_task, own_code
 
 PAGE_WIDTH = 7.0
 """Inches, of both columns of a paper together."""
@@ -106,7 +106,7 @@ def behavior_names(config: Config, num_behaviors: int) -> list[str]:
     """
     names: tuple[str, ...] = ()
     # Only tasks of this package are made: somebody's own, named in a run folder, would be code to execute.
-    if config.task in TASKS:
+    if config.task in TASKS and not own_code(config.task, config.task_options):
         with suppress(ImportError, UserError):  # its simulator may not be installed here
             names = make_task(config.task, config.task_options).behavior
     if len(names) != num_behaviors:

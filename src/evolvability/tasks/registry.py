@@ -11,7 +11,7 @@ from typing import Any
 from evolvability.errors import ConfigError, UserError, unknown
 from evolvability.tasks.base import Task
 from evolvability.tasks.bullet import AntBulletOptions, CheetahBulletOptions, ant_bullet, cheetah_bullet
-from evolvability.tasks.gymnasium import GymnasiumOptions, gymnasium_named
+from evolvability.tasks.gymnasium import NAMED_BEHAVIORS, GymnasiumOptions, gymnasium_named
 from evolvability.tasks.interference import InterferenceOptions, interference
 from evolvability.tasks.locomotion import AntOptions, CheetahOptions, ant, cheetah
 from evolvability.tasks.navigation import NavigationOptions, navigation
@@ -182,6 +182,25 @@ def make_task(name: str, options: Any = None) -> Task:
     if not dataclasses.is_dataclass(options):
         raise ConfigError(f"Options of task '{name}' must be a {entry.options.__name__}, got {options!r}.")
     return entry.make(options)
+
+
+def own_code(name: str, options: Any) -> str:
+    """What a task's name or options would import that is not of this package; empty if nothing.
+
+    Examples:
+        >>> own_code("gymnasium", GymnasiumOptions(env="CartPole-v1", behavior="measures:middle"))
+        'measures:middle'
+        >>> own_code("ant", AntOptions())
+        ''
+    """
+    if ":" in name:
+        return "" if name.startswith(FROM_PYTHON) else name
+    if not isinstance(options, GymnasiumOptions):
+        return ""
+    imported = [options.env] if ":" in options.env else []
+    imported += [] if options.behavior.partition(":")[0] in NAMED_BEHAVIORS else [options.behavior]
+    imported += [] if options.fitness == "reward" else [options.fitness]
+    return ", ".join(imported)
 
 
 def _not_by_name(options: Any) -> Task:
