@@ -50,13 +50,21 @@ def reproduce(arguments: Sequence[str]) -> None:
         chosen, size = items_named(items), SCALES[scale]
         folder = output or Path("runs") / f"reproduce-{scale}"
         if size.quick_compilation:
-            jax.config.update("jax_disable_most_optimizations", True)
+            _compile_quickly(folder)
         if stage != "report":
             _train(chosen, size, folder, dry_run, quiet)
         if stage != "train" and not dry_run:
             _report(chosen, f"Scale {scale}: {size.summary}", folder)
 
     tyro.cli(parse, prog="ees reproduce", args=arguments)
+
+
+def _compile_quickly(output: Path) -> None:
+    """Without optimizing, and what several runs have in common once."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    if jax.config.jax_compilation_cache_dir is None:
+        jax.config.update("jax_compilation_cache_dir", str(output / "compiled"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
 def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool, quiet: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evolvability.config import Config
-from evolvability.errors import RunFolderError
+from evolvability.errors import ConfigError, RunFolderError
 from evolvability.evidence.groups import METHODS, RunGroup, group_runs
 from evolvability.evidence.statistics import SIGNIFICANT, Values, mann_whitney, smallest_p
 from evolvability.runs import Run
@@ -64,7 +64,7 @@ def claim(statement: str, section: str, paper: str, statistic: str, answer: Call
     """A claim with its answer, or with the reason why there is none: runs are missing, or too few for the test."""
     try:
         found = answer()
-    except RunFolderError as error:
+    except (ConfigError, RunFolderError) as error:  # there are none, or they have not got that far
         return Claim(statement, section, paper, statistic, reason=str(error))
     value, num_runs, verdict, p, reason = found
     return Claim(statement, section, paper, statistic, value, p, num_runs, verdict, reason)

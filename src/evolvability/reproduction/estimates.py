@@ -37,7 +37,7 @@ def member_steps(config: Config) -> int:
 
 
 def recorded_rates(paths: Iterable[Path]) -> dict[Kind, float]:
-    """Seconds a member's step, from run folders made on devices like these; without what the first generation compiles."""
+    """Seconds a member's step, from run folders made on devices like these; the first generation compiles."""
     devices = describe_devices()
     found: dict[Kind, list[float]] = {}
     for run in (Run(path) for path in paths if (path / "config.toml").exists()):

@@ -7,6 +7,7 @@ from importlib import resources
 
 from evolvability.config import to_toml
 from evolvability.evidence.claims import VERDICTS, Claim
+from evolvability.figures.style import RC
 from evolvability.reproduction.report import Drawn, Report, Section
 from evolvability.reproduction.words import (
     NOTE,
@@ -22,6 +23,8 @@ from evolvability.reproduction.words import (
 
 MARKS = {"holds": "yes", "holds in part": "part", "does not hold": "no", "not enough runs": "open"}
 """The style of each verdict."""
+ZOOM = 1.25
+"""Figures are drawn for print; on a screen they are this much larger."""
 
 
 def to_html(report: Report) -> str:
@@ -75,9 +78,12 @@ def _figure(figure: Drawn) -> str:
     caption = f"<figcaption><b>{escape(figure.title)}</b> {escape(figure.caption)}"
     if figure.path is None:
         return f'<figure class="missing">{caption} <i>Not drawn: {escape(figure.reason)}</i></figcaption></figure>'
-    data = base64.b64encode(figure.path.read_bytes()).decode()
+    content = figure.path.read_bytes()
+    inches = int.from_bytes(content[16:20]) / RC["savefig.dpi"]  # where a PNG has its width
+    data = base64.b64encode(content).decode()
     alt = escape(f"{figure.title}. {figure.caption}", quote=True)
-    return f'<figure><img alt="{alt}" src="data:image/png;base64,{data}">{caption}</figcaption></figure>'
+    image = f'<img alt="{alt}" src="data:image/png;base64,{data}">'
+    return f'<figure style="flex-basis:{ZOOM * inches:.2f}in">{image}{caption}</figcaption></figure>'
 
 
 def _claim(claim: Claim) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What of the paper is reproduced, as data: items, their runs, what is made of these, their figures and claims."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from evolvability.errors import ConfigError, unknown
@@ -74,12 +74,12 @@ class Item:
     trainings: tuple[Training, ...] = ()
     studies: tuple[Study, ...] = ()
     figures: tuple[str, ...] = ()
-    claims: tuple[str, ...] = field(default=())
+    claims: tuple[str, ...] = ()
 
     @property
     def claim_names(self) -> list[str]:
         """The names of its claims in `ALL_CLAIMS`."""
-        return [name for name in ALL_CLAIMS if any(f"{name}/".startswith(f"{head}/") for head in self.claims)]
+        return [name for head in self.claims for name in ALL_CLAIMS if f"{name}/".startswith(f"{head}/")]
 
 
 def _trained(task: str) -> tuple[Training, ...]:

@@ -9,11 +9,11 @@ from evolvability.runs import Run
 RUN_COLUMNS = ("run", "seeds", "generations", "members", "steps", "sigma", "learning rate", "L2", "time")
 NOTE = (
     "Holds: p below the paper's bound and in its direction; where the paper finds no difference, p above 0.1 in as "
-    "many runs as it has; where it gives a share, within 10 points; where it says what a population looks like, the median "
-    "run does. Holds in part: p below 0.05 but not below the paper's bound, also where of so few runs no p-value could "
-    "be; no difference, but in fewer runs; within 20 points; some runs do. Not enough runs: there are none, or too few "
-    "for any p-value below 0.05. Tests are two-sided Mann-Whitney U tests; P(a is above b) is the probability that a "
-    "run of a is above one of b."
+    "many runs as it has; where it gives a share, within 10 points; where it says what a population looks like, the "
+    "median run does. Holds in part: p below 0.05 but not below the paper's bound, also where of so few runs no "
+    "p-value could be; no difference, but in fewer runs; within 20 points; some runs do. Not enough runs: there are "
+    "none, or too few for any p-value below 0.05. Tests are two-sided Mann-Whitney U tests; P(a is above b) is the "
+    "probability that a run of a is above one of b."
 )
 
 
@@ -31,7 +31,7 @@ def duration(seconds: float) -> str:
 def value_text(claim: Claim) -> str:
     """The statistic's value."""
     if claim.value is None:
-        return ""
+        return "no runs"
     if claim.paper.endswith("%"):
         return f"{claim.value:.1f} %"
     return f"{claim.value:,.0f}" if claim.value >= 1000 else f"{claim.value:.3g}"
@@ -81,4 +81,4 @@ def machine_text(machine: dict[str, object]) -> str:
 def verdict_line(report: Report) -> str:
     """How many statements got each verdict."""
     total = sum(report.verdicts.values())
-    return f"Of {total} statements: " + ", ".join(f"{number} {verdict}" for verdict, number in report.verdicts.items())
+    return f"Of {total} statements: " + ", ".join(f"{verdict} {number}" for verdict, number in report.verdicts.items())
