@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,12 @@ def test_every_claim_and_every_figure_of_the_paper_belongs_to_one_item() -> None
     assert set(claims) == set(ALL_CLAIMS)
     assert set(figures) == set(PICTURES)
     assert set(PICTURES) >= PAPER_FIGURES
+
+
+def test_page_lists_every_claim_item_and_scale() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "reproduce.md").read_text()
+    names = {name.split("/")[0] for name in ALL_CLAIMS} | set(ITEMS) | set(SCALES)
+    assert [name for name in names if f"`{name}`" not in text] == []
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -120,13 +127,13 @@ def test_a_study_is_done_once_and_only_its_own_folder_counts(tmp_path: Path, mon
     asked: list[str] = []
     monkeypatch.setattr(plan, "adapt", lambda run, goals, **sizes: asked.append(run.path.name))
     monkeypatch.setattr(plan, "adapted_goals", lambda run: ["left", "right"] if run.path.name in asked else [])
-    runs = [work for work in plan.plan(items_named(["adaptation"]), SCALES["smoke"], tmp_path)]
-    for work in runs:
+    works = plan.plan(items_named(["adaptation"]), SCALES["smoke"], tmp_path)
+    for work in works:
         if isinstance(work, RunWork):
             made_up(work.path, work.run.config)
     monkeypatch.setattr(Run, "is_complete", True)
     for _ in range(2):
-        conduct(runs, tmp_path)
+        conduct(works, tmp_path)
     assert asked == ["max_variance", "max_entropy"]
 
 
@@ -138,16 +145,9 @@ def test_folders_may_be_moved_but_not_be_of_another_scale(tmp_path: Path, monkey
         made_up(work.path, before.run.config)
     assert {work.status() for work in here} == {"done"}
     with pytest.raises(RunFolderError, match="another configuration: population_size is 1000 there and 10000 here"):
-        conduct([replaced for replaced in _one_batch(tmp_path)], tmp_path)
-
-
-def _one_batch(folder: Path) -> list[RunWork]:
-    gpu = plan.plan(items_named(["ant"]), SCALES["gpu"], folder)[0]
-    assert isinstance(gpu, RunWork)
-    from dataclasses import replace
-
-    larger = replace(gpu.run, config=replace(gpu.run.config, population_size=10_000))
-    return [replace(gpu, run=larger)]
+        conduct(
+            plan.plan(items_named(["ant"]), replace(SCALES["gpu"], tasks=SCALES["paper"].tasks), tmp_path), tmp_path
+        )
 
 
 # Estimates
@@ -225,7 +225,7 @@ def test_training_needs_no_matplotlib(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from evolvability.cli import main\n"
-        f"main(['reproduce', '--scale', 'gpu', '--stage', 'train', '--dry-run', '--output', {str(tmp_path)!r}, 'graphs'])\n"
+        f"main(['reproduce', 'graphs', '--scale', 'gpu', '--stage', 'train', '--output', {str(tmp_path)!r}])\n"
         "import evolvability.reproduction.execution, evolvability.reproduction.estimates\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
