@@ -226,7 +226,9 @@ def test_training_needs_no_matplotlib(tmp_path: Path) -> None:
         "import sys; sys.modules['matplotlib'] = None\n"
         "from evolvability.cli import main\n"
         f"main(['reproduce', 'graphs', '--scale', 'gpu', '--stage', 'train', '--output', {str(tmp_path)!r}])\n"
-        "import evolvability.reproduction.execution, evolvability.reproduction.estimates\n"
+        "from evolvability.cli.reproducing import _print_estimates\n"
+        "from evolvability.reproduction.estimates import Estimate\n"
+        "_print_estimates([Estimate('ant', 3, 90.0)])\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 

@@ -100,7 +100,7 @@ def _report(items: "Sequence[Item]", scale: str, output: Path) -> None:
 
 
 def _print_estimates(estimates: "Sequence[Any]") -> None:
-    from evolvability.reproduction.words import duration
+    from evolvability.reproduction.estimates import duration  # not from words, which draws
 
     table = Table("item", "pieces of work left", "about", title="An estimate, for this machine", title_justify="left")
     for one in estimates:

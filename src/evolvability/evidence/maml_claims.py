@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -102,7 +103,7 @@ def _after_one_step(group: RunGroup) -> Array:
 
 
 def _of_offspring(group: RunGroup, what: str, share: float) -> list[float]:
-    statistics = {
+    statistics: dict[str, Callable[[Array], Any]] = {
         "distance": lambda cloud: np.mean(np.linalg.norm(cloud, axis=1)),
         "spread": lambda cloud: np.var(np.linalg.norm(cloud, axis=1)),
         "farthest right": lambda cloud: np.max(cloud[:, 0]),

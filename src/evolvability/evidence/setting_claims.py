@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from evolvability.evidence.claims import Answer, Claim, claim, evolved_from, in_most, is_more, trained_by
+from evolvability.evidence.claims import Answer, Claim, Verdict, claim, evolved_from, in_most, is_more, trained_by
 from evolvability.evidence.groups import METHODS, by_seed
 from evolvability.evidence.paper_claims import CLOSE, EVOLVABILITY, Array, per_seed, trained_pair
 from evolvability.evidence.quantities import quantity
@@ -17,7 +17,9 @@ from evolvability.runs import Run
 PARAMETERS = {"cheetah": 74_246, "ant": 75_272}
 MOST_EVOLVABLE = 5 * np.pi / 2
 NEARLY = 0.8
-"""As a share of standard ES's distance: nearly as far. In part, if one side alone gets there."""
+"""As a share of standard ES's distance: nearly as far."""
+SIDES: tuple[Verdict, ...] = ("does not hold", "holds in part", "holds")
+"""By how many sides get there."""
 
 
 def finds_the_most_evolvable(runs: Sequence[Run], objective: str) -> Claim:
@@ -41,9 +43,9 @@ def runs_far_both_ways(runs: Sequence[Run], objective: str, task: str = "cheetah
         forwards = float(np.median(per_seed(standard, lambda behavior: float(np.median(behavior[:, 0])))))
         sides = [per_seed(own, lambda behavior, sign=sign: _reached(sign * behavior[:, 0])) for sign in (-1, 1)]
         left, right = (float(np.median(side)) / forwards for side in sides)
-        verdict = {0: "does not hold", 1: "holds in part", 2: "holds"}[(left >= NEARLY) + (right >= NEARLY)]
+        verdict = SIDES[(left >= NEARLY) + (right >= NEARLY)]
         reason = f"{100 * left:.0f} % to the left, {100 * right:.0f} % to the right"
-        return Answer(100 * min(left, right), (len(sides[0]),), verdict, reason=reason)  # type: ignore[arg-type]
+        return Answer(100 * min(left, right), (len(sides[0]),), verdict, reason=reason)
 
     statement = f"{METHODS[objective]} goes nearly as far backwards and forwards as standard ES forwards ({task})"
     statistic = f"median distance of the weaker side in % of standard ES's; nearly: {100 * NEARLY:.0f} %"
@@ -76,14 +78,9 @@ def as_many_evaluations(runs: Sequence[Run], objective: str, task: str) -> Claim
     """Evolvability ES needs no more evaluations a generation than standard ES."""
 
     def answer() -> Answer:
-        sizes = [group.config.population_size for group in trained_pair(runs, task, objective)]
-        spent = [
-            by_seed(group, [run.metrics["evaluations"][:, -1].tolist() for run in group.runs])
-            for group in trained_pair(runs, task, objective)
-        ]
+        spent = [quantity(group, "evaluations") for group in trained_pair(runs, task, objective)]
         ratio = float(np.mean(spent[1]) / np.mean(spent[0]))
-        same = ratio == 1 and sizes[0] == sizes[1]
-        return Answer(ratio, (len(spent[0]), len(spent[1])), "holds" if same else "does not hold")
+        return Answer(ratio, (len(spent[0]), len(spent[1])), "holds" if ratio <= 1 else "does not hold")
 
     statement = f"{METHODS[objective]} takes no more evaluations than standard ES ({task})"
     return claim(statement, "1 and 4", "no overhead", "evaluations of a run, relative to those of standard ES", answer)
@@ -95,7 +92,8 @@ def as_many_parameters(runs: Sequence[Run], task: str) -> Claim:
     def answer() -> Answer:
         group = trained_by(runs, task, "max_entropy")
         number = group.runs[0].center.shape[-1]
-        return Answer(number, (1,), "holds" if number == PARAMETERS[task] else "does not hold")
+        num_runs = sum(run.config.seeds for run in group.runs)
+        return Answer(number, (num_runs,), "holds" if number == PARAMETERS[task] else "does not hold")
 
     statement = f"the network has {PARAMETERS[task]:,} parameters ({task})"
     section = "5.2" if task == "cheetah" else "5.3"

@@ -74,6 +74,17 @@ def estimates(works: Sequence[Work], probe: Callable[[Config], float] = probed_r
     return [Estimate(item, len(seconds), sum(seconds)) for item, seconds in left.items()]
 
 
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> duration(42.4), duration(95), duration(4000), duration(200_000)
+    ('42 s', '1.6 min', '1.1 h', '56 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.2g} h"
+
+
 def _steps(work: Work, config: Config) -> float:
     """The members' steps that a piece of work has left."""
     if isinstance(work, RunWork):

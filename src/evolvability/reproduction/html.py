@@ -8,12 +8,14 @@ from importlib import resources
 from evolvability.config import to_toml
 from evolvability.evidence.claims import VERDICTS, Claim
 from evolvability.figures.style import RC
+from evolvability.reproduction.items import Item
 from evolvability.reproduction.report import Drawn, Report, Section
 from evolvability.reproduction.words import (
+    CLAIM_COLUMNS,
     NOTE,
     RUN_COLUMNS,
-    duration,
     machine_text,
+    overview_row,
     p_of,
     run_row,
     runs_of,
@@ -34,7 +36,11 @@ def to_html(report: Report) -> str:
         "<h1>Evolvability ES, reproduced</h1>",
         f"<p class=lead>{escape(report.scale)}. {escape(verdict_line(report))}.</p>",
         _bar(report.verdicts),
-        _table(("item", *VERDICTS, "time"), [_overview(section) for section in report.sections], "overview"),
+        _table(
+            ("item", *VERDICTS, "time"),
+            [(_link(section.item), *overview_row(section)) for section in report.sections],
+            "overview",
+        ),
         f"<details><summary>What the verdicts mean</summary><p>{escape(NOTE)}</p></details>",
         *map(_section, report.sections),
         _tables(report),
@@ -58,17 +64,14 @@ def _bar(counts: dict[str, int]) -> str:
     return f'<div class="bar" role="img" aria-label="verdicts">{"".join(parts)}</div>'
 
 
-def _overview(section: Section) -> tuple[str, ...]:
-    counts = [sum(claim.verdict == verdict for claim in section.claims.values()) for verdict in VERDICTS]
-    link = f'<a href="#{section.item.name}">{escape(section.item.title)}</a>'
-    return (link, *(str(count) if count else "" for count in counts), duration(section.seconds))
+def _link(item: Item) -> str:
+    return f'<a href="#{item.name}">{escape(item.title)}</a>'
 
 
 def _section(section: Section) -> str:
     claims = [_claim(claim) for claim in section.claims.values()]
     figures = "\n".join(map(_figure, section.figures))
-    columns = ("where", "the paper says", "its value", "here", "p", "runs", "verdict")
-    table = _table(columns, claims, "claims") if claims else ""
+    table = _table(CLAIM_COLUMNS, claims, "claims") if claims else ""
     title = escape(section.item.title)
     head = f'<section id="{section.item.name}">\n<h2>{title}</h2>'
     return f'{head}\n<div class="figures">{figures}</div>\n{table}\n</section>'

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from evolvability.evidence.claims import VERDICTS, Claim
-from evolvability.reproduction.report import Drawn, Report, Section
+from evolvability.reproduction.report import Drawn, Report
 from evolvability.reproduction.words import (
+    CLAIM_COLUMNS,
     NOTE,
     RUN_COLUMNS,
-    duration,
     machine_text,
+    overview_row,
     p_of,
     run_row,
     runs_of,
@@ -18,15 +19,16 @@ from evolvability.reproduction.words import (
     verdict_line,
 )
 
-CLAIM_COLUMNS = ("where", "the paper says", "its value", "here", "p", "runs", "verdict")
-
 
 def to_markdown(report: Report, output: Path) -> str:
     """The whole report; figures are linked relative to the output folder."""
     parts = [
         "# Evolvability ES, reproduced",
         f"{report.scale}. {verdict_line(report)}.",
-        _table(("item", *VERDICTS, "time"), [_overview(section) for section in report.sections]),
+        _table(
+            ("item", *VERDICTS, "time"), [(section.item.title, *overview_row(section)) for section in report.sections]
+        ),
+        CLAIM_COLUMNS,
         NOTE,
     ]
     for section in report.sections:
@@ -43,11 +45,6 @@ def to_markdown(report: Report, output: Path) -> str:
         *(f"- {machine_text(machine)}" for machine in report.machines),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _overview(section: Section) -> tuple[str, ...]:
-    counts = [sum(claim.verdict == verdict for claim in section.claims.values()) for verdict in VERDICTS]
-    return (section.item.title, *(str(count) if count else "" for count in counts), duration(section.seconds))
 
 
 def _figure(figure: Drawn, output: Path) -> str:

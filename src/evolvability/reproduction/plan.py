@@ -1,6 +1,6 @@
 """From items and a scale to pieces of work, each of them done or not: runs to make, and studies of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -78,7 +78,7 @@ class StudyWork:
         if not (self.path / "config.toml").exists():
             return "new"
         run = Run(self.path)
-        done = {
+        done: dict[str, Callable[[], bool]] = {
             "adapt": lambda: set(GOALS) <= set(adapted_goals(run)),
             "race": lambda: (
                 {(goal, own_adapter(run)) for goal in GOALS} <= {(one.goal, one.adapter) for one in races_of(run)}

@@ -1,12 +1,14 @@
 """Numbers and settings as a report prints them, in Markdown and HTML alike."""
 
 from evolvability.config import MAML
-from evolvability.evidence.claims import Claim
+from evolvability.evidence.claims import VERDICTS, Claim
 from evolvability.evidence.reports import p_text
-from evolvability.reproduction.report import Report
+from evolvability.reproduction.estimates import duration
+from evolvability.reproduction.report import Report, Section
 from evolvability.runs import Run
 
 RUN_COLUMNS = ("run", "seeds", "generations", "members", "steps", "sigma", "learning rate", "L2", "time")
+CLAIM_COLUMNS = ("where", "the paper says", "its value", "here", "p", "runs", "verdict")
 NOTE = (
     "Holds: p below the paper's bound and in its direction; where the paper finds no difference, p above 0.1 in as "
     "many runs as it has; where it gives a share, within 10 points; where it says what a population looks like, the "
@@ -15,17 +17,6 @@ NOTE = (
     "none, or too few for any p-value below 0.05. Tests are two-sided Mann-Whitney U tests; P(a is above b) is the "
     "probability that a run of a is above one of b."
 )
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it.
-
-    >>> duration(42.4), duration(95), duration(4000), duration(200_000)
-    ('42 s', '1.6 min', '1.1 h', '56 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.2g} h"
 
 
 def value_text(claim: Claim) -> str:
@@ -76,6 +67,12 @@ def machine_text(machine: dict[str, object]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in packages.items())
     where = f"{', '.join(devices)}; {machine['platform']}"
     return f"{where}; Python {machine['python']}; {versions}; commit {machine['commit']}"
+
+
+def overview_row(section: Section) -> tuple[str, ...]:
+    """How many of an item's statements got each verdict, and how long it took."""
+    counts = [sum(claim.verdict == verdict for claim in section.claims.values()) for verdict in VERDICTS]
+    return (*(str(count) if count else "" for count in counts), duration(section.seconds))
 
 
 def verdict_line(report: Report) -> str:
