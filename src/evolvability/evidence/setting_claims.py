@@ -78,12 +78,12 @@ def as_many_evaluations(runs: Sequence[Run], objective: str, task: str) -> Claim
     """Evolvability ES needs no more evaluations a generation than standard ES."""
 
     def answer() -> Answer:
-        spent = [quantity(group, "evaluations") for group in trained_pair(runs, task, objective)]
+        spent = [quantity(group, "evaluations", generation=0) for group in trained_pair(runs, task, objective)]
         ratio = float(np.mean(spent[1]) / np.mean(spent[0]))
         return Answer(ratio, (len(spent[0]), len(spent[1])), "holds" if ratio <= 1 else "does not hold")
 
     statement = f"{METHODS[objective]} takes no more evaluations than standard ES ({task})"
-    return claim(statement, "1 and 4", "no overhead", "evaluations of a run, relative to those of standard ES", answer)
+    return claim(statement, "1 and 4", "no overhead", "evaluations of a generation, relative to those of standard ES", answer)
 
 
 def as_many_parameters(runs: Sequence[Run], task: str) -> Claim:
