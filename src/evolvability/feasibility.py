@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
+from scipy.stats import norm
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -179,8 +180,8 @@ def choose_constants(first: Network, second: Network, delta: float, ratio: float
     if first[0].weight.shape[0] != second[0].weight.shape[0] or first[1].bias.shape != second[1].bias.shape:
         raise ValueError("flip_network: two policies with the same inputs and outputs are expected.")
     num_inputs, num_units = first[0].weight.shape[0], first[0].bias.size + second[0].bias.size + 1
-    low, high = np.minimum(*(bounds[0] for bounds in map(output_range, (first, second)))), 0.0
-    high = np.maximum(*(bounds[1] for bounds in map(output_range, (first, second))))
+    lows, highs = zip(output_range(first), output_range(second), strict=True)
+    low, high = np.minimum(*lows), np.maximum(*highs)
     lift = np.maximum(0, -low)
     size = float(np.max(high + lift))  # of a lifted policy
     total = 2 * float(np.sum(high + lift))  # of all of them
@@ -220,6 +221,16 @@ def probability_bound(cdf: Callable[[float], float], number: int, *, delta: floa
         0.25
     """
     return float((cdf(delta) - cdf(ratio * delta)) * (cdf(delta) - cdf(-delta)) ** (number - 1))
+
+
+def normal_frequency(constants: Constants, *, sigma: float, epsilon: float) -> float:
+    r"""How often mutations of standard deviation ``sigma`` are within ``epsilon`` of either one of the policies.
+
+    Where weights other than the switch, which moves by $\sigma\xi$, are as good as still. With the slope $\alpha$, the boost
+    $b$ and the gate $\lambda$ a policy is wholly on where $\alpha b \sigma\xi \ge 1/2$, and short of that by a share of
+    $\lambda$: $\Phi\big(-(1/2 - \varepsilon/\lambda) / \alpha b \sigma\big)$.
+    """
+    return float(norm.cdf(-(0.5 - epsilon / constants.gate) / (constants.slope * constants.boost * sigma)))
 
 
 def output_range(network: Network) -> tuple[FloatArray, FloatArray]:

@@ -7,18 +7,21 @@ $$J(\mu) = \sum_{t \in T} J_t, \qquad
 J_t = \mathbb{E}_{\theta \sim \mathcal{N}(\mu, \sigma^2)}\, \mathbb{E}_{a_1, \ldots, a_t}\,
 \big|B_t - \mathbb{E}[B_t]\big|^2 \quad \text{(MaxVar; any objective will do).}$$
 
-With weights $w_{kt} = n\, \partial J_t / \partial \ell_{kt}$ (see `objectives`) its gradient has two forms. They differ in
-whose log-probability $\ell_{kt}$ is: that of the parameters, or, once parameters are written as $\mu$ plus noise that
-does not depend on $\mu$, that of all actions up to $t$:
+With weights $w_{kt} = n\, \partial J_t / \partial \ell_{kt}$ (see `objectives`) its gradient has two forms. They
+differ in whose log-probability $\ell_{kt}$ is: that of the parameters,
 
-$$\nabla_\mu J \approx \frac1n \sum_k \Big(\sum_{t \in T} w_{kt}\Big) \nabla_\mu \log \mathcal{N}(\theta_k; \mu, \sigma^2)
-\approx \frac1n \sum_k \sum_u \Big(\sum_{t \in T,\, t \ge u} w_{kt}\Big) \nabla_\mu \log \pi(a_u \mid s_u, \mu + \epsilon_k).$$
+$$\nabla_\mu J \approx \frac1n \sum_k \sum_{t \in T} w_{kt}\, \nabla_\mu \log \mathcal{N}(\theta_k; \mu, \sigma^2),$$
+
+or, once parameters are written as $\mu$ plus noise that does not depend on $\mu$, that of all actions up to $t$:
+
+$$\nabla_\mu J \approx \frac1n \sum_k \sum_{t \in T} w_{kt} \sum_{u \le t}
+\nabla_\mu \log \pi(a_u \mid s_u, \mu + \epsilon_k).$$
 
 References: Gajewski et al., *Evolvability ES* (2019), S5, whose printed sums keep only the action at $t$ itself;
 Fortunato et al., *Noisy networks for exploration* (2018).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -54,16 +57,16 @@ class Exploration:
     times: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.action_std > 0:
-            raise ConfigError(f"action_std must be positive, got {self.action_std}. Only drawn actions have a score.")
+        if not self.action_std >= 0:
+            raise ConfigError(f"action_std must be 0 or more, got {self.action_std}.")
         last = self.world.num_steps
         if not all(1 <= time <= last for time in self.times):
             raise ConfigError(f"times must be steps from 1 to {last}, the world's last, got {self.times}.")
 
     @property
-    def watched(self) -> Array:
-        """(num_times,) the times."""
-        return jnp.array(self.times or (self.world.num_steps,))
+    def watched(self) -> tuple[int, ...]:
+        """The times: those given, or the last step."""
+        return self.times or (self.world.num_steps,)
 
 
 class Episodes(NamedTuple):
@@ -138,7 +141,7 @@ def weights_over_time(exploration: Exploration, objective: Objective, episodes: 
         mean = jnp.sum(weights) / jnp.maximum(jnp.sum(episodes.valid), 1)
         return jnp.where(episodes.valid, weights - mean, 0), value
 
-    weights, values = jax.lax.map(at, exploration.watched)
+    weights, values = jax.lax.map(at, jnp.array(exploration.watched))
     return weights.T, jnp.sum(values)
 
 
@@ -151,7 +154,9 @@ def parameter_score(exploration: Exploration, sample: Sample, episodes: Episodes
 def action_score(
     exploration: Exploration, sample: Sample, episodes: Episodes, weights: Array, *, fitted: bool = True
 ) -> Cloud:
-    r"""The policy gradient: $\frac1n \sum_{ku} (\sum_{t \ge u} w_{kt} - b_{ku}) \nabla_\mu \log \pi(a_u | s_u, \mu + \epsilon_k)$.
+    r"""The policy gradient: $\frac1n \sum_{ku} c_{ku} \nabla_\mu \log \pi(a_u \mid s_u, \mu + \epsilon_k)$.
+
+    An action's credit is $c_{ku} = \sum_{t \ge u} w_{kt} - b_{ku}$.
 
     Args:
         exploration: what the episodes are of.
@@ -160,6 +165,8 @@ def action_score(
         weights: (num_members, num_times) of their behaviors.
         fitted: whether $b_{ku}$ is the credit to be expected of the state (`expected_credit`), or zero.
     """
+    if exploration.action_std == 0:
+        raise ConfigError("action_std must be positive for a policy gradient, got 0: only drawn actions have a score.")
     policy, spread = exploration.world.policy, 2 * exploration.action_std**2
     credit = credits(weights, exploration.watched, episodes.counts.shape[1])
     if fitted:
@@ -179,18 +186,19 @@ def action_score(
     return Cloud(total / sample.num_members)
 
 
-def credits(weights: Array, times: Array, num_steps: int) -> Array:
+def credits(weights: Array, times: Sequence[int], num_steps: int) -> Array:
     r"""(num_members, num_steps) what each action is credited with: all that comes after it, $\sum_{t \ge u} w_{kt}$.
 
     Examples:
-        >>> credits(jnp.array([[1.0, 10.0]]), jnp.array([2, 4]), 5).tolist()
+        >>> credits(jnp.array([[1.0, 10.0]]), (2, 4), 5).tolist()
         [[11.0, 11.0, 10.0, 10.0, 0.0]]
     """
-    return weights @ (times[:, None] > jnp.arange(num_steps)).astype(weights.dtype)
+    follows = jnp.array(times)[:, None] > jnp.arange(num_steps)
+    return weights @ follows.astype(weights.dtype)
 
 
 def expected_credit(episodes: Episodes, credit: Array) -> Array:
-    """(num_members, num_steps) what a state lets expect: credit fitted to inputs, distance from the others, and time."""
+    """(num_members, num_steps) the credit a state lets expect, by inputs, distance from the others, and time."""
     where = episodes.valid[:, None, None]
     before = jnp.where(where, episodes.path[:, :-1], 0)
     away = jnp.where(where, before - jnp.sum(before, axis=0) / jnp.maximum(jnp.sum(episodes.valid), 1), 0)
