@@ -226,9 +226,9 @@ def probability_bound(cdf: Callable[[float], float], number: int, *, delta: floa
 def normal_frequency(constants: Constants, *, sigma: float, epsilon: float) -> float:
     r"""How often mutations of standard deviation ``sigma`` are within ``epsilon`` of either one of the policies.
 
-    Where weights other than the switch, which moves by $\sigma\xi$, are as good as still. With the slope $\alpha$, the boost
-    $b$ and the gate $\lambda$ a policy is wholly on where $\alpha b \sigma\xi \ge 1/2$, and short of that by a share of
-    $\lambda$: $\Phi\big(-(1/2 - \varepsilon/\lambda) / \alpha b \sigma\big)$.
+    Exact where weights other than the switch, which moves by $\sigma\xi$, are as good as still: with the slope
+    $\alpha$, the boost $b$ and the gate $\lambda$, a policy is wholly on where $\alpha b \sigma\xi \ge 1/2$, and short
+    of that by a share of $\lambda$. So it is $\Phi\big(-(1/2 - \varepsilon/\lambda) / \alpha b \sigma\big)$.
     """
     return float(norm.cdf(-(0.5 - epsilon / constants.gate) / (constants.slope * constants.boost * sigma)))
 
