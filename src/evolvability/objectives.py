@@ -70,7 +70,7 @@ def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave
     return objective
 
 
-def weighted_sum(*terms: tuple[float, Objective]) -> Objective:
+def weighted_sum(*terms: tuple[float | Array, Objective]) -> Objective:
     """A weighted sum of objectives over the same members: no further evaluation.
 
     Examples:
@@ -124,10 +124,3 @@ def raw_entropy(outcome: Outcome) -> Array:
     entropy = -expect(jnp.log(density), jnp.zeros(len(behavior)), where=outcome.valid)
     _, std = masked_mean_and_std(outcome.behavior, outcome.valid)
     return entropy + log_kernel_volume(bandwidth, num_behaviors) + jnp.sum(jnp.log(std))
-
-
-OBJECTIVES: dict[str, Callable[..., Objective]] = {
-    "max_entropy": max_entropy,
-    "max_variance": max_variance,
-    "mean_fitness": mean_fitness,
-}
