@@ -14,21 +14,15 @@ from evolvability.config import layered
 from evolvability.errors import ConfigError
 from evolvability.motions import Motion, Stage
 from evolvability.videos import FIELD_OF_VIEW, SIZE, camera_for, draw_without_window, film, robot_colors
+from tests.browsing import draws_here
 
 draw_without_window()
-
-DRAWS = """
-from evolvability.videos import draw_without_window
-draw_without_window()
-import mujoco
-mujoco.Renderer(mujoco.MjModel.from_xml_string("<mujoco/>"), 32, 32).render()
-"""
 
 
 @pytest.fixture(scope="module")
 def renderer() -> None:
     """Skips where MuJoCo cannot draw."""
-    if subprocess.run([sys.executable, "-c", DRAWS], capture_output=True, check=False).returncode:
+    if not draws_here():
         pytest.skip("MuJoCo cannot draw: install Debian's libegl1 and libgl1-mesa-dri, or libosmesa6")
 
 

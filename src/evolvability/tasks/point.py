@@ -78,7 +78,8 @@ def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen
 
         return World(policy, 4, 2, options.num_steps, begin, advance, directions(2))
 
-    return Task("point", ("x", "y"), policy.init, evaluate, stage=Stage(replay, TIME_STEP), world=world)
+    stage = Stage(replay, TIME_STEP)
+    return Task("point", ("x", "y"), policy.init, evaluate, stage=stage, world=world, shapes=policy.shapes)
 
 
 def _pushed(position: Array, velocity: Array, push: Array) -> tuple[Array, Array]:

@@ -12,6 +12,8 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.errors import TaskError
+from evolvability.motions import Stage
+from evolvability.noise import Shapes, shapes_of
 from evolvability.normalizer import Moments, merge, pool
 from evolvability.tasks.base import Task
 from evolvability.types import Outcome, PyTree, Sample
@@ -54,12 +56,14 @@ class Trial(NamedTuple):
         fitness: how well.
         num_steps: simulated steps.
         seen: statistics of the observations to remember, where the task keeps them.
+        pictures: JPEG files of its episodes, one after another, from a simulator that draws.
     """
 
     behavior: HostArray
     fitness: float
     num_steps: int
     seen: Moments | None = None
+    pictures: tuple[bytes, ...] = ()
 
 
 class Simulator(Protocol):
@@ -134,7 +138,15 @@ def simulator_task(
         raise TaskError(
             f"Task '{name}': {len(probe.behavior)} behavior dimensions, but names for {len(names)}: {names}."
         )
-    return host_task(name, names, lambda key: flat_start, factory, has_fitness=has_fitness, unflatten=unflatten)
+    return host_task(
+        name,
+        names,
+        lambda key: flat_start,
+        factory,
+        has_fitness=has_fitness,
+        unflatten=unflatten,
+        shapes=shapes_of(start),
+    )
 
 
 def host_task(
@@ -147,6 +159,8 @@ def host_task(
     has_fitness: bool = True,
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters,
     engine: str = "",
+    stage: Stage | None = None,
+    shapes: Shapes = (),
 ) -> Task:
     """A Task from a simulator's factory, which has to be picklable (by cloudpickle) to reach other processes."""
     build = cache(factory)
@@ -169,6 +183,8 @@ def host_task(
         unflatten=unflatten,
         engine=engine,
         simulator=factory,
+        stage=stage,
+        shapes=shapes,
     )
 
 
