@@ -42,7 +42,7 @@ def main() -> None:
         path.append(np.clip(path[-1] + 0.04 * act(walkers, path[-1]), 0, 1))
 
     with paper_style():
-        figure = new_figure(7.2, 2.5)
+        figure = new_figure(8.4, 2.5)
         axes = figure.subplots(1, 3)
         draw_outputs(axes[0], inputs[:, 0], policies, outputs, up)
         draw_walks(axes[1], np.stack(path, axis=1), upward)
