@@ -7,6 +7,7 @@ import sys
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from contextlib import suppress
 from email.message import Message
 from pathlib import Path
@@ -89,18 +90,20 @@ def outside(run: Run, name: str) -> None:
     (run.path / name).symlink_to(secret)
 
 
+def folder_elsewhere(run: Run, name: str) -> None:
+    shutil.rmtree(run.path / name)
+    (run.path / name).symlink_to("/etc")
+
+
 def giant(run: Run, name: str) -> None:
     with (run.path / name).open("ab") as file:
         file.truncate(1 << 42)  # sparse: it takes no room
 
 
-CRAFTED = {
+CRAFTED: dict[str, tuple[Callable[[Run], Any], str]] = {
     "a link to another file": (lambda run: outside(run, "environment.json"), "leads out of the run folder"),
     "a link among the behaviors": (lambda run: outside(run, "behaviors/000000.safetensors"), "leads out of the run"),
-    "a link to a folder": (
-        lambda run: (shutil.rmtree(run.path / "centers"), (run.path / "centers").symlink_to("/etc")),
-        "leads out of the run folder",
-    ),
+    "a link to a folder": (lambda run: folder_elsewhere(run, "centers"), "leads out of the run folder"),
     "a link that leads nowhere": (lambda run: (run.path / "behaviors/000000.safetensors").symlink_to("x"), "nowhere"),
     "a pipe": (lambda run: os.mkfifo(run.path / "behaviors/000000.safetensors"), "no ordinary file"),
     "a giant file of metrics": (lambda run: giant(run, "metrics.jsonl"), "4,398 GB"),

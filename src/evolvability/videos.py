@@ -27,6 +27,9 @@ TRACK_POINTS = 120
 MAX_GEOMS = 6000
 FLOOR_COLORS = ((52, 60, 78), (62, 71, 92))
 FIELD_OF_VIEW = 45.0
+ELEVATION = 48.0
+ROOM = 0.85
+"""The part of the picture that paths fill: robots are wider than their paths."""
 FRAME = 3
 BACKGROUND = (11, 14, 21)
 INSTALL = "pip install 'evolvability-es[explore]'"
@@ -117,10 +120,13 @@ def camera_for(paths: Sequence[HostArray]) -> tuple[HostArray, float]:
     """Where to look, and from how far, to have whole paths in the picture: the middle of them, and a distance."""
     points = np.concatenate(paths)
     low, high = points.min(axis=0), points.max(axis=0)
-    middle = np.append((low + high) / 2, 0.3)
-    wide, deep = np.maximum(high - low, 2.0)
-    tan = np.tan(np.radians(FIELD_OF_VIEW / 2))
-    return middle, float(max(wide / 2 / (tan * SIZE[1] / SIZE[0]), 0.75 * deep / 2 / tan) * 1.25 + 1.5)
+    middle = (low + high) / 2
+    across, along = (points - middle).T
+    # Seen from above at an angle, a point ahead is farther away than the middle, and higher in the picture.
+    ahead, up = along * np.cos(np.radians(ELEVATION)), along * np.sin(np.radians(ELEVATION))
+    tan = ROOM * np.tan(np.radians(FIELD_OF_VIEW / 2))
+    needed = np.maximum(np.abs(across) / (tan * SIZE[1] / SIZE[0]), np.abs(up) / tan) - ahead
+    return np.append(middle, 0.3), float(max(needed.max(), 3.0) + 1.5)
 
 
 def _pictures(
@@ -138,7 +144,7 @@ def _pictures(
         raise ConfigError(NO_GL.format(error=error)) from None
     camera = mujoco.MjvCamera()
     camera.lookat[:] = middle
-    camera.distance, camera.azimuth, camera.elevation = distance, 90.0, -48.0
+    camera.distance, camera.azimuth, camera.elevation = distance, 90.0, -ELEVATION
     colors = robot_colors(len(poses))
     data = mujoco.MjData(renderer.model)
     option, perturb = mujoco.MjvOption(), mujoco.MjvPerturb()
