@@ -27,7 +27,7 @@ types: setup
 	$(BIN)/mypy
 
 test: lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 	$(BIN)/mkdocs build --strict
 
 # The whole paper at a size that means nothing: every run is made, every figure drawn, every claim gets a value.

@@ -62,7 +62,7 @@ class Diary:
 
 def diary_task(diary: Diary) -> Task:
     start = jnp.linspace(-0.3, 0.3, NUM_PARAMS)
-    return host_task("diary", ("x", "y"), lambda key: start, diary, memory=no_moments(3))
+    return host_task("diary", ("x", "y"), lambda key: start, diary, memory=no_moments(3), shapes=((4, 2), (4,)))
 
 
 class Cluster:

@@ -1,5 +1,7 @@
 """Shared pieces of the tests."""
 
+import os
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,8 +13,10 @@ from evolvability.types import Outcome, outcome
 
 @pytest.fixture(scope="session", autouse=True)
 def compilation_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The same program is compiled once for the whole suite: a resumed run's, for instance."""
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    """The same program is compiled once for the whole suite, in whichever of its processes: a resumed run's, say."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    jax.config.update("jax_compilation_cache_dir", str(shared / "compiled"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 

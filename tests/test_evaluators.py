@@ -151,7 +151,7 @@ def test_member_that_raises_is_the_only_one_that_does_not_count(tmp_path: Path) 
     assert np.isfinite(np.asarray(result.centers)).all()
 
 
-@pytest.mark.parametrize("population", ["normal", "diagonal_normal", "mixture"])
+@pytest.mark.parametrize("population", ["normal", "low_rank", "diagonal_normal", "mixture"])
 def test_summed_gradient_is_the_population_s(population: str, tmp_path: Path) -> None:
     config = Config("python:diary", population=population, population_size=40, units=7)  # type: ignore[arg-type]
     task = diary_task(Diary(tmp_path / "diary.txt"))
@@ -161,7 +161,7 @@ def test_summed_gradient_is_the_population_s(population: str, tmp_path: Path) ->
     broadcast = evaluator.broadcast(state)
     weights = jnp.linspace(-1, 2, 40)
     (gradient,) = evaluator.gradient([broadcast], [weights])
-    whole = build_population(config)
+    whole = build_population(config, task.shapes)
     sample = whole.sample(noise_key(state.key), state.cloud, state.generation, whole.draws(40))
     expected = whole.gradient(sample, weights)
     for found, right in zip(jax.tree.leaves(gradient), jax.tree.leaves(expected), strict=True):
@@ -267,7 +267,7 @@ def test_plain_class_is_a_task() -> None:
 
 
 def _sample(task: Any) -> Any:
-    population = build_population(Config("python:x", population_size=4))
+    population = build_population(Config("python:x", population_size=4), task.shapes)
     cloud = population.init(jax.random.key(1), task.init(jax.random.key(0))[None])
     return population.sample(jax.random.key(2), cloud, 0, population.draws(4))
 

@@ -13,6 +13,7 @@ from jax import Array
 from evolvability import ConfigError, Outcome, Sample, Task, evolve, make_task, normal
 from evolvability.config import layered
 from evolvability.engines.base import remembered
+from evolvability.noise import rows
 from evolvability.normalizer import Moments
 from evolvability.tasks.locomotion import heading
 from evolvability.training import Evolution
@@ -38,7 +39,7 @@ def draw(task: Task, num_members: int = NUM_MEMBERS) -> Sample:
 
 def with_broken_draw(sample: Sample, index: int = 1) -> Sample:
     """Both members of a draw get torques of NaN."""
-    return sample._replace(noise=sample.noise.at[index].set(jnp.nan))
+    return sample._replace(noise=rows(sample.noise).at[index].set(jnp.nan))
 
 
 @pytest.fixture(scope="session")

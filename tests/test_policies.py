@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from jax import Array
 
+from evolvability.noise import rows
 from evolvability.policies import Policy, mlp
-from evolvability.populations import Population, diagonal_normal, mixture, normal
+from evolvability.populations import Population, diagonal_normal, low_rank, mixture, normal
 from evolvability.types import Sample
 
 SIZES = (5, 16, 16, 3)
@@ -19,6 +20,9 @@ POPULATIONS = {
     "diagonal": diagonal_normal(0.1),
     "mixture": mixture(3, 0.1),
     "bfloat16": normal(0.1, noise_dtype=jnp.bfloat16),
+    "rank 1": low_rank(POLICY.shapes, 1, 0.1),
+    "rank 3, not mirrored": low_rank(POLICY.shapes, 3, 0.1, mirrored=False),  # the output's matrix has full noise
+    "rank 2 bfloat16": low_rank(POLICY.shapes, 2, 0.1, noise_dtype=jnp.bfloat16),
     "diagonal bfloat16": diagonal_normal(0.1, noise_dtype=jnp.bfloat16),
 }
 
@@ -53,7 +57,7 @@ def test_structured_policy_equals_networks_written_out(kind: str, library: str) 
     inputs: Any = observations
     if library == "numpy":
         given = jax.tree.map(np.asarray, sample)
-        given = given._replace(noise=given.noise.astype(np.float32))
+        given = given._replace(noise=jax.tree.map(lambda leaf: leaf.astype(np.float32), given.noise))
         inputs = np.asarray(observations)
     actions = POLICY.act(POLICY.build(given), inputs)
     assert isinstance(actions, np.ndarray) == (library == "numpy")
@@ -64,11 +68,13 @@ def test_structured_policy_equals_networks_written_out(kind: str, library: str) 
 
 def test_noise_is_multiplied_in_the_type_it_is_kept_in() -> None:
     networks = POLICY.build(draw(POPULATIONS["bfloat16"]))
-    assert {layer.weight_noise.dtype for layer in networks.layers} == {jnp.dtype(jnp.bfloat16)}
+    assert {leaf.dtype for layer in networks.layers for leaf in jax.tree.leaves(layer.weight_noise)} == {
+        jnp.dtype(jnp.bfloat16)
+    }
 
 
 def test_short_noise_is_the_long_noise_rounded() -> None:
-    short, long = draw(normal(noise_dtype=jnp.bfloat16)).noise, draw(normal()).noise
+    short, long = (rows(draw(each).noise) for each in (normal(noise_dtype=jnp.bfloat16), normal()))
     np.testing.assert_array_equal(short, long.astype(jnp.bfloat16))
 
 

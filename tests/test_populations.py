@@ -9,12 +9,15 @@ import optax
 import pytest
 from jax import Array
 
-from evolvability.populations import Population, diagonal_normal, mixture, normal, responsibilities
+from evolvability.noise import rows
+from evolvability.populations import Population, diagonal_normal, low_rank, mixture, normal, responsibilities
 from evolvability.types import Cloud, Sample
 
-NUM_PARAMS = 5
+NUM_PARAMS = 7
+SHAPES = ((3, 2), (1,))
 MAKERS: dict[str, Any] = {
     "normal": lambda mirrored: normal(0.3, mirrored=mirrored),
+    "low_rank": lambda mirrored: low_rank(SHAPES, 1, 0.3, mirrored=mirrored),
     "diagonal_normal": lambda mirrored: diagonal_normal(0.3, mirrored=mirrored),
     "mixture": lambda mirrored: mixture(3, 0.3, mirrored=mirrored),
 }
@@ -95,7 +98,7 @@ def test_any_part_of_a_population_can_be_rebuilt_alone(name: str, mirrored: bool
 def test_generations_and_draws_have_noise_of_their_own(name: str, key: Array) -> None:
     population = MAKERS[name](True)
     cloud = start(population, key)
-    noises = [np.asarray(draw(population, cloud, generation=g).noise).ravel() for g in (0, 1)]
+    noises = [np.asarray(rows(draw(population, cloud, generation=g).noise)).ravel() for g in (0, 1)]
     everything = np.concatenate(noises)
     assert len(np.unique(everything)) > 0.99 * len(everything)
 
@@ -143,14 +146,17 @@ def test_noise_in_bfloat16_gives_nearly_the_same_gradient(key: Array) -> None:
     cloud = Cloud(jnp.zeros((1, 300)))
     weights = jax.random.normal(key, (400,))
     sample = draw(rough, cloud, 400)
-    assert sample.noise.dtype == jnp.bfloat16
-    widened = sample._replace(noise=sample.noise.astype(jnp.float32))
+    noise = rows(sample.noise)
+    assert noise.dtype == jnp.bfloat16
+    widened = sample._replace(noise=noise.astype(jnp.float32))
     gradient = exact.gradient(widened, weights).center
     error = rough.gradient(sample, weights).center - gradient
     assert jnp.linalg.norm(error) < 0.01 * jnp.linalg.norm(gradient)
 
 
-@pytest.mark.parametrize("make", [normal, diagonal_normal, lambda sigma: mixture(2, sigma)])
+@pytest.mark.parametrize(
+    "make", [normal, diagonal_normal, lambda sigma: mixture(2, sigma), lambda sigma: low_rank(SHAPES, 1, sigma)]
+)
 def test_sigma_must_be_positive(make: Any) -> None:
     with pytest.raises(ValueError, match=r"sigma.*must be positive, got -0\.1"):
         make(-0.1)

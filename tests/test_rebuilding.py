@@ -25,7 +25,11 @@ from evolvability.training import resume
 SMALL: dict[str, dict[str, Any]] = {
     "point": {"task_options": {"num_steps": 20}},
     "interference": {},
-    "cheetah": {"task_options": {"num_steps": 40, "hidden": 16, "start_noise": 0.1, "observation_share": 0.5}},
+    "cheetah": {
+        "task_options": {"num_steps": 40, "hidden": 16, "start_noise": 0.1, "observation_share": 0.5},
+        "population": "low_rank",
+        "rank": 2,
+    },
     "ant": {"task_options": {"num_steps": 120, "hidden": 16, "observation_share": 0.5}, "noise_dtype": "bfloat16"},
 }
 

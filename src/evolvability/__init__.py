@@ -4,8 +4,9 @@ from evolvability.asktell import AskTell
 from evolvability.config import Config
 from evolvability.errors import ConfigError, RunFolderError, TaskError, UserError
 from evolvability.expectation import Distribution, box, expect, expectation
+from evolvability.natural import natural_gradient
 from evolvability.objectives import max_entropy, max_variance, mean_fitness, sample_weights, weighted_sum
-from evolvability.populations import Population, diagonal_normal, mixture, normal
+from evolvability.populations import Population, diagonal_normal, low_rank, mixture, normal
 from evolvability.runs import Run
 from evolvability.strategy import Algorithm, Info, State, evolvability_es
 from evolvability.studies.adaptation import pick_mutation
@@ -43,12 +44,14 @@ __all__ = [
     "expect",
     "expectation",
     "function_task",
+    "low_rank",
     "make_task",
     "max_entropy",
     "max_variance",
     "mean_fitness",
     "measure",
     "mixture",
+    "natural_gradient",
     "normal",
     "outcome",
     "pick_mutation",

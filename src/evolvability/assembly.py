@@ -6,14 +6,17 @@ import jax.numpy as jnp
 import optax
 
 from evolvability.config import ES_MAML, Config, parse_objective, spelled
+from evolvability.errors import ConfigError
+from evolvability.natural import natural_gradient
+from evolvability.noise import Shapes
 from evolvability.objectives import OBJECTIVES, Objective, max_entropy, max_variance, mean_fitness, weighted_sum
-from evolvability.populations import Population, diagonal_normal, mixture, normal
+from evolvability.populations import Population, diagonal_normal, low_rank, mixture, normal
 from evolvability.shaping import SHAPINGS
 from evolvability.strategy import Algorithm, evolvability_es
 
 
-def build_population(config: Config) -> Population:
-    """The population a configuration asks for."""
+def build_population(config: Config, shapes: Shapes) -> Population:
+    """The population a configuration asks for; shapes: of the task's parameters, see `Task.shapes`."""
     sigma: Any = config.sigma
     if config.sigma_decay < 1:
         sigma = optax.exponential_decay(config.sigma, 1, config.sigma_decay, end_value=config.sigma_min or None)
@@ -22,6 +25,11 @@ def build_population(config: Config) -> Population:
         return diagonal_normal(config.sigma, **shared)
     if config.population == "mixture":
         return mixture(config.components, sigma, **shared)
+    if config.population == "low_rank":
+        try:
+            return low_rank(shapes, config.rank, sigma, **shared)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
     return normal(sigma, **shared)
 
 
@@ -56,6 +64,8 @@ def _sum(text: str, parts: dict[str, Objective]) -> Objective:
 def build_algorithm(config: Config, population: Population) -> Algorithm:
     """The strategy a configuration asks for."""
     optimizer = getattr(optax, config.optimizer)(config.learning_rate)
+    if config.natural_gradient:
+        optimizer = optax.chain(natural_gradient(), optimizer)
     return evolvability_es(
         population,
         build_objective(config),

@@ -52,12 +52,14 @@ class Config:
     goal: str = ""
     """What counts as fitness instead of the task's own: right, left, an angle in degrees, or point:X,Y."""
 
-    population: Literal["normal", "diagonal_normal", "mixture"] = "normal"
+    population: Literal["normal", "low_rank", "diagonal_normal", "mixture"] = "normal"
     """The distribution that members are drawn from."""
     population_size: int = 10_000
     """Members a generation."""
     components: int = 2
     """Components of a mixture population."""
+    rank: int = 1
+    """Rank of the noise of each weight matrix, for a low_rank population."""
     sigma: float = 0.02
     """Standard deviation of the population (of its start, for diagonal_normal)."""
     sigma_decay: float = 1.0
@@ -75,6 +77,8 @@ class Config:
     """The optax optimizer that moves the center; sgd is plain ascent."""
     learning_rate: float = 0.01
     """The optimizer's step size."""
+    natural_gradient: bool = False
+    """Follow the natural gradient, for diagonal_normal; elsewhere it is but another learning rate."""
     l2: float = 0.05
     """Pull of the center towards zero, added to the gradient before the optimizer."""
 
@@ -305,11 +309,17 @@ def _validate(config: Config) -> None:
         "chunk_size",
         f"0, or a divisor of the population's {config.population_size} members that keeps mirrored pairs together",
     )
+    require(config.rank >= 1, "rank", "1 or more")
     require(config.population != "mixture" or config.components >= 2, "components", "2 or more for a mixture")
     require(
         config.population != "diagonal_normal" or config.sigma_decay == 1,
         "sigma_decay",
         "1 for diagonal_normal, which learns its standard deviations",
+    )
+    require(
+        config.population == "diagonal_normal" or not config.natural_gradient,
+        "natural_gradient",
+        f"off for {config.population}, where it is but another learning rate; diagonal_normal has one",
     )
     require(config.generations >= 1, "generations", "1 or more")
     require(0 <= config.seed < 2**31, "seed", "between 0 and 2^31")

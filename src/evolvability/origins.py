@@ -13,6 +13,7 @@ from evolvability.assembly import build_population
 from evolvability.checkpoints import load_checkpoint, restore
 from evolvability.config import Config, to_table
 from evolvability.errors import ConfigError
+from evolvability.noise import Shapes
 from evolvability.runs import Run
 from evolvability.tasks.base import Task
 from evolvability.types import Cloud, PyTree, Sample
@@ -52,9 +53,9 @@ def trained(run: Run, task: Task) -> Trained:
     return Trained(Cloud(center, None if log_scale is None else jnp.asarray(log_scale)), memory, generation)
 
 
-def mutations(config: Config, cloud: Cloud, key: Array, generation: int, number: int) -> Sample:
+def mutations(config: Config, shapes: Shapes, cloud: Cloud, key: Array, generation: int, number: int) -> Sample:
     """Independent mutations, drawn as a configuration's population draws its members, of one seed's cloud."""
-    population = build_population(replace(config, mirrored=False))
+    population = build_population(replace(config, mirrored=False), shapes)
     return population.sample(key, cloud, generation, jnp.arange(number))
 
 
@@ -85,12 +86,12 @@ def inherited(origin: Run, config: Config, task: Task, keys: Array) -> tuple[Arr
     cloud, memory = jax.tree.map(lambda leaf: leaf[rows], (found.cloud, found.memory))
     # Not the keys of training: its first generation would be drawn with the same noise.
     keys = jax.vmap(lambda key: jax.random.fold_in(key, found.generation))(keys)
-    num_components = build_population(config).num_components
+    num_components = build_population(config, task.shapes).num_components
     if cloud.center.shape[1] == num_components:
         return keys, cloud, memory
 
     def samples(key: Array, cloud: Cloud) -> Array:
-        return mutations(origin.config, cloud, key, found.generation, num_components).members()
+        return mutations(origin.config, task.shapes, cloud, key, found.generation, num_components).members()
 
     key_split = jax.vmap(lambda key: jax.random.fold_in(key, 3))(keys)  # 0 to 2 are the run's own
     return keys, Cloud(jax.vmap(samples)(key_split, cloud)), memory

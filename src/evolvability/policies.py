@@ -1,11 +1,12 @@
 r"""Policies evaluated on a structured sample: no member's network is ever written out.
 
 With parameters $M_c \pm \sigma E_i$ a layer is $x M_c \pm \sigma\, x E_i$: a product that all members of a component
-share, and one small product a draw that its mirrored members share. `Policy.build` and `Policy.act` take JAX's arrays
-or NumPy's.
+share, and one small product a draw that its mirrored members share; with noise of low rank two thin ones, see
+`evolvability.noise`. `Policy.build` and `Policy.act` take JAX's arrays or NumPy's.
 """
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from evolvability.noise import Block, Noise, Shapes, blocks, times
 from evolvability.types import Sample
 
 TILE = 16
@@ -26,13 +28,13 @@ class Layer(NamedTuple):
     Attributes:
         weight: (num_components, num_inputs, num_outputs) of the centers.
         bias: (num_components, num_outputs) of the centers.
-        weight_noise: (num_draws, num_inputs, num_outputs), in the type the noise is kept in.
+        weight_noise: (num_draws, num_inputs, num_outputs), in the type the noise is kept in, or in factors.
         bias_noise: (num_draws, num_outputs), likewise.
     """
 
     weight: Array
     bias: Array
-    weight_noise: Array
+    weight_noise: Block
     bias_noise: Array
 
 
@@ -60,6 +62,7 @@ class Policy(NamedTuple):
         act: ``(networks, observations) -> actions``, with one row a member, once a time step.
         apply: ``(parameters, observations) -> actions`` of one network written out, differentiable in its parameters;
             observations: (..., num_inputs).
+        shapes: of the arrays that a parameter vector is made of: weights and biases in turn.
     """
 
     num_params: int
@@ -67,6 +70,7 @@ class Policy(NamedTuple):
     build: Callable[[Sample], Networks]
     act: Callable[[Networks, Array], Array]
     apply: Callable[[Array, Array], Array]
+    shapes: Shapes
 
 
 def mlp(sizes: Sequence[int]) -> Policy:
@@ -78,32 +82,23 @@ def mlp(sizes: Sequence[int]) -> Policy:
         >>> mlp((26, 256, 256, 6)).num_params, mlp((28, 256, 256, 8)).num_params
         (74246, 75272)
     """
-    shapes = list(itertools.pairwise(sizes))
-    num_params = sum(num_in * num_out + num_out for num_in, num_out in shapes)
+    layer_shapes = list(itertools.pairwise(sizes))
+    shapes = tuple(shape for num_in, num_out in layer_shapes for shape in ((num_in, num_out), (num_out,)))
+    num_layers, num_params = len(layer_shapes), sum(math.prod(shape) for shape in shapes)
 
     def init(key: Array) -> Array:
         parts = []
-        for layer, (key_layer, shape) in enumerate(zip(jax.random.split(key, len(shapes)), shapes, strict=True)):
+        for layer, (key_layer, shape) in enumerate(zip(jax.random.split(key, num_layers), layer_shapes, strict=True)):
             weight = jax.random.normal(key_layer, shape)
-            norm = 0.01 if layer == len(shapes) - 1 else 1.0
+            norm = 0.01 if layer == num_layers - 1 else 1.0
             parts += [(norm * weight / jnp.linalg.norm(weight, axis=0)).ravel(), jnp.zeros(shape[1])]
         return jnp.concatenate(parts)
 
     def build(sample: Sample) -> Networks:
         noise, step = _noise_and_step(sample)
-        layers, offset = [], 0
-        for num_in, num_out in shapes:
-            end = offset + num_in * num_out
-            layers.append(
-                Layer(
-                    weight=sample.center[:, offset:end].reshape(-1, num_in, num_out),
-                    bias=sample.center[:, end : end + num_out],
-                    weight_noise=noise[:, offset:end].reshape(-1, num_in, num_out),
-                    bias_noise=noise[:, end : end + num_out],
-                )
-            )
-            offset = end + num_out
-        return Networks(tuple(layers), sample.component, step)
+        centers, noises = blocks(sample.center, shapes), blocks(noise, shapes)
+        parts: Any = zip(centers[::2], centers[1::2], noises[::2], noises[1::2], strict=True)
+        return Networks(tuple(itertools.starmap(Layer, parts)), sample.component, step)
 
     def act(networks: Networks, observations: Array) -> Array:
         xp = observations.__array_namespace__()
@@ -114,14 +109,14 @@ def mlp(sizes: Sequence[int]) -> Policy:
 
     def apply(parameters: Array, observations: Array) -> Array:
         hidden, offset = observations, 0
-        for layer, (num_in, num_out) in enumerate(shapes):
+        for layer, (num_in, num_out) in enumerate(layer_shapes):
             end = offset + num_in * num_out
             hidden = hidden @ parameters[offset:end].reshape(num_in, num_out) + parameters[end : end + num_out]
-            hidden = jnp.tanh(hidden) if layer < len(shapes) - 1 else hidden
+            hidden = jnp.tanh(hidden) if layer < num_layers - 1 else hidden
             offset = end + num_out
         return hidden
 
-    return Policy(num_params, init, build, act, apply)
+    return Policy(num_params, init, build, act, apply, shapes)
 
 
 def network(sizes: Sequence[int], parameters: np.ndarray[Any, Any]) -> Callable[[Any], Any]:
@@ -146,7 +141,7 @@ def network(sizes: Sequence[int], parameters: np.ndarray[Any, Any]) -> Callable[
     return act
 
 
-def _noise_and_step(sample: Sample) -> tuple[Array, Array]:
+def _noise_and_step(sample: Sample) -> tuple[Noise, Array]:
     """The noise as it is multiplied with inputs, and the factor (num_draws, num_signs) on the product.
 
     Noise is read at every time step of an episode, which is most of a policy's cost. So where a component has a single
@@ -156,7 +151,8 @@ def _noise_and_step(sample: Sample) -> tuple[Array, Array]:
     if scale.shape[1] == 1:
         return sample.noise, scale * sample.sign
     ones = sample.sign.__array_namespace__().ones_like(scale[:, :1])
-    return (scale * sample.noise).astype(sample.noise.dtype), ones * sample.sign
+    noise: Any = sample.noise  # in rows: noise of low rank has one standard deviation
+    return (scale * noise).astype(noise.dtype), ones * sample.sign
 
 
 def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
@@ -164,7 +160,7 @@ def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
     num_draws, num_signs, num_inputs = inputs.shape
     shared = _shared_product(inputs.reshape(-1, num_inputs), layer.weight)
     shared += layer.bias[:, None]
-    outputs = _own_product(inputs, layer.weight_noise)
+    outputs = times(inputs, layer.weight_noise)
     outputs += layer.bias_noise[:, None]
     outputs *= networks.step[..., None]
     outputs += _choose(shared.reshape(-1, num_draws, num_signs, shared.shape[-1]), networks.component)
@@ -184,13 +180,6 @@ def _shared_product(inputs: Any, weight: Any) -> Any:
     inputs = np.pad(inputs, ((0, rows), (0, 0))) if rows else inputs
     weight = np.pad(weight, ((0, 0), (0, 0), (0, columns))) if columns else weight
     return (inputs @ weight)[:, :num_rows, :num_columns]
-
-
-def _own_product(inputs: Any, noise: Any) -> Array:
-    """(num_draws, num_signs, num_outputs) the product of each draw's inputs with its own noise, in float32."""
-    if isinstance(inputs, np.ndarray):
-        return inputs @ noise
-    return jnp.matmul(inputs.astype(noise.dtype), noise, preferred_element_type=jnp.float32)
 
 
 def _choose(shared: Array, component: Array) -> Array:

@@ -19,6 +19,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
+from evolvability.noise import Noise, Shapes, in_factors, noise_sum, num_numbers, rows
+from evolvability.noise import low_rank as low_rank_noise
 from evolvability.types import Cloud, Sample
 
 Schedule = float | Callable[[Array], Array]
@@ -81,11 +83,58 @@ def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeL
         mirrored: whether members come in pairs $\mu \pm \sigma\epsilon$.
         noise_dtype: the type noise is kept in.
     """
+
+    def draw(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Noise:
+        return draw_noise(key, generation, draws, cloud.center.shape[1], noise_dtype)
+
+    return _isotropic(sigma, mirrored, draw)
+
+
+def low_rank(
+    shapes: Shapes,
+    rank: int = 1,
+    sigma: Schedule = 0.02,
+    *,
+    mirrored: bool = True,
+    noise_dtype: DTypeLike = jnp.float32,
+) -> Population:
+    r"""Like `normal`, but the noise of every weight matrix has a low rank; $\mu$ is learned.
+
+    A matrix' noise is $E = A^	op B / \sqrt r$, kept as its factors. It has no density, so the score is that of the
+    normal it stands for, $E / \sigma$. Arrays that factors would not make smaller have full noise.
+
+    Args:
+        shapes: of the arrays that a parameter vector is made of, e.g. `Task.shapes`.
+        rank: the rank $r$; the higher, the nearer to `normal`.
+        sigma: the standard deviation of every parameter, or a schedule of it over generations.
+        mirrored: whether members come in pairs.
+        noise_dtype: the type noise is kept in.
+    """
+    if rank < 1:
+        raise ValueError(f"low_rank: a rank of 1 or more is expected, got {rank}.")
+    if not any(in_factors(shape, rank) for shape in shapes):
+        raise ValueError(
+            f"low_rank: none of the parameters' arrays is a matrix that rank {rank} would make smaller; their shapes "
+            f"are {', '.join(map(str, shapes)) or 'not known'}. Use normal, or a lower rank."
+        )
+    numbers = num_numbers(shapes, rank)
+
+    def draw(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Noise:
+        del cloud
+        return low_rank_noise(draw_noise(key, generation, draws, numbers, noise_dtype), shapes, rank)
+
+    return _isotropic(sigma, mirrored, draw)
+
+
+def _isotropic(
+    sigma: Schedule, mirrored: bool, draw: Callable[[Array, Cloud, Array | int, Array], Noise]
+) -> Population:
+    """One mean and one standard deviation, with noise of any kind; the density is that of a normal."""
     sigma_at = _schedule(sigma)
     signs = _signs(mirrored)
 
     def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
-        noise = draw_noise(key, generation, draws, cloud.center.shape[1], noise_dtype)
+        noise = draw(key, cloud, generation, draws)
         scale = jnp.full((1, 1), sigma_at(generation))
         return Sample(cloud.center, scale, noise, _only_component(key, generation, draws), signs, draws)
 
@@ -95,7 +144,7 @@ def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeL
     def gradient(sample: Sample, weights: Array) -> Cloud:
         # d log p / d center = sign * noise / scale: mirrored members share one row of the product.
         pulls = _per_draw(sample, weights) @ sample.sign
-        return Cloud(_noise_sum(pulls, sample.noise)[None] / sample.scale / sample.num_members)
+        return Cloud(noise_sum(pulls, sample.noise)[None] / sample.scale / sample.num_members)
 
     return Population(_at_centers, sample, _only_component, log_prob, gradient, 1, len(signs))
 
@@ -126,8 +175,8 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
     def gradient(sample: Sample, weights: Array) -> Cloud:
         # d log p / d log scale = noise^2 - 1, whatever the sign.
         per_draw = _per_draw(sample, weights)
-        center = _noise_sum(per_draw @ sample.sign, sample.noise)[None] / sample.scale
-        stretch = _noise_sum(per_draw.sum(axis=1), sample.noise**2) - jnp.sum(weights)
+        center = noise_sum(per_draw @ sample.sign, sample.noise)[None] / sample.scale
+        stretch = noise_sum(per_draw.sum(axis=1), rows(sample.noise) ** 2) - jnp.sum(weights)
         return Cloud(center / sample.num_members, stretch[None] / sample.num_members)
 
     return Population(init, sample, _only_component, log_prob, gradient, 1, len(signs))
@@ -185,7 +234,7 @@ def mixture(
         own = jax.nn.one_hot(sample.component, num_components)
         flows = jnp.einsum("dsc,de->ce", shares, own)
         offsets = flows @ sample.center - flows.sum(axis=1, keepdims=True) * sample.center
-        total = _noise_sum(pulls, sample.noise) / sigma + offsets / sigma**2
+        total = noise_sum(pulls, sample.noise) / sigma + offsets / sigma**2
         return Cloud(total / sample.num_members)
 
     return Population(init, sample, components, log_prob, gradient, num_components, len(signs))
@@ -193,12 +242,10 @@ def mixture(
 
 def responsibilities(sample: Sample) -> Array:
     """(num_draws, num_signs, num_components) the probability that each component drew each member."""
-    sigma = sample.scale[0, 0]
+    sigma, noise = sample.scale[0, 0], rows(sample.noise)
     # Relative to the mean center: only differences matter, and these keep their digits.
     centers = sample.center - sample.center.mean(axis=0)
-    along = jnp.einsum(
-        "dp,cp->dc", sample.noise, centers.astype(sample.noise.dtype), preferred_element_type=jnp.float32
-    )
+    along = jnp.einsum("dp,cp->dc", noise, centers.astype(noise.dtype), preferred_element_type=jnp.float32)
     along = jnp.take_along_axis(along, sample.component[:, None], axis=1) - along  # noise . (own center - center_c)
     squares = jnp.sum((centers[:, None] - centers) ** 2, axis=-1)[sample.component]
     logits = -squares[:, None] / (2 * sigma**2) - sample.sign[:, None] * along[:, None] / sigma
@@ -222,11 +269,6 @@ def draw_noise(
 
 def _per_draw(sample: Sample, weights: Array) -> Array:
     return weights.reshape(sample.num_draws, -1)
-
-
-def _noise_sum(pulls: Array, noise: Array) -> Array:
-    """Sum of noise rows times their pulls, in float32 whatever the noise is kept in."""
-    return jnp.einsum("...d,dp->...p", pulls.astype(noise.dtype), noise, preferred_element_type=jnp.float32)
 
 
 def _at_centers(key: Array, centers: Array) -> Cloud:
@@ -258,6 +300,7 @@ def _schedule(sigma: Schedule) -> Callable[[Array | int], Array]:
 
 POPULATIONS: dict[str, Callable[..., Population]] = {
     "normal": normal,
+    "low_rank": low_rank,
     "diagonal_normal": diagonal_normal,
     "mixture": mixture,
 }

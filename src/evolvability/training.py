@@ -149,7 +149,7 @@ class Evolution:
                 f"Task '{self.task.name}' runs on {self.task.engine or 'the host, in Python'}, in one process alone. "
                 "Several need a task that runs on JAX's devices; for the robots choose --engine mjx."
             )
-        population = build_population(config)
+        population = build_population(config, self.task.shapes)
         num_draws = (config.chunk_size or config.population_size) // population.num_signs
         self.devices = jax.local_devices()[:1] if self.task.on_host else usable(jax.devices(), num_draws)
         self.population = spread_population(population, self.devices)

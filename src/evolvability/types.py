@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from evolvability.noise import Noise, rows
+
 PyTree = Any
 
 
@@ -31,7 +33,7 @@ class Sample(NamedTuple):
     Attributes:
         center: (num_components, num_params) the means.
         scale: (num_components, 1) or (num_components, num_params) the standard deviations.
-        noise: (num_draws, num_params) standard normal.
+        noise: (num_draws, num_params) standard normal, or in factors: see `evolvability.noise`.
         component: (num_draws,) which component each draw belongs to.
         sign: (num_signs,) ``[1]``, or ``[1, -1]`` for mirrored members.
         draw: (num_draws,) the index of each draw in its generation.
@@ -39,7 +41,7 @@ class Sample(NamedTuple):
 
     center: Array
     scale: Array
-    noise: Array
+    noise: Noise
     component: Array
     sign: Array
     draw: Array
@@ -47,16 +49,21 @@ class Sample(NamedTuple):
     @property
     def num_draws(self) -> int:
         """How many noise vectors there are."""
-        return self.noise.shape[0]
+        return self.component.shape[0]
 
     @property
     def num_members(self) -> int:
         """How many members there are: one a draw and sign."""
-        return self.noise.shape[0] * self.sign.shape[0]
+        return self.component.shape[0] * self.sign.shape[0]
+
+    def of_draws(self, places: Any) -> "Sample":
+        """The members of some of the draws; places: a slice, or an array of indices."""
+        noise, component, draw = jax.tree.map(lambda leaf: leaf[places], (self.noise, self.component, self.draw))
+        return self._replace(noise=noise, component=component, draw=draw)
 
     def members(self) -> Array:
         """(num_members, num_params) every member written out. For small networks, or a few members."""
-        steps = (self.scale[self.component] * self.noise)[:, None] * self.sign[:, None]
+        steps = (self.scale[self.component] * rows(self.noise))[:, None] * self.sign[:, None]
         return (self.center[self.component][:, None] + steps).reshape(self.num_members, -1)
 
     def member_components(self) -> Array:

@@ -70,8 +70,7 @@ def mujoco_replay(robot: Robot, policy: Policy, options: EpisodeOptions) -> Call
     def replay(key: Array, sample: Sample, moments: Moments) -> Motion:
         key_start, _ = jax.random.split(key)
         starts = start_positions(sample.member_keys(key_start), robot.start, robot.num_joints, options.start_noise)
-        host: Any = jax.tree.map(np.asarray, sample)
-        host = host._replace(noise=host.noise.astype(np.float32))
+        host = _on_host(sample)
         mean, std = (np.asarray(part) for part in scaling(moments))
         poses: list[HostArray] = []
         with threadpool_limits(1, "blas"):
@@ -98,9 +97,15 @@ def _blocks(
     host: Any = jax.tree.map(np.asarray, sample)
     for first in range(0, sample.num_draws, size):
         draws = slice(first, first + size)
-        block = host._replace(noise=host.noise[draws].astype(np.float32), component=host.component[draws])
+        block = _on_host(host.of_draws(draws))
         members = slice(first * len(host.sign), first * len(host.sign) + block.num_members)
         yield block, poses[members], kept[members]
+
+
+def _on_host(sample: Sample) -> Sample:
+    """A sample in NumPy's arrays, with noise in the only type that it is fast in."""
+    host: Sample = jax.tree.map(np.asarray, sample)
+    return host._replace(noise=jax.tree.map(lambda leaf: leaf.astype(np.float32), host.noise))
 
 
 class _Block:

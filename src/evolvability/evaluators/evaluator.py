@@ -51,7 +51,7 @@ class Evaluator:
         num_draws = config.population_size // num_signs
         self.units = [range(r.start * num_signs, r.stop * num_signs) for r in split(num_draws, config.units)]
         self.sums = split(num_draws, NUM_SUMS)
-        self._recipe = self.pool.share(packed(config, self.num_behaviors, task.simulator))
+        self._recipe = self.pool.share(packed(config, task.shapes, self.num_behaviors, task.simulator))
 
     def broadcast(self, state: State) -> Any:
         """What workers need to know of one seed's generation; hand it back to `forget`."""

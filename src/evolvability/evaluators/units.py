@@ -24,6 +24,7 @@ from threadpoolctl import ThreadpoolController
 
 from evolvability.assembly import build_population
 from evolvability.config import Config
+from evolvability.noise import Shapes
 from evolvability.tasks.simulators import Address, Part, Simulator, joined, lost, part_of
 from evolvability.types import Cloud, PyTree
 
@@ -36,12 +37,14 @@ class Recipe(NamedTuple):
 
     Attributes:
         config: the run's configuration, for its population.
+        shapes: of the task's parameters, likewise.
         num_behaviors: the length of a behavior.
         factory: builds the simulator.
         versions: the driver's packages.
     """
 
     config: Config
+    shapes: Shapes
     num_behaviors: int
     factory: Callable[[], Simulator]
     versions: dict[str, str]
@@ -81,10 +84,10 @@ class Report(NamedTuple):
     seconds: float
 
 
-def packed(config: Config, num_behaviors: int, factory: Callable[[], Simulator]) -> bytes:
+def packed(config: Config, shapes: Shapes, num_behaviors: int, factory: Callable[[], Simulator]) -> bytes:
     """A recipe on its way to other processes."""
     versions = {name: version(name) for name in SAME_VERSIONS}
-    return cloudpickle.dumps(Recipe(config, num_behaviors, factory, versions))
+    return cloudpickle.dumps(Recipe(config, shapes, num_behaviors, factory, versions))
 
 
 def evaluate_members(recipe: bytes, broadcast: Broadcast, members: range) -> Report:
@@ -107,7 +110,7 @@ class Workbench:
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        population = build_population(recipe.config)
+        population = build_population(recipe.config, recipe.shapes)
         self.num_signs = population.num_signs
 
         def members(noise: Array, cloud: Cloud, generation: Array, draw: Array) -> Array:

@@ -16,6 +16,7 @@ from evolvability.config import Config
 from evolvability.errors import ConfigError, RunFolderError, TaskError
 from evolvability.files import slug
 from evolvability.goals import FITNESS, Goal, goal_named
+from evolvability.noise import Shapes
 from evolvability.origins import mutations as drawn_mutations
 from evolvability.origins import trained
 from evolvability.runs import Run
@@ -140,7 +141,7 @@ def pick_mutation(
     goal = goal_named(goal, task) if isinstance(goal, str) else goal
     memory = task.memory if memory is None else memory
     evaluate = evaluator(task)
-    trials = _try(config, cloud, memory, evaluate, evaluate, mutations, repeats, jax.random.key(seed))
+    trials = _try(config, task.shapes, cloud, memory, evaluate, evaluate, mutations, repeats, jax.random.key(seed))
     return _pick(task, trials, goal)
 
 
@@ -177,7 +178,8 @@ def adapt(
     picks: dict[str, list[Picked]] = {goal: [] for goal in goals}
     for index, seed in enumerate(run.seeds):
         key = jax.random.fold_in(jax.random.key(seed), 4)  # 0 to 3 are the run's own
-        trials = _try(config, *found.of_seed(index), once, again, mutations, repeats, key, found.generation)
+        cloud, memory = found.of_seed(index)
+        trials = _try(config, base.shapes, cloud, memory, once, again, mutations, repeats, key, found.generation)
         for goal in goals:
             picks[goal].append(_pick(base, trials, wanted[goal]))
     adaptations = [_adaptation(goal, noise, picks[goal]) for goal in goals]
@@ -231,6 +233,7 @@ class _Trials(NamedTuple):
 
 def _try(
     config: Config,
+    shapes: Shapes,
     cloud: Cloud,
     memory: PyTree,
     once: Evaluate,
@@ -244,7 +247,7 @@ def _try(
     if number < 1 or repeats < 1:
         raise ConfigError(f"1 mutation or more and 1 repeat or more are needed, got {number} and {repeats}.")
     key_noise, key_once, key_again = jax.random.split(key, 3)
-    sample = drawn_mutations(config, cloud, key_noise, generation, number)
+    sample = drawn_mutations(config, shapes, cloud, key_noise, generation, number)
     further = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
     return _Trials(sample, once(key_once, sample, memory)[0], further)
 
@@ -255,8 +258,7 @@ def _pick(task: Task, trials: _Trials, goal: Goal) -> Picked:
         raise TaskError(f"Task '{task.name}': none of the {len(scores)} mutations is valid, so none can be picked.")
     repeated = np.stack([_scores(goal, outcome) for outcome in trials.again], axis=1)
     chosen = int(np.nanargmax(scores))
-    sample = trials.sample
-    vector = sample._replace(noise=sample.noise[chosen, None], component=sample.component[chosen, None]).members()[0]
+    vector = trials.sample.of_draws(np.array([chosen])).members()[0]
     performance, behavior = float(mean_of_valid(repeated)[chosen]), np.asarray(trials.once.behavior)
     return Picked(task.unflatten(vector), vector, performance, chosen, scores, repeated, behavior)
 

@@ -163,7 +163,7 @@ def hill_climbing(ground: Ground, *, round_size: int = 10) -> Adapter:
             key_noise, key_episode = jax.random.split(key_round)
             sample = _mutations(key_noise, best, ground.sigma, size)
             if number == 0:
-                sample = sample._replace(noise=sample.noise.at[0].set(0))
+                sample = sample._replace(noise=jax.tree.map(lambda leaf: leaf.at[0].set(0), sample.noise))
             scores = ground.scores(key_episode, sample, start.memory, goal)
             leader = int(np.argmax(scores))
             if scores[leader] > score:
@@ -213,7 +213,7 @@ def _mutations(key: Array, center: Array, sigma: float, number: int) -> Sample:
 
 
 def _member(sample: Sample, index: int) -> Array:
-    return sample._replace(noise=sample.noise[index, None], component=sample.component[index, None]).members()[0]
+    return sample.of_draws(np.array([index])).members()[0]
 
 
 def _spaced(most: int) -> list[int]:

@@ -101,7 +101,7 @@ def offspring(
     if number < 2:
         raise ConfigError(f"Measures are taken of 2 offspring or more, got {number}.")
     key_noise, key_episode = jax.random.split(key)
-    sample = mutations(config, cloud, key_noise, generation, number)
+    sample = mutations(config, task.shapes, cloud, key_noise, generation, number)
     outcome, _ = evaluate(key_episode, sample, memory)
     valid = np.asarray(outcome.valid)
     if not valid.any():

@@ -13,6 +13,7 @@ from evolvability.checkpoints import restore
 from evolvability.config import Config
 from evolvability.errors import ConfigError
 from evolvability.motions import HostArray, Motion
+from evolvability.noise import Shapes
 from evolvability.origins import mutations
 from evolvability.runs import Run
 from evolvability.strategy import episode_key, noise_key
@@ -31,6 +32,7 @@ class Parent:
 
     Attributes:
         config: the run's.
+        shapes: of the task's parameters.
         generation: the generation drawn around it.
         key: the run's key.
         cloud: the population's learned parameters.
@@ -38,6 +40,7 @@ class Parent:
     """
 
     config: Config
+    shapes: Shapes
     generation: int
     key: Array
     cloud: Cloud
@@ -79,7 +82,7 @@ def parent_of(run: Run, task: Task, generation: int, seed_index: int = 0) -> Par
         None if log_scale is None else jnp.asarray(log_scale[seed_index]),
     )
     key = jax.random.wrap_key_data(jnp.asarray(arrays["key"][seed_index]))
-    return Parent(run.config, generation, key, cloud, jax.tree.map(lambda leaf: leaf[seed_index], memory))
+    return Parent(run.config, task.shapes, generation, key, cloud, jax.tree.map(lambda leaf: leaf[seed_index], memory))
 
 
 def members(parent: Parent, indices: Sequence[int]) -> Brood:
@@ -88,7 +91,7 @@ def members(parent: Parent, indices: Sequence[int]) -> Brood:
     for index in indices:
         if not 0 <= index < size:
             raise ConfigError(f"Offspring are numbered from 0 to {size - 1:,} in this run, got {index}.")
-    population = build_population(parent.config)
+    population = build_population(parent.config, parent.shapes)
     draws, signs = np.divmod(np.asarray(indices), population.num_signs)
     unique, places = np.unique(draws, return_inverse=True)
     sample = population.sample(noise_key(parent.key), parent.cloud, parent.generation, jnp.asarray(unique))
@@ -100,7 +103,7 @@ def fresh(parent: Parent, chunk: int) -> Brood:
     """Mutations that the run never tried, drawn as its population draws members: one chunk of an endless row."""
     key_noise, key_episode = jax.random.split(jax.random.fold_in(parent.key, 6))  # 0 to 5 are others'
     noise = jax.random.fold_in(key_noise, chunk)
-    sample = mutations(parent.config, parent.cloud, noise, parent.generation, FRESH_TOGETHER)
+    sample = mutations(parent.config, parent.shapes, parent.cloud, noise, parent.generation, FRESH_TOGETHER)
     return Brood(sample, np.arange(FRESH_TOGETHER), jax.random.fold_in(key_episode, chunk))
 
 
@@ -108,16 +111,14 @@ def fresh_one(parent: Parent, index: int) -> Brood:
     """The fresh mutation of an index in the endless row."""
     chunk, place = divmod(index, FRESH_TOGETHER)
     brood = fresh(parent, chunk)
-    one = {name: getattr(brood.sample, name)[place, None] for name in ("noise", "component", "draw")}
-    sample = brood.sample._replace(**one)
-    return Brood(sample, np.array([0]), brood.key)
+    return Brood(brood.sample.of_draws(np.array([place])), np.array([0]), brood.key)
 
 
 def center(parent: Parent) -> Brood:
     """The centers themselves, unmutated, one a component."""
     num_components = len(parent.cloud.center)
-    drawn = mutations(parent.config, parent.cloud, parent.key, parent.generation, num_components)
-    sample = drawn._replace(noise=jnp.zeros_like(drawn.noise), component=jnp.arange(num_components))
+    drawn = mutations(parent.config, parent.shapes, parent.cloud, parent.key, parent.generation, num_components)
+    sample = drawn._replace(noise=jax.tree.map(jnp.zeros_like, drawn.noise), component=jnp.arange(num_components))
     return Brood(sample, np.arange(num_components), jax.random.fold_in(parent.key, 7))
 
 

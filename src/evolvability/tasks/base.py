@@ -8,6 +8,7 @@ from jax import Array
 
 from evolvability.errors import ConfigError
 from evolvability.motions import Stage
+from evolvability.noise import Shapes
 from evolvability.types import Outcome, PyTree, Sample
 from evolvability.worlds import World
 
@@ -31,6 +32,7 @@ class Task:
             `evolvability.tasks.simulators`.
         stage: what it takes to watch members move; None where there is nothing to see.
         world: ``() -> World``, the task's episodes step by step on the device, where it has them.
+        shapes: of the arrays that a parameter vector is made of, for populations that tell matrices from the rest.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Task:
     simulator: Callable[[], Any] | None = None
     stage: Stage | None = None
     world: Callable[[], World] | None = None
+    shapes: Shapes = ()
 
 
 def world_of(task: Task) -> World:

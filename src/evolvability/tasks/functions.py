@@ -10,6 +10,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.errors import TaskError
+from evolvability.noise import shapes_of
 from evolvability.tasks.base import Task
 from evolvability.types import Outcome, PyTree, Sample, outcome
 
@@ -84,6 +85,7 @@ def function_task(
         has_fitness=has_fitness,
         on_host=on_host,
         unflatten=unflatten,
+        shapes=shapes_of(start),
     )
 
 

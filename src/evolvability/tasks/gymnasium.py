@@ -118,13 +118,15 @@ def gymnasium_task(
     names = behavior_names or getattr(behavior, "names", ())
     if len(names) != probe.num_behaviors:
         names = tuple(f"behavior {j}" for j in range(probe.num_behaviors))
+    policy = mlp(probe.sizes)
     return host_task(
         name,
         tuple(names),
-        mlp(probe.sizes).init,
+        policy.init,
         replace(factory, sizes=probe.sizes),
         memory=no_moments(probe.sizes[0]),
         engine=f"{probe.env} (Gymnasium)",
+        shapes=policy.shapes,
     )
 
 

@@ -134,6 +134,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         engine=engine.name,
         stage=_stage(robot, policy, episodes),
         world=lambda: _world(robot, policy, episodes, options),
+        shapes=policy.shapes,
     )
 
 

@@ -63,7 +63,7 @@ def navigation(options: NavigationOptions = NavigationOptions()) -> Task:  # noq
 
         return World(policy, 2, 2, options.num_steps, begin, advance, points(2, HALF_WIDTH))
 
-    return Task("navigation", ("x", "y"), policy.init, evaluate, world=world)
+    return Task("navigation", ("x", "y"), policy.init, evaluate, world=world, shapes=policy.shapes)
 
 
 def _moved(position: Array, actions: Array) -> Array:

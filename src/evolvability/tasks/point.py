@@ -68,4 +68,4 @@ def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen
         valid = np.isfinite(path[:, -1]).all(axis=1)
         return Motion(path[:, -1], valid, np.full(len(path), path.shape[1]), path)
 
-    return Task("point", ("x", "y"), policy.init, evaluate, stage=Stage(replay, TIME_STEP))
+    return Task("point", ("x", "y"), policy.init, evaluate, stage=Stage(replay, TIME_STEP), shapes=policy.shapes)

@@ -12,6 +12,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.errors import TaskError
+from evolvability.noise import Shapes, shapes_of
 from evolvability.normalizer import Moments, merge, pool
 from evolvability.tasks.base import Task
 from evolvability.types import Outcome, PyTree, Sample
@@ -134,7 +135,15 @@ def simulator_task(
         raise TaskError(
             f"Task '{name}': {len(probe.behavior)} behavior dimensions, but names for {len(names)}: {names}."
         )
-    return host_task(name, names, lambda key: flat_start, factory, has_fitness=has_fitness, unflatten=unflatten)
+    return host_task(
+        name,
+        names,
+        lambda key: flat_start,
+        factory,
+        has_fitness=has_fitness,
+        unflatten=unflatten,
+        shapes=shapes_of(start),
+    )
 
 
 def host_task(
@@ -147,6 +156,7 @@ def host_task(
     has_fitness: bool = True,
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters,
     engine: str = "",
+    shapes: Shapes = (),
 ) -> Task:
     """A Task from a simulator's factory, which has to be picklable (by cloudpickle) to reach other processes."""
     build = cache(factory)
@@ -169,6 +179,7 @@ def host_task(
         unflatten=unflatten,
         engine=engine,
         simulator=factory,
+        shapes=shapes,
     )
 
 
