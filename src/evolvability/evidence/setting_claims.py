@@ -83,9 +83,7 @@ def as_many_evaluations(runs: Sequence[Run], objective: str, task: str) -> Claim
         return Answer(ratio, (len(spent[0]), len(spent[1])), "holds" if ratio <= 1 else "does not hold")
 
     statement = f"{METHODS[objective]} takes no more evaluations than standard ES ({task})"
-    return claim(
-        statement, "1 and 4", "no overhead", "evaluations of a generation, relative to those of standard ES", answer
-    )
+    return claim(statement, "1 and 4", "no overhead", "evaluations a generation, in those of standard ES", answer)
 
 
 def as_many_parameters(runs: Sequence[Run], task: str) -> Claim:

@@ -28,7 +28,6 @@ def to_markdown(report: Report, output: Path) -> str:
         _table(
             ("item", *VERDICTS, "time"), [(section.item.title, *overview_row(section)) for section in report.sections]
         ),
-        CLAIM_COLUMNS,
         NOTE,
     ]
     for section in report.sections:
