@@ -146,12 +146,12 @@ def test_with_too_few_runs_a_claim_says_so_instead_of_a_p_value(tmp_path: Path) 
 
 def test_a_p_value_below_the_papers_bound_holds_and_one_below_a_twentieth_in_part() -> None:
     high, low = np.arange(12) + 20.0, np.arange(12) + 0.0
-    assert is_more(high, low, 0.0005).verdict == "holds"
+    assert is_more(high, low, bound=0.0005).verdict == "holds"
     overlapping = low + 4.5  # p = 0.01
-    assert is_more(overlapping, low, 0.05).verdict == "holds"
-    assert is_more(overlapping, low, 0.0005).verdict == "holds in part"
-    assert is_more(low, overlapping, 0.05).verdict == is_more(low + 0.5, low).verdict == "does not hold"
-    six = is_more(high[:6], low[:6], 0.0005)
+    assert is_more(overlapping, low, bound=0.05).verdict == "holds"
+    assert is_more(overlapping, low, bound=0.0005).verdict == "holds in part"
+    assert is_more(low, overlapping, bound=0.05).verdict == is_more(low + 0.5, low).verdict == "does not hold"
+    six = is_more(high[:6], low[:6], bound=0.0005)
     assert six.verdict == "holds in part"
     assert "not below the paper's 0.0005, which of 6 and 6 runs none can be: the smallest is 0.0022" in six.reason
 

@@ -51,6 +51,7 @@ def test_replays_end_where_evaluation_says() -> None:
     sample = members_of(3 * task.init(jax.random.key(0)) + 0.5)
     result, _ = task.evaluate(jax.random.key(0), sample, ())
     assert task.stage is not None
+    assert task.stage.replay is not None
     motion = task.stage.replay(jax.random.key(0), sample, ())
     np.testing.assert_allclose(motion.path[:, -1], result.behavior, atol=1e-6)
     np.testing.assert_allclose(result.fitness, -np.linalg.norm(motion.path[:, -1] - [2, 0], axis=1), rtol=1e-5)

@@ -31,11 +31,12 @@ def test_each_parent_is_judged_by_its_own_offspring(mirrored: bool) -> None:
     state = algorithm.init(jax.random.key(0), jnp.array([[0.0], [4.0], [8.0]]))
     sample = algorithm.ask(state)
     members = np.asarray(sample.members())
+    behavior = sample.members()
     owners = np.asarray(sample.member_components())
     assert np.bincount(owners).tolist() == [8, 8, 8]
-    judged = algorithm.remember(state, outcome(members))
+    judged = algorithm.remember(state, outcome(behavior))
     assert judged.history.tolist() == [counted_one_by_one(members[owners == parent], 0.3) for parent in range(3)]
-    assert float(algorithm.weigh(judged, outcome(members))[1]) == max(judged.history)
+    assert float(algorithm.weigh(judged, outcome(behavior))[1]) == max(judged.history)
 
 
 def parents(counts: Any) -> State:

@@ -70,7 +70,7 @@ def claim(statement: str, section: str, paper: str, statistic: str, answer: Call
     return Claim(statement, section, paper, statistic, value, p, num_runs, verdict, reason)
 
 
-def is_more(first: Values, second: Values, bound: float = SIGNIFICANT) -> Answer:
+def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Answer:
     """Whether values of the first group are above those of the second: it holds with a p-value below the paper's bound.
 
     Below 0.05 but not below the bound, it holds in part; so it does where of so few runs no p-value is below the bound.
@@ -89,7 +89,7 @@ def is_more(first: Values, second: Values, bound: float = SIGNIFICANT) -> Answer
     return Answer(test.effect, sizes, "holds in part", test.p, reason)
 
 
-def is_same(first: Values, second: Values, enough: int = PAPER_RUNS) -> Answer:
+def is_same(first: Values, second: Values, *, enough: int = PAPER_RUNS) -> Answer:
     """Whether two groups show no difference: p above 0.1 in as many runs as the paper has.
 
     Of fewer runs it holds in part only, since a difference is harder to find among them; and so it does where p lies

@@ -24,7 +24,7 @@ def adapts_better(runs: Sequence[Run], task: str = "cheetah") -> Claim:
 
     def answer() -> Answer:
         own, rival = trained_by(runs, task, "max_entropy"), trained_by(runs, task, MAML)
-        return is_more(adapted(own, GOALS), _after_one_step(rival), 0.005)
+        return is_more(adapted(own, GOALS), _after_one_step(rival), bound=0.005)
 
     statement = f"the best of 40 mutations of MaxEnt-EES walks further than MAML after adaptation ({task})"
     return claim(statement, "5.2.1", "p < 0.005", "P(MaxEnt-EES is above MAML), mean over directions", answer)
@@ -56,7 +56,7 @@ def offspring_have_more(
 
     def answer() -> Answer:
         own, rival = trained_by(runs, task, objective), trained_by(runs, task, MAML)
-        return is_more(_of_offspring(own, what, 1.0), _of_offspring(rival, what, share), 0.00005)
+        return is_more(_of_offspring(own, what, 1.0), _of_offspring(rival, what, share), bound=0.00005)
 
     name, smaller = METHODS[objective], f" of {share:g} sigma" if share != 1 else ""
     measure = "mean distance" if what == "distance" else "variance of distance"

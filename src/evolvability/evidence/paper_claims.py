@@ -67,7 +67,7 @@ def standard_es_moves_further(runs: Sequence[Run], task: str, objective: str) ->
 
     def answer() -> Answer:
         standard, own = trained_pair(runs, task, objective)
-        return is_more(quantity(standard, "distance"), quantity(own, "distance"), 0.05)
+        return is_more(quantity(standard, "distance"), quantity(own, "distance"), bound=0.05)
 
     statement = f"standard ES moves further on average than {METHODS[objective]} ({task})"
     return claim(statement, _section(task), "p < 0.05", f"P(standard ES is above {METHODS[objective]})", answer)
@@ -148,7 +148,7 @@ def fewer_degenerate(runs: Sequence[Run], objective: str, task: str = "ant") -> 
         steps = getattr(pair[0].config.task_options, "num_steps", RADIUS_STEPS)
         radius = RADIUS * steps / RADIUS_STEPS  # in a shorter episode nobody gets that far
         shares = [per_seed(group, lambda behavior: degenerate_share(behavior, radius)) for group in pair]
-        return is_more(shares[0], shares[1], 0.01)
+        return is_more(shares[0], shares[1], bound=0.01)
 
     statement = f"more offspring of standard ES than of {METHODS[objective]} end within 5 units of the start ({task})"
     return claim(statement, "5.3", "p < 0.01", f"P(standard ES has more than {METHODS[objective]})", answer)
@@ -162,7 +162,7 @@ def maxent_adapts_better(runs: Sequence[Run], task: str = "cheetah", goals: Sequ
 
     def answer() -> Answer:
         entropy, variance = (trained_by(runs, task, objective) for objective in ("max_entropy", "max_variance"))
-        return is_more(adapted(entropy, goals), adapted(variance, goals), 0.05)
+        return is_more(adapted(entropy, goals), adapted(variance, goals), bound=0.05)
 
     statement = f"the best of 40 mutations gets further with MaxEnt-EES than with MaxVar-EES ({task})"
     return claim(statement, "5.2.1", "p < 0.05", "P(MaxEnt-EES is above MaxVar-EES), mean over directions", answer)
@@ -179,7 +179,7 @@ def seeded_beats_random(
     def answer() -> Answer:
         groups = [evolved_from(runs, task, start, goal) for start in (objective, None)]
         reached = [quantity(group, "fitness_mean", generation=generation) for group in groups]
-        return is_more(reached[0], reached[1], 0.0005)
+        return is_more(reached[0], reached[1], bound=0.0005)
 
     after = f"after {generation} generations ({task})"
     statement = f"seeded by {METHODS[objective]}, standard ES gets further than from a random start {after}"
@@ -286,7 +286,7 @@ def trained_pair(runs: Sequence[Run], task: str, objective: str) -> tuple[RunGro
 def _cover_alike(first: RunGroup, second: RunGroup) -> Answer:
     by = yardstick(reach_of([first, second]))
     covered = [quantity(group, "coverage", by=by) for group in (first, second)]
-    return is_same(covered[0], covered[1], SPECIES_RUNS)
+    return is_same(covered[0], covered[1], enough=SPECIES_RUNS)
 
 
 def adapted(group: RunGroup, goals: Sequence[str]) -> Array:

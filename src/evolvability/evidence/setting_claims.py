@@ -41,7 +41,10 @@ def runs_far_both_ways(runs: Sequence[Run], objective: str, task: str = "cheetah
     def answer() -> Answer:
         standard, own = trained_pair(runs, task, objective)
         forwards = float(np.median(per_seed(standard, lambda behavior: float(np.median(behavior[:, 0])))))
-        sides = [per_seed(own, lambda behavior, sign=sign: _reached(sign * behavior[:, 0])) for sign in (-1, 1)]
+        sides = [
+            per_seed(own, lambda behavior: _reached(-behavior[:, 0])),
+            per_seed(own, lambda behavior: _reached(behavior[:, 0])),
+        ]
         left, right = (float(np.median(side)) / forwards for side in sides)
         verdict = SIDES[(left >= NEARLY) + (right >= NEARLY)]
         reason = f"{100 * left:.0f} % to the left, {100 * right:.0f} % to the right"

@@ -103,7 +103,7 @@ def _graph(name: str) -> Callable[[Runs], Figure]:
         if name == "one_expectation":
             graph, positions = _one_expectation(), ONE_EXPECTATION
         else:
-            graph, positions = getattr(paper_graphs, name)(), graphs.PAPER_POSITIONS[name]
+            graph, positions = getattr(paper_graphs, name)(), dict(graphs.PAPER_POSITIONS[name])
         figure = graphs.draw(graph, positions=positions).figure
         assert isinstance(figure, Figure)
         return figure
