@@ -21,7 +21,7 @@ ON_PLANE = (lambda x: 2 * (x - 0.5) @ np.array([[0.0, 1.0], [-1.0, 0.0]]), lambd
 
 def merge(policies: Any, num_inputs: int) -> tuple[Any, float, Any, Any]:
     """Two policies as networks, how far weights may move, and so many mutations of their merger and its switch."""
-    both = [fe.approximate(policy, num_inputs, num_units=40) for policy in policies]
+    both = tuple(fe.approximate(policy, num_inputs, num_units=40) for policy in policies)
     delta = fe.largest_delta(*both, epsilon=EPSILON, ratio=RATIO)
     network = fe.flip_network(*both, delta=delta, ratio=RATIO)
     steps = SIZE * delta * np.random.default_rng(0).normal(size=(NUMBER, fe.num_params(network)))

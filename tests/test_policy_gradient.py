@@ -1,7 +1,9 @@
 """Policy-gradient Evolvability ES: both forms against a closed form, and against networks written out."""
 
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -39,6 +41,14 @@ TIMES = (2, 4)
 MAX_VARIANCE = max_variance(identity)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_compilation() -> Iterator[None]:
+    """Programs this small take longer to optimize than to run."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 def counter() -> World:
     """Each action's square is added up. The network sees nothing, so that its bias alone decides."""
 
@@ -74,7 +84,9 @@ def estimate(key: Array, estimator: Estimator, exploration: Exploration = COUNTE
     return estimator(exploration, sample, episodes, weights).center[0]
 
 
-def estimates(estimator: Estimator) -> np.ndarray:
+@cache
+def estimates(estimator: Estimator) -> np.ndarray[Any, Any]:
+    """(repetitions, num_params) independent ones."""
     return np.asarray(jax.lax.map(lambda key: estimate(key, estimator), jax.random.split(jax.random.key(0), 100)))
 
 
@@ -116,9 +128,13 @@ def point() -> Exploration:
 
 @pytest.fixture(scope="module")
 def acted(point: Exploration) -> tuple[Sample, Episodes]:
-    centers = jax.random.normal(jax.random.key(3), (2, point.world.policy.num_params)) / 2
-    sample = point.population.sample(jax.random.key(4), Cloud(centers), 0, jnp.arange(10))
-    episodes = jax.jit(lambda: explore(point, jax.random.key(5), sample))()
+    @jax.jit
+    def act() -> tuple[Sample, Episodes]:
+        centers = jax.random.normal(jax.random.key(3), (2, point.world.policy.num_params)) / 2
+        sample = point.population.sample(jax.random.key(4), Cloud(centers), 0, jnp.arange(10))
+        return sample, explore(point, jax.random.key(5), sample)
+
+    sample, episodes = act()
     # Two episodes that ended early, and one that broke down.
     counts = episodes.counts.at[0, 3:].set(False).at[1, 9:].set(False).at[2].set(False)
     return sample, episodes._replace(counts=counts, valid=episodes.valid.at[2].set(False))
@@ -127,7 +143,7 @@ def acted(point: Exploration) -> tuple[Sample, Episodes]:
 def test_action_score_is_that_of_networks_written_out(point: Exploration, acted: tuple[Sample, Episodes]) -> None:
     """Members' networks in full, log-densities in full, and a loop over the times: another way to the same."""
     sample, episodes = acted
-    weights, _ = weights_over_time(point, MAX_VARIANCE, episodes)
+    weights, _ = jax.jit(lambda: weights_over_time(point, MAX_VARIANCE, episodes))()
     offsets = sample.members() - sample.center[sample.member_components()]
     log_std = jnp.full(2, jnp.log(point.action_std))
 
@@ -148,7 +164,7 @@ def test_weights_are_squared_deviations_of_the_valid_at_each_time(
     point: Exploration, acted: tuple[Sample, Episodes]
 ) -> None:
     _, episodes = acted
-    weights, value = weights_over_time(point, MAX_VARIANCE, episodes)
+    weights, value = jax.jit(lambda: weights_over_time(point, MAX_VARIANCE, episodes))()
     good = np.asarray(episodes.valid)
     variances = 0.0
     for index, time in enumerate(point.watched):

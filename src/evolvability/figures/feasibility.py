@@ -54,14 +54,10 @@ class Frequencies:
 
 
 def data_from_networks(
-    policies: Sequence[Network], *, delta: float, ratio: float, epsilon: float, number: int = 1000, seed: int = 0
+    policies: tuple[Network, Network], *, delta: float, ratio: float, epsilon: float, number: int = 1000, seed: int = 0
 ) -> Frequencies:
     """Mutations of the two policies' merger, so many of each size, compared with both policies on a grid."""
-    first, second = policies
-    network, constants = (
-        flip_network(first, second, delta=delta, ratio=ratio),
-        choose_constants(first, second, delta, ratio),
-    )
+    network, constants = flip_network(*policies, delta=delta, ratio=ratio), choose_constants(*policies, delta, ratio)
     inputs = _grid(network[0].weight.shape[0])
     mutants = jax.jit(jax.vmap(lambda step: apply(moved(network, step), inputs)))
     generator = np.random.default_rng(seed)
@@ -78,8 +74,9 @@ def data_from_networks(
 
     sizes, every_size = np.geomspace(0.01, 30, 15), np.geomspace(0.01, 30, 200)
     shares, lines = np.array([measured(size) for size in sizes]), np.array([expected(size) for size in every_size])
+    first, second = shares.T
     predicted, bound, printed = lines.T
-    return Frequencies(sizes, shares[:, 0], shares[:, 1], every_size, predicted, bound, printed)
+    return Frequencies(sizes, first, second, every_size, predicted, bound, printed)
 
 
 def _grid(num_inputs: int) -> Values:
@@ -93,9 +90,8 @@ def draw_outputs(ax: Axes, inputs: Values, policies: Sequence[Values], mutations
         ax.plot(inputs, output, color=FIRST if is_up else SECOND, alpha=0.35, linewidth=0.6)
     for policy, color, name in zip(policies, (FIRST, SECOND), "gh", strict=True):
         ax.plot(inputs, policy, color="black", linewidth=1, linestyle=(0, (4, 2)))
-        place = len(inputs) // 5
-        point = (inputs[place], policy[place])
-        ax.annotate(f"${name}$", point, (-3, 7), textcoords="offset points", color=color, fontsize=10)
+        place = (inputs[len(inputs) // 5], policy[len(inputs) // 5])
+        ax.annotate(f"${name}$", place, (-3, 7), textcoords="offset points", color=color, fontsize=10)
     ax.set(xlabel="input", ylabel="output")
 
 
