@@ -166,7 +166,8 @@ def test_estimates_come_from_runs_made_here_and_count_what_is_left(tmp_path: Pat
 
     (left,) = estimates.estimates(works, no_probe)
     # 20 generations are left of the first run, and 30 of both others, half a second each; the first one compiled.
-    assert (left.item, left.pieces, left.seconds) == ("figure1", 3, pytest.approx(0.5 * (20 + 30 + 30)))
+    assert (left.item, left.pieces) == ("figure1", 3)
+    assert left.seconds == pytest.approx(0.5 * (20 + 30 + 30))
 
 
 def test_a_probe_measures_a_members_step() -> None:
@@ -196,7 +197,7 @@ def test_report_has_a_verdict_for_every_claim_and_loads_nothing(tmp_path: Path) 
     own: dict[str, Any] = {"seeds": 6, "generations": 21}
     for objective, level in (("mean_fitness", 30.0), ("max_entropy", 25.0)):
         made = config("ant", objective=objective, **own)
-        metrics = {name: scores(level) for name in ("distance", "variance", "entropy", "fitness_mean")}
+        metrics: dict[str, Any] = {name: scores(level) for name in ("distance", "variance", "entropy", "fitness_mean")}
         made_up(tmp_path / "runs" / "ant" / objective, made, ring(), seconds=scores(1.0), **metrics)
     report = make_report(list(ITEMS.values()), tmp_path, "Scale made up")
     assert sum(report.verdicts.values()) == len(ALL_CLAIMS)

@@ -41,7 +41,10 @@ def runs_far_both_ways(runs: Sequence[Run], objective: str, task: str = "cheetah
     def answer() -> Answer:
         standard, own = trained_pair(runs, task, objective)
         forwards = float(np.median(per_seed(standard, lambda behavior: float(np.median(behavior[:, 0])))))
-        sides = [per_seed(own, lambda behavior, sign=sign: _reached(sign * behavior[:, 0])) for sign in (-1, 1)]
+        sides = [
+            per_seed(own, lambda behavior: _reached(-behavior[:, 0])),
+            per_seed(own, lambda behavior: _reached(behavior[:, 0])),
+        ]
         left, right = (float(np.median(side)) / forwards for side in sides)
         verdict = SIDES[(left >= NEARLY) + (right >= NEARLY)]
         reason = f"{100 * left:.0f} % to the left, {100 * right:.0f} % to the right"
@@ -68,7 +71,8 @@ def converges_to_the_goal(runs: Sequence[Run], objective: str, task: str = "ant"
 
     def answer() -> Answer:
         group = evolved_from(runs, task, objective, goal)
-        return is_more(*(quantity(group, "fitness_mean", generation=generation) for generation in (20, 0)))
+        after, before = (quantity(group, "fitness_mean", generation=generation) for generation in (20, 0))
+        return is_more(after, before)
 
     statement = f"a population of {METHODS[objective]} converges to a new goal within 20 generations ({task})"
     return claim(statement, "5.3.1", "converges", "P(fitness after 20 generations is above that before)", answer)
