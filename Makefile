@@ -9,7 +9,7 @@ RUNS   := runs/demo
 # PyBullet comes along where there is a wheel of it (Python 3.11); building it takes a compiler and a quarter of an hour.
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,locomotion,gymnasium,dask,explore]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,locomotion,gymnasium,dask,explore,elites]"
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --only-binary pybullet -e ".[bullet]"
 	touch $@
 

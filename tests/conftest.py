@@ -9,6 +9,10 @@ import pytest
 from jax import Array
 
 from evolvability.types import Outcome, outcome
+from tests.browsing import browsers, pages
+
+browser = pytest.fixture(scope="module")(browsers)
+opened = pytest.fixture(pages)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,46 +1,35 @@
 """The explorer's data, its answers, its server and its page, in a real browser where there is one."""
 
 import json
-import os
 import shutil
 import threading
 import urllib.error
 import urllib.request
+import warnings
 from collections.abc import Iterator
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+import imageio.v3 as imageio
 import mujoco
 import numpy as np
 import pytest
 import safetensors.numpy
+from PIL import Image
 
-from evolvability import Run, evolve
+from evolvability import Run, cli, evolve
 from evolvability.config import layered
 from evolvability.errors import ConfigError, RunFolderError
-from evolvability.explorer import data, service
+from evolvability.explorer import data
 from evolvability.explorer.export import export_page
 from evolvability.explorer.server import Server
 from evolvability.explorer.service import Explorer, Kept
-from evolvability.motions import Motion, Stage
 from evolvability.robots import ant, cheetah
-from evolvability.studies.rebuilding import watchable_task
-from evolvability.tasks.base import Task
+from evolvability.runs import RunWriter
 from evolvability.training import resume
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-]
+from tests.browsing import draws_here, go_to, open_page, screen_of, until, wait_for_actor
 
 
 @pytest.fixture(scope="module")
@@ -147,29 +136,6 @@ def test_what_cannot_be_answered_is_said(ant_run: Run, pattern_run: Run) -> None
         Explorer([])
 
 
-def test_pictures_of_an_environment_come_back_as_they_were(
-    ant_run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """As of a Gymnasium task, whose stage has pictures instead of poses."""
-    shades = np.repeat(np.linspace(0, 200, 4).astype(np.uint8), 8 * 8 * 3).reshape(4, 8, 8, 3)
-    path = np.zeros((1, 4, 2), np.float32)
-    motion = Motion(np.zeros((1, 2)), np.ones(1, bool), np.array([4]), path, pictures=(shades,))
-    stage = Stage(lambda key, sample, memory: motion, 0.05, "drawn")
-
-    def drawn(config: Any) -> Task:
-        return replace(watchable_task(config), stage=stage)
-
-    monkeypatch.setattr(service, "watchable_task", drawn)
-    found = arrays(Explorer([ant_run]), "replay?run=0&seed=0&generation=0&member=0")
-    from PIL import Image
-
-    starts = [0, *found["picture_ends"][:-1]]
-    for start, end, shade in zip(starts, found["picture_ends"], shades, strict=True):
-        file = tmp_path / "picture.jpg"
-        file.write_bytes(found["pictures"][start:end].tobytes())
-        assert abs(np.asarray(Image.open(file), float) - shade).max() < 4
-
-
 def test_kept_results_are_bounded() -> None:
     kept, made = Kept(2), []
     for name in ("a", "b", "a", "c", "a", "b"):
@@ -177,12 +143,21 @@ def test_kept_results_are_bounded() -> None:
     assert made == ["a", "b", "c", "b"]
 
 
+@contextmanager
+def serving(*runs: Run) -> Iterator[str]:
+    """The address of an explorer."""
+    server = Server(Explorer(runs))
+    threading.Thread(target=server.serve, daemon=True).start()
+    try:
+        yield server.address
+    finally:
+        server.stop()
+
+
 @pytest.fixture(scope="module")
 def served(ant_run: Run) -> Iterator[str]:
-    server = Server(Explorer([ant_run]))
-    threading.Thread(target=server.serve, daemon=True).start()
-    yield server.address
-    server.stop()
+    with serving(ant_run) as address:
+        yield address
 
 
 def test_server_answers_this_machine_alone(served: str) -> None:
@@ -205,56 +180,6 @@ def test_a_port_in_use_is_refused(served: str, ant_run: Run) -> None:
         Server(Explorer([ant_run]), int(served.rstrip("/").rpartition(":")[2]))
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium: install Debian's package chromium, or set CHROMIUM to a browser's path")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture
-def opened(browser: Any) -> Iterator[Any]:
-    page = browser.new_page(viewport={"width": 1100, "height": 700})
-    page.set_default_timeout(90_000)
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    yield page
-    page.close()
-    assert problems == []
-
-
-def open_page(page: Any, address: str) -> None:
-    page.goto(address)
-    page.wait_for_function("window.explorer?.frames > 0 && window.explorer.state.runs.every(run => run.playable)")
-
-
-def screen_of(page: Any, row: int) -> tuple[float, float]:
-    """Where on the page a member is drawn."""
-    x, y = page.evaluate(
-        f"(() => {{ const s = window.explorer.scene, p = s.views[0].places;"
-        f" return s.project(0, [p[{2 * row}], p[{2 * row + 1}]]); }})()"
-    )
-    return x, y
-
-
-def wait_for_actor(page: Any) -> dict[str, Any]:
-    page.wait_for_function("window.explorer.state.actors.length > 0 && !window.explorer.state.actors.at(-1).waiting")
-    fields = "behavior, recorded, what, distance, target"
-    return dict(page.evaluate(f"(({{{fields}}}) => ({{{fields}}}))(window.explorer.state.actors.at(-1))"))
-
-
-def go_to(page: Any, generation: int) -> None:
-    page.evaluate(
-        f"(() => {{ const s = document.getElementById('generation'); s.value = {generation};"
-        " s.dispatchEvent(new Event('input')); })()"
-    )
-    page.wait_for_function(f"window.explorer.state.drawn === {generation}")
-
-
 def test_slider_changes_the_cloud(opened: Any, served: str, ant_run: Run) -> None:
     open_page(opened, served)
     for generation in (0, 2):
@@ -272,7 +197,7 @@ def test_click_on_a_point_plays_the_recorded_mutation(opened: Any, served: str, 
     assert actor["what"] == f"member.{row}"
     np.testing.assert_allclose(actor["behavior"], ant_run.behaviors(2)["behavior"][0, row], atol=1e-3)
     assert "as recorded" in opened.inner_text("#actors")
-    opened.wait_for_function("window.explorer.state.time > 0")  # it plays by itself
+    until(opened, "window.explorer.state.time > 0")  # it plays by itself
     opened.evaluate("window.explorer.state.playing = false; window.explorer.state.time = 99")
     script = "(e => { e.scene.time = 99; return e.scene.position(e.state.actors[0]); })(window.explorer)"
     end = opened.evaluate(script)
@@ -332,8 +257,144 @@ def test_exported_page_needs_no_server(opened: Any, ant_run: Run, tmp_path: Path
     opened.mouse.click(540, 480)
     actor = wait_for_actor(opened)
     assert actor["what"] in {"fresh.0", "fresh.1", "fresh.2"}
-    opened.wait_for_function("window.explorer.state.time > 0")
+    until(opened, "window.explorer.state.time > 0")
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_a_file_plays_the_nearest_member_whose_motion_it_holds(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    output = export_page(ant_run, tmp_path / "ant.html", generations=2, members=20, mutations=1, embed=4)
+    open_page(opened, output.as_uri())
+    held = opened.evaluate("window.explorer.state.runs[0].embedded")
+    behavior = ant_run.behaviors(2)["behavior"][0]
+    np.testing.assert_array_equal(np.float32(held["behavior"]), behavior[held["members"]])
+    outermost = int(np.linalg.norm(behavior - behavior.mean(axis=0), axis=1).argmax())
+    assert (held["generation"], held["members"][0], len(set(held["members"]))) == (2, outermost, 4)
+    row = int(np.argmax(np.where(np.isin(np.arange(20), held["members"]), -np.inf, behavior[:, 0])))
+    opened.mouse.click(*screen_of(opened, row))
+    actor = wait_for_actor(opened)
+    distance = np.linalg.norm(behavior[held["members"]] - behavior[row], axis=1)
+    nearest = held["members"][int(distance.argmin())]
+    assert actor["what"] == f"member.{nearest}"
+    text = opened.inner_text("#message")
+    assert "the motions of 4 of the 20 mutations of generation 2" in text
+    assert f"nearest to where you clicked is #{nearest}: {distance.min():.2f} m away" in text
+    assert "as recorded" in opened.inner_text("#actors")
+
+
+def test_a_run_of_another_engine_shows_both_ends(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "gpu"
+    shutil.copytree(ant_run.path, path)
+    environment = json.loads((path / "environment.json").read_text())
+    (path / "environment.json").write_text(json.dumps(environment | {"devices": ["gpu: NVIDIA H200"]}))
+    arrays = ant_run.behaviors(2)
+    recorded = arrays["behavior"] + np.array([0.3, 0.4], np.float32)
+    RunWriter(path).record_behaviors(2, arrays | {"behavior": recorded})
+    with serving(Run(path)) as address:
+        open_page(opened, address)
+        row = int(np.argmax(recorded[0, :, 0]))
+        opened.mouse.click(*screen_of(opened, row))
+        actor = wait_for_actor(opened)
+    np.testing.assert_allclose(actor["behavior"], arrays["behavior"][0, row], atol=1e-3)
+    (x, y), (u, v) = arrays["behavior"][0, row], recorded[0, row]
+    text = opened.inner_text("#actors")
+    assert f"ends at ({x:.2f}, {y:.2f}) m" in text
+    assert f"recorded ({u:.2f}, {v:.2f}) m: 0.50 m apart" in text
+    assert "recorded by mjx, watched in mujoco: engines round differently" in text
+
+
+def test_views_show_what_they_are_asked_for(opened: Any, served: str, ant_run: Run) -> None:
+    open_page(opened, served)
+    arrays = ant_run.behaviors(2)
+    colors = "Array.from({length: 20}, (_, k) => window.explorer.scene.views[0].shades.of(k))"
+    for name, values in (
+        ("fitness", arrays["fitness"][0]),
+        ("distance", np.linalg.norm(arrays["behavior"][0], axis=1)),
+    ):
+        opened.select_option("#color", name)
+        brightness = np.sum(opened.evaluate(colors), axis=1)  # the map goes from dark to bright
+        assert brightness[values.argmax()] == brightness.max() > brightness[values.argmin()] == brightness.min()
+    opened.select_option("#color", "component")
+    assert len(np.unique(opened.evaluate(colors), axis=0)) == 1  # this population has one
+    opened.select_option("#show", "density")
+    until(opened, "window.explorer.scene.views[0].heat !== null")
+    assert opened.evaluate("window.explorer.scene.memberAt(0, 400, 300)") is None
+    opened.set_viewport_size({"width": 400, "height": 800})
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 400
+    scene, aside = (opened.locator(name).bounding_box() for name in ("#scene", "aside"))
+    assert scene["width"] == 400
+    assert aside["y"] >= scene["y"] + scene["height"]
+
+
+def test_sixteen_robots_play_and_are_taken_away(opened: Any, served: str, tmp_path: Path) -> None:
+    open_page(opened, served)
+    opened.set_viewport_size({"width": 840, "height": 500})
+    opened.evaluate("(() => { for (let row = 0; row < 17; row++) window.explorer.pick(0, row); })()")
+    until(opened, "window.explorer.state.actors.length === 16 && window.explorer.state.actors.every(a => !a.waiting)")
+    assert opened.inner_text("#cast") == "16 of at most 16"
+    assert opened.inner_text("#actors").count("as recorded") == 16
+    opened.evaluate("document.getElementById('play').click(); window.explorer.state.time = 1")
+    opened.check("#follow")
+    where = "(e => e.scene.position(e.state.actors.at(-1)))(window.explorer)"
+    until(opened, "window.explorer.scene.time === window.explorer.state.time && !window.explorer.state.dirty")
+    np.testing.assert_allclose(opened.evaluate("window.explorer.scene.camera.target")[:2], opened.evaluate(where))
+    opened.select_option("#speed", "8")
+    assert Image.open(saved(opened, "png", tmp_path)).size == (520, opened.locator("#stage").bounding_box()["height"])
+    for format in ("gif", "mp4") if draws_here() else ():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of JAX, of any process started beside it
+            pictures = imageio.imread(saved(opened, format, tmp_path))
+        assert len(pictures) > 2
+        assert pictures.std() > 5
+
+
+def saved(page: Any, button: str, folder: Path) -> Path:
+    """What a button downloads."""
+    with page.expect_download() as download:
+        page.click(f"#{button}")
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    assert path.suffix == f".{button}"
+    return path
+
+
+def test_an_environment_that_draws_itself_plays_its_pictures(opened: Any, tmp_path: Path) -> None:
+    options = {"env": "CartPole-v1", "behavior": "observation:0,2", "num_steps": 30, "hidden": 4}
+    values = {"generations": 1, "population_size": 4, "task_options": options}
+    evolve("gymnasium", layered("gymnasium", values=values), output=tmp_path / "pole")
+    with serving(Run(tmp_path / "pole")) as address:
+        open_page(opened, address)
+        opened.evaluate("(() => { for (const row of [1, 2]) window.explorer.pick(0, row); })()")
+        until(
+            opened, "window.explorer.state.actors.length === 2 && window.explorer.state.actors.every(a => a.pictures)"
+        )
+        assert opened.inner_text("#actors").count("as recorded") == 2
+        assert opened.locator("#pictures canvas").count() == 2
+        shown = (
+            "Array.from(document.querySelector('#pictures canvas').getContext('2d').getImageData(0, 0, 600, 400).data)"
+        )
+        until(opened, "!window.explorer.state.playing")
+        pictures = [np.reshape(opened.evaluate(shown), (400, 600, 4))]
+        opened.evaluate("(e => { e.state.time = 0; e.state.dirty = true; })(window.explorer)")
+        until(opened, "!window.explorer.state.dirty")
+        pictures.append(np.reshape(opened.evaluate(shown), (400, 600, 4)))
+        assert pictures[0].std() > 10
+        assert (pictures[0] != pictures[1]).any()
+        assert len(imageio.imread(saved(opened, "gif", tmp_path))) > 2
+
+
+def test_an_environment_that_does_not_draw_shows_behaviors_and_says_so(opened: Any, tmp_path: Path) -> None:
+    gymnasium.register("Dark-v0", entry_point="tests.test_gymnasium:Counting")
+    options = {"env": "Dark-v0", "behavior": "info:time", "num_steps": 4, "hidden": 2}
+    values = {"generations": 1, "population_size": 4, "task_options": options}
+    evolve("gymnasium", layered("gymnasium", values=values), output=tmp_path / "dark")
+    with serving(Run(tmp_path / "dark")) as address:
+        open_page(opened, address)
+        assert "does not draw itself" in opened.inner_text("#remark")
+        opened.evaluate("window.explorer.pick(0, 1)")
+        assert wait_for_actor(opened)["behavior"] == [4]
+        assert "as recorded" in opened.inner_text("#actors")
+    with pytest.raises(SystemExit):
+        cli.main(["video", str(tmp_path / "dark"), "--offspring", "0", "--output", str(tmp_path / "dark.gif")])
 
 
 def test_the_page_follows_a_run_that_is_training(opened: Any, ant_run: Run, tmp_path: Path) -> None:
@@ -341,31 +402,29 @@ def test_the_page_follows_a_run_that_is_training(opened: Any, ant_run: Run, tmp_
     shutil.copytree(ant_run.path, path)
     config = (path / "config.toml").read_text()
     (path / "config.toml").write_text(config.replace("generations = 3", "generations = 4"))
-    server = Server(Explorer([Run(path)]))
-    threading.Thread(target=server.serve, daemon=True).start()
-    try:
-        open_page(opened, server.address)
+    with serving(Run(path)) as address:
+        open_page(opened, address)
         assert "training: generation 3 of 4" in opened.inner_text("#status")
         resume(path)
-        opened.wait_for_function("window.explorer.state.drawn === 3 && window.explorer.state.runs[0].done")
+        until(opened, "window.explorer.state.drawn === 3 && window.explorer.state.runs[0].done")
         shown = opened.evaluate("Array.from(window.explorer.scene.views[0].cloud.behavior.data)")
         np.testing.assert_array_equal(np.float32(shown).reshape(-1, 2), Run(path).behaviors(3)["behavior"][0])
-    finally:
-        server.stop()
+        until(opened, "window.explorer.state.runs[0].curves.generation.data.length === 4")
+        entropy = opened.evaluate("Array.from(window.explorer.state.runs[0].curves.entropy.data)")
+        np.testing.assert_allclose(np.reshape(entropy, (2, 4)), Run(path).metrics["entropy"], rtol=1e-6)
 
 
 def test_a_task_without_a_robot_shows_its_plots(opened: Any, pattern_run: Run) -> None:
-    server = Server(Explorer([pattern_run, pattern_run]))
-    threading.Thread(target=server.serve, daemon=True).start()
-    try:
-        open_page(opened, server.address)
+    with serving(pattern_run, pattern_run) as address:
+        open_page(opened, address)
         row = int(np.argmax(pattern_run.behaviors()["behavior"][0]))
-        opened.mouse.click(*screen_of(opened, row))
-        actor = wait_for_actor(opened)
-        np.testing.assert_allclose(actor["behavior"], actor["recorded"], atol=1e-3)
+        for index in (0, 1):  # one above the other
+            opened.mouse.click(*screen_of(opened, row, index))
+            until(opened, f"window.explorer.state.actors.length === {index + 1}")
+            actor = wait_for_actor(opened)
+            assert actor["run"] == index
+            np.testing.assert_allclose(actor["behavior"], actor["recorded"], atol=1e-3)
         assert opened.is_hidden("#player")
-    finally:
-        server.stop()
 
 
 def test_an_export_that_makes_no_sense_is_refused(ant_run: Run, tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ SMALL: dict[str, dict[str, Any]] = {
         "population": "low_rank",
         "rank": 2,
     },
+    "gymnasium": {
+        "task_options": {"env": "BipedalWalker-v3", "behavior": "body:hull.xy", "num_steps": 20, "hidden": 4}
+    },
     "ant": {"task_options": {"num_steps": 120, "hidden": 16, "observation_share": 0.5}, "noise_dtype": "bfloat16"},
 }
 
@@ -58,7 +61,7 @@ def test_rebuilt_members_behave_as_recorded(task: str, tmp_path: Path) -> None:
             recorded = run.behaviors(generation)["behavior"][seed][[17, 4, 5]]
             # What the engine mujoco computes is the same to the bit; of XLA, other shapes are other programs.
             np.testing.assert_allclose(motion.behavior, recorded, rtol=0, atol=0 if made.on_host else 1e-5)
-            if motion.path.shape[1] > 1:
+            if motion.pictures is None and motion.path.shape[1] > 1:
                 way = (motion.path[:, -1] - motion.path[:, 0])[:, : recorded.shape[1]]
                 np.testing.assert_allclose(way, recorded, atol=1e-5)
 

@@ -13,22 +13,16 @@ from evolvability import evolve
 from evolvability.config import layered
 from evolvability.errors import ConfigError
 from evolvability.motions import Motion, Stage
-from evolvability.videos import FIELD_OF_VIEW, SIZE, camera_for, draw_without_window, film, robot_colors
+from evolvability.videos import ELEVATION, FIELD_OF_VIEW, SIZE, camera_for, draw_without_window, film, robot_colors
+from tests.browsing import draws_here
 
 draw_without_window()
-
-DRAWS = """
-from evolvability.videos import draw_without_window
-draw_without_window()
-import mujoco
-mujoco.Renderer(mujoco.MjModel.from_xml_string("<mujoco/>"), 32, 32).render()
-"""
 
 
 @pytest.fixture(scope="module")
 def renderer() -> None:
     """Skips where MuJoCo cannot draw."""
-    if subprocess.run([sys.executable, "-c", DRAWS], capture_output=True, check=False).returncode:
+    if not draws_here():
         pytest.skip("MuJoCo cannot draw: install Debian's libegl1 and libgl1-mesa-dri, or libosmesa6")
 
 
@@ -36,8 +30,16 @@ def test_the_camera_sees_whole_paths() -> None:
     for reach in (1.0, 60.0):
         path = np.array([[0.0, 0.0], [reach, 0.3 * reach], [-0.5 * reach, -0.8 * reach]])
         middle, distance = camera_for([path])
-        half = distance * np.tan(np.radians(FIELD_OF_VIEW / 2))
-        assert np.all(abs(path[:, 0] - middle[0]) < half * SIZE[1] / SIZE[0])
+        camera = [
+            middle[0],
+            middle[1] - distance * np.cos(np.radians(ELEVATION)),
+            distance * np.sin(np.radians(ELEVATION)),
+        ]
+        right, forward = [1, 0, 0], [0, np.cos(np.radians(ELEVATION)), -np.sin(np.radians(ELEVATION))]
+        points = np.column_stack([path, np.zeros(3)]) - camera
+        half = np.tan(np.radians(FIELD_OF_VIEW / 2)) * (points @ forward)
+        assert np.all(abs(points @ right) < half * SIZE[1] / SIZE[0])
+        assert np.all(abs(points @ np.cross(right, forward)) < half)
 
 
 def test_robots_have_colors_of_their_own() -> None:

@@ -21,7 +21,8 @@ class Motion(NamedTuple):
         num_frames: (num_members,) moments until each episode ended, the start included.
         path: (num_members, num_moments, 2) where each was on the ground.
         poses: (num_members, num_moments, num_positions) of a robot whose model the `Stage` has.
-        pictures: one array (num_moments, height, width, 3) of bytes a member, where an environment draws itself.
+        pictures: of every member a JPEG file a moment, where an environment draws itself; see `evolvability.pictures`.
+        note: why there is nothing to see, where there should be.
     """
 
     behavior: HostArray
@@ -29,7 +30,8 @@ class Motion(NamedTuple):
     num_frames: HostArray
     path: HostArray
     poses: HostArray | None = None
-    pictures: tuple[HostArray, ...] | None = None
+    pictures: tuple[tuple[bytes, ...], ...] | None = None
+    note: str = ""
 
     def of_members(self, rows: HostArray) -> "Motion":
         """The motion of some of the members, rows: (num_chosen,)."""
@@ -40,6 +42,7 @@ class Motion(NamedTuple):
             self.path[rows],
             None if self.poses is None else self.poses[rows],
             None if self.pictures is None else tuple(self.pictures[row] for row in rows),
+            self.note,
         )
 
 
@@ -48,13 +51,16 @@ class Stage:
     """What it takes to watch a task's members.
 
     Attributes:
-        replay: ``(key, sample, memory) -> Motion``, the episodes that ``evaluate`` would give the sample's members.
+        replay: ``(key, sample, memory) -> Motion``, the episodes that ``evaluate`` would give the sample's members;
+            None where the task's own simulator is watched.
         time_step: seconds between two moments.
         engine: what computes them, for people; empty where that is what evaluates members too.
         model: the MuJoCo model that poses belong to, if any.
+        simulator: builds one like the task's own whose trials have pictures; it has a ``close``.
     """
 
-    replay: Callable[[Array, Sample, PyTree], Motion]
+    replay: Callable[[Array, Sample, PyTree], Motion] | None
     time_step: float
     engine: str = ""
     model: Any = None
+    simulator: Callable[[], Any] | None = None

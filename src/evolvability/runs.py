@@ -17,6 +17,7 @@ Nothing in it is executable: opening somebody else's run folder never runs code.
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -102,7 +103,7 @@ class Run:
     @property
     def recorded(self) -> list[int]:
         """The generations whose behaviors were kept."""
-        return sorted(int(path.stem) for path in (self.path / "behaviors").glob("*.safetensors"))
+        return _generations(self.path / "behaviors")
 
     def behaviors(self, generation: int | None = None) -> Arrays:
         """One recorded generation (the last unless given).
@@ -121,10 +122,8 @@ class Run:
     @property
     def rebuildable(self) -> list[int]:
         """The generations whose members can be rebuilt: what they were drawn around was kept."""
-        kept = {int(path.stem) for path in (self.path / "centers").glob("*.safetensors")}
-        saved = (self.path / "checkpoints").glob("*.safetensors")
-        whole = set(checkpoint_generations(self.path)) & {int(path.stem) for path in saved if path.stem.isdigit()}
-        return sorted(kept | whole)
+        whole = set(checkpoint_generations(self.path)) & set(_generations(self.path / "checkpoints"))
+        return sorted(whole.union(_generations(self.path / "centers")))
 
     def drawn_around(self, generation: int) -> Arrays:
         """What a generation's members were drawn around: a State's arrays by name, a seed axis in front.
@@ -206,8 +205,11 @@ class RunWriter:
         write_whole(self.path / "behaviors" / f"{generation:06d}.safetensors", data, sync=False)
 
     def record_center(self, state: PyTree) -> None:
-        """Keep what a generation is drawn around: a State with a seed axis in front, without the optimizer's."""
-        data = safetensors.numpy.save(named_arrays(state._replace(optimizer=())))
+        """Keep what a generation is drawn around: a State with a seed axis in front.
+
+        Without what only training needs, the optimizer's and the objective's.
+        """
+        data = safetensors.numpy.save(named_arrays(state._replace(optimizer=(), history=())))
         write_whole(self.path / "centers" / f"{int(state.generation[0]):06d}.safetensors", data, sync=False)
 
     def checkpoint(self, state: PyTree) -> None:
@@ -256,6 +258,12 @@ def spread_out(recorded: Sequence[int], most: int) -> list[int]:
     wanted = np.linspace(recorded[-1], recorded[0], most)
     nearest = np.abs(np.subtract.outer(wanted, recorded)).argmin(axis=1)
     return [recorded[place] for place in np.unique(nearest)]
+
+
+def _generations(folder: Path) -> list[int]:
+    """The generations whose arrays a folder holds; whatever else lies there is none of a run's."""
+    stems = (path.stem for path in folder.glob("*.safetensors"))
+    return sorted(int(stem) for stem in stems if re.fullmatch(r"[0-9]{6,9}", stem) and stem == f"{int(stem):06d}")
 
 
 def _load_arrays(path: Path) -> Arrays:

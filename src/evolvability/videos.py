@@ -1,10 +1,11 @@
-"""Films of mutations walking: several robots in one scene, drawn by MuJoCo without a window."""
+"""Films of mutations: several robots in one scene, drawn by MuJoCo, or an environment's pictures side by side."""
 
 import colorsys
 import copy
 import ctypes.util
 import io
 import itertools
+import math
 import os
 import sys
 import warnings
@@ -16,6 +17,7 @@ import numpy as np
 
 from evolvability.errors import ConfigError
 from evolvability.motions import HostArray, Motion, Stage
+from evolvability.pictures import from_jpeg
 
 FORMATS = ("mp4", "gif")
 SIZE = (720, 1280)
@@ -25,6 +27,11 @@ TRACK_POINTS = 120
 MAX_GEOMS = 6000
 FLOOR_COLORS = ((52, 60, 78), (62, 71, 92))
 FIELD_OF_VIEW = 45.0
+ELEVATION = 48.0
+ROOM = 0.85
+"""The part of the picture that paths fill: robots are wider than their paths."""
+FRAME = 3
+BACKGROUND = (11, 14, 21)
 INSTALL = "pip install 'evolvability-es[explore]'"
 NO_GL = (
     "MuJoCo cannot draw here without a window: {error}. Install EGL (Debian: libegl1 libgl1-mesa-dri) or OSMesa "
@@ -45,7 +52,7 @@ def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1
     """Episodes of several members at once, as the bytes of a film.
 
     Args:
-        stage: of the task, with a MuJoCo model.
+        stage: of the task, with a MuJoCo model, or whose motions have pictures.
         motions: of one member or more each; all start together.
         kind: ``mp4`` or ``gif``.
         speed: how much faster than life it plays.
@@ -55,13 +62,15 @@ def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1
     if not speed > 0:
         raise ConfigError(f"speed must be positive, got {speed}.")
     poses = [pose for motion in motions for pose in (() if motion.poses is None else motion.poses)]
+    reels = [reel for motion in motions for reel in motion.pictures or ()]
     lengths = [int(length) for motion in motions for length in motion.num_frames]
-    if stage.model is None or not poses:
-        raise ConfigError("There is no robot to film: this task has no MuJoCo model.")
-    rate = FRAMES_PER_SECOND[kind]
+    rate, size = FRAMES_PER_SECOND[kind], SIZE if kind == "mp4" else GIF_SIZE
     moments = np.arange(0, max(lengths) - 1 + 1e-9, speed / (rate * stage.time_step)).astype(int)
-    pictures = _pictures(stage.model, poses, lengths, moments, SIZE if kind == "mp4" else GIF_SIZE)
-    return _encoded(pictures, kind, rate)
+    if stage.model is not None and poses:
+        return _encoded(_pictures(stage.model, poses, lengths, moments, size), kind, rate)
+    if reels:
+        return _encoded(tiled(reels, moments, size), kind, rate)
+    raise ConfigError(f"There is no robot to film{': ' if motions[0].note else '.'}{motions[0].note}")
 
 
 def write_film(stage: Stage, motions: Sequence[Motion], output: Path, *, speed: float = 1.0) -> None:
@@ -74,6 +83,34 @@ def write_film(stage: Stage, motions: Sequence[Motion], output: Path, *, speed: 
     write_output(output, film(stage, motions, kind, speed=speed))
 
 
+def tiled(reels: Sequence[Sequence[bytes]], moments: HostArray, size: tuple[int, int]) -> list[HostArray]:
+    """Reels of pictures beside each other, each framed in its color: (height, width, 3) at every moment.
+
+    Args:
+        reels: JPEG files, one a moment, of every member; who is done stays as it was.
+        moments: which ones are shown.
+        size: (height, width) of the whole at most.
+    """
+    from PIL import Image, ImageOps
+
+    columns = math.ceil(math.sqrt(len(reels)))
+    rows = math.ceil(len(reels) / columns)
+    room = (size[1] // columns - 2 * FRAME, size[0] // rows - 2 * FRAME)
+    shape = ImageOps.contain(Image.fromarray(from_jpeg(reels[0][0])), room).size
+    cell = [side + 2 * FRAME for side in shape]
+    whole = [(side + 7) // 8 * 8 for side in (columns * cell[0], rows * cell[1])]  # as encoders ask for
+    colors = [tuple(int(255 * part) for part in color[:3]) for color in robot_colors(len(reels))]
+    shown = []
+    for moment in moments:
+        picture = Image.new("RGB", (whole[0], whole[1]), BACKGROUND)
+        for number, (reel, color) in enumerate(zip(reels, colors, strict=True)):
+            drawn = Image.fromarray(from_jpeg(reel[min(int(moment), len(reel) - 1)])).resize(shape)
+            row, column = divmod(number, columns)
+            picture.paste(ImageOps.expand(drawn, FRAME, color), (column * cell[0], row * cell[1]))
+        shown.append(np.asarray(picture))
+    return shown
+
+
 def robot_colors(number: int) -> HostArray:
     """(number, 4) colors, each far from the one before it."""
     return np.array([[*colorsys.hls_to_rgb((0.05 + 0.381966 * k) % 1, 0.5, 0.75), 1.0] for k in range(number)])
@@ -83,10 +120,13 @@ def camera_for(paths: Sequence[HostArray]) -> tuple[HostArray, float]:
     """Where to look, and from how far, to have whole paths in the picture: the middle of them, and a distance."""
     points = np.concatenate(paths)
     low, high = points.min(axis=0), points.max(axis=0)
-    middle = np.append((low + high) / 2, 0.3)
-    wide, deep = np.maximum(high - low, 2.0)
-    tan = np.tan(np.radians(FIELD_OF_VIEW / 2))
-    return middle, float(max(wide / 2 / (tan * SIZE[1] / SIZE[0]), 0.75 * deep / 2 / tan) * 1.25 + 1.5)
+    middle = (low + high) / 2
+    across, along = (points - middle).T
+    # Seen from above at an angle, a point ahead is farther away than the middle, and higher in the picture.
+    ahead, up = along * np.cos(np.radians(ELEVATION)), along * np.sin(np.radians(ELEVATION))
+    tan = ROOM * np.tan(np.radians(FIELD_OF_VIEW / 2))
+    needed = np.maximum(np.abs(across) / (tan * SIZE[1] / SIZE[0]), np.abs(up) / tan) - ahead
+    return np.append(middle, 0.3), float(max(needed.max(), 3.0) + 1.5)
 
 
 def _pictures(
@@ -104,7 +144,7 @@ def _pictures(
         raise ConfigError(NO_GL.format(error=error)) from None
     camera = mujoco.MjvCamera()
     camera.lookat[:] = middle
-    camera.distance, camera.azimuth, camera.elevation = distance, 90.0, -48.0
+    camera.distance, camera.azimuth, camera.elevation = distance, 90.0, -ELEVATION
     colors = robot_colors(len(poses))
     data = mujoco.MjData(renderer.model)
     option, perturb = mujoco.MjvOption(), mujoco.MjvPerturb()

@@ -100,7 +100,7 @@ def resume(arguments: Sequence[str]) -> None:
 
 def list_names(arguments: Sequence[str]) -> None:
     """Show the tasks, objectives, populations and presets there are: ees list."""
-    from evolvability.objectives import OBJECTIVES
+    from evolvability.methods import OBJECTIVES
     from evolvability.populations import POPULATIONS
     from evolvability.tasks.registry import TASKS
 

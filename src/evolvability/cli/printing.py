@@ -60,4 +60,4 @@ def finish(path: Path) -> None:
     from evolvability.runs import Run
     from evolvability.summaries import summary_line
 
-    print_text(f"{summary_line(Run(path))}\nfigures: ees figure curves {path}")
+    print_text(f"{summary_line(Run(path))}\nfigures: ees figure curves {path}\nwatch its mutations: ees explore {path}")

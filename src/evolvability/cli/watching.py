@@ -22,9 +22,12 @@ def explore(arguments: Sequence[str]) -> None:
     def parse(
         runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")],
         port: int = 0,
+        host: str = "127.0.0.1",
         browser: bool = True,
+        trust: bool = False,
         export: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
-        mutations: Annotated[int, tyro.conf.arg(metavar="N")] = 60,
+        embed: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
+        mutations: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
         generations: Annotated[int, tyro.conf.arg(metavar="N")] = 25,
         members: Annotated[int, tyro.conf.arg(metavar="N")] = 2000,
     ) -> None:
@@ -32,36 +35,51 @@ def explore(arguments: Sequence[str]) -> None:
 
         Args:
             runs: Run folders of one kind of behavior; they may still be training.
-            port: Where the page is served, on this machine alone; 0 for any free one.
+            port: Where the page is served; 0 for any free one.
+            host: To whom: this machine alone, unless another address is given; 0.0.0.0 for whoever can reach it.
             browser: Whether to open the browser.
+            trust: Import the code that a run names as its task, to evaluate mutations; only if you trust it.
             export: Write the explorer of one run into this HTML file, which needs no server, instead.
-            mutations: In that file: how many fresh mutations can be watched.
+            embed: In that file: how many recorded members of the last generation can be watched; 40 unless given, or 10
+                of an environment that draws itself.
+            mutations: In that file: how many fresh mutations can be watched; 60 unless given, or 10 likewise.
             generations: In that file: how many of the recorded generations it has.
             members: In that file: how many members of each.
         """
-        from evolvability.runs import Run
+        from evolvability.explorer.trust import opened
 
-        found = [Run(path) for path in runs]
+        found = [opened(path) for path in runs]
         if export is None:
-            _serve(found, port, browser)
+            _serve(found, port, host, browser, trust)
             return
         from evolvability.explorer.export import export_page
 
         if len(found) != 1:
             raise ConfigError(f"ees explore --export: give one run folder, got {len(found)}.")
-        export_page(found[0], export, generations=generations, members=members, mutations=mutations)
+        from evolvability.videos import draw_without_window
+
+        draw_without_window()
+        export_page(
+            found[0],
+            export,
+            generations=generations,
+            members=members,
+            mutations=mutations,
+            embed=embed,
+            trust=trust,
+        )
         print_text(f"wrote {export}, {export.stat().st_size / 1e6:.1f} MB")
 
     tyro.cli(parse, prog="ees explore", args=arguments)
 
 
-def _serve(runs: "Sequence[Run]", port: int, browser: bool) -> None:
+def _serve(runs: "Sequence[Run]", port: int, host: str, browser: bool, trust: bool) -> None:
     from evolvability.explorer.server import Server
     from evolvability.explorer.service import Explorer
     from evolvability.videos import draw_without_window
 
     draw_without_window()
-    server = Server(Explorer(runs), port)
+    server = Server(Explorer(runs, trust=trust), port, host)
     print_text(f"exploring {plural(len(runs), 'run')} at {server.address}\nstop with Ctrl-C")
     if browser:
         server.open_browser()
@@ -116,8 +134,9 @@ def _cast(run: "Run", offspring: str, fresh: int, generation: int | None, seed: 
     if seed not in run.seeds:
         raise ConfigError(f"{run.path} has the seeds {run.seeds.start} to {run.seeds.stop - 1}, but not {seed}.")
     task = watchable_task(run.config)
-    if task.stage is None or task.stage.model is None:
-        raise ConfigError(f"Task '{task.name}' has no robot to film. Its behaviors: ees figure behaviors {run.path}")
+    if task.stage is None or (task.stage.model is None and task.stage.simulator is None):
+        why = "does not draw itself (no render mode rgb_array)" if task.simulator else "has no robot to film"
+        raise ConfigError(f"Task '{task.name}' {why}. Its behaviors: ees figure behaviors {run.path}")
     if generation is None:
         kept = [known for known in run.rebuildable if fresh or known in run.recorded]
         if not kept:

@@ -25,6 +25,7 @@ from threadpoolctl import ThreadpoolController
 from evolvability.assembly import build_population
 from evolvability.config import Config
 from evolvability.noise import Shapes
+from evolvability.populations import Population
 from evolvability.tasks.simulators import Address, Part, Simulator, joined, lost, part_of
 from evolvability.types import Cloud, PyTree
 
@@ -113,15 +114,12 @@ class Workbench:
         population = build_population(recipe.config, recipe.shapes)
         self.num_signs = population.num_signs
 
-        def members(noise: Array, cloud: Cloud, generation: Array, draw: Array) -> Array:
-            return population.sample(jax.random.wrap_key_data(noise), cloud, generation, draw[None]).members()
-
         def add(total: Cloud, noise: Array, cloud: Cloud, generation: Array, draw: Array, weights: Array) -> Cloud:
             sample = population.sample(jax.random.wrap_key_data(noise), cloud, generation, draw[None])
             part = population.gradient(sample, weights)
             return jax.tree.map(lambda sum_, new: sum_ + sample.num_members * new, total, part)
 
-        self._members, self._add = jax.jit(members), jax.jit(add, donate_argnums=0)
+        self._members, self._add = writer(population), jax.jit(add, donate_argnums=0)
         self._simulator: Simulator | None = None
 
     def get_ready(self, broadcast: Broadcast) -> None:
@@ -165,6 +163,15 @@ class Workbench:
             except Exception as error:
                 text, self._simulator = f"{type(error).__name__}: {error}", None
         return lost(self.recipe.num_behaviors, address.member, text)
+
+
+def writer(population: Population) -> Callable[..., Array]:
+    """``(noise, cloud, generation, draw) -> (num_signs, num_params)``, the members of one draw, compiled."""
+
+    def members(noise: Array, cloud: Cloud, generation: Array, draw: Array) -> Array:
+        return population.sample(jax.random.wrap_key_data(noise), cloud, generation, draw[None]).members()
+
+    return jax.jit(members)
 
 
 _own = threading.local()

@@ -16,8 +16,13 @@ METHODS = {
     "mean_fitness": "standard ES",
     "maml": "MAML",
     "es_maml": "ES-MAML",
+    "ns_es": "NS-ES",
+    "nsr_es": "NSR-ES",
+    "nsra_es": "NSRA-ES",
+    "qe_es": "QE-ES",
+    "evolvability_search": "evolvability search",
 }
-"""What the paper calls each objective."""
+"""What the papers call each objective."""
 
 
 SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid", "chunk_size")

@@ -1,5 +1,6 @@
 """What the explorer's page shows of a run, as plain arrays and tables: from run folders, without a simulator."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,21 @@ Arrays = dict[str, HostArray]
 NUM_BINS = 96
 MAX_COLUMNS = 240
 """Generations in the picture of a run's history: more would be finer than the screen."""
-CURVES = ("entropy", "variance", "distance", "fitness_mean")
+MAX_NUMBERS = 400_000
+"""In a cloud: of more members some are shown, as a page would stop over them all."""
+FARTHEST = 1e15
+"""Whatever claims to lie beyond is a damaged file's, and no scene could hold it."""
 MAX_CURVE_POINTS = 1000
 
 
-def overview(run: Run, name: str) -> dict[str, Any]:
-    """A run in a table for the page: what it is, how far it has come, and what can be looked at."""
+def overview(run: Run, name: str, behavior: list[str]) -> dict[str, Any]:
+    """A run in a table for the page: what it is, how far it has come, and what can be looked at.
+
+    Args:
+        run: the run.
+        name: what it is called among others.
+        behavior: the name of every behavior dimension; see `labels`.
+    """
     recorded = run.recorded
     if not recorded:
         raise RunFolderError(f"{run.path} has no recorded behaviors yet. Wait for its first generation.")
@@ -29,7 +39,7 @@ def overview(run: Run, name: str) -> dict[str, Any]:
         "name": name,
         "task": config.task,
         "method": METHODS.get(config.objective, config.objective),
-        "behavior": [label.removeprefix("behavior ") for label in behavior_names(config, num_behaviors(run))],
+        "behavior": behavior,
         "population_size": config.population_size,
         "generations": config.generations,
         "seeds": list(run.seeds),
@@ -39,13 +49,40 @@ def overview(run: Run, name: str) -> dict[str, Any]:
         "trained_on": trained_on(run),
         "reach": reach(run),
         "config": {key: value for key, value in to_table(config).items() if value not in ("", {})},
-        "environment": run.environment,
+        "environment": environment(run),
     }
+
+
+def environment(run: Run) -> dict[str, Any]:
+    """What made a run, as far as that can be read."""
+    with suppress(OSError, ValueError, TypeError, RecursionError):
+        return run.environment
+    return {}
+
+
+def labels(run: Run) -> list[str]:
+    """The name of every behavior dimension."""
+    return [label.removeprefix("behavior ") for label in behavior_names(run.config, num_behaviors(run))]
 
 
 def num_behaviors(run: Run) -> int:
     """The number of behavior dimensions."""
-    return int(run.behaviors(run.recorded[0])["behavior"].shape[2])
+    return int(recorded_arrays(run, run.recorded[0])["behavior"].shape[2])
+
+
+def recorded_arrays(run: Run, generation: int) -> Arrays:
+    """One recorded generation, of the shapes that a run writes; what is not finite is not valid."""
+    arrays = run.behaviors(generation)
+    names = ("behavior", "fitness", "valid", "component")
+    shapes: list[tuple[int, ...]] = [arrays[name].shape if name in arrays else () for name in names]
+    whole = shapes[0]
+    if len(whole) != 3 or whole[0] != run.config.seeds or not whole[-1] or set(shapes[1:]) != {whole[:2]}:
+        raise RunFolderError(
+            f"{run.path}: the behaviors of generation {generation} are damaged: {run.config.seeds} seeds' behavior, "
+            "fitness, valid and component are expected."
+        )
+    finite = (np.abs(arrays["behavior"]) < FARTHEST).all(axis=2)  # False of what is not a number
+    return {**arrays, "valid": arrays["valid"].astype(bool) & finite}
 
 
 def trained_on(run: Run) -> str:
@@ -53,14 +90,15 @@ def trained_on(run: Run) -> str:
     engine = str(getattr(run.config.task_options, "engine", ""))
     if engine != "auto":
         return engine
-    return "mujoco" if all(device.startswith("cpu") for device in run.environment.get("devices", [])) else "mjx"
+    devices = environment(run).get("devices") or ()
+    return "mujoco" if all(str(device).startswith("cpu") for device in devices) else "mjx"
 
 
 def reach(run: Run) -> float:
     """How far from the origin nearly all behaviors lie, in any of a few generations."""
     farthest = 0.0
     for generation in spread_out(run.recorded, 5):
-        arrays = run.behaviors(generation)
+        arrays = recorded_arrays(run, generation)
         behavior = arrays["behavior"][arrays["valid"]]
         if len(behavior):
             farthest = max(farthest, float(np.quantile(np.linalg.norm(behavior[:, :2], axis=1), 0.995)))
@@ -68,12 +106,20 @@ def reach(run: Run) -> float:
 
 
 def cloud(run: Run, generation: int, seed_index: int, most: int | None = None) -> Arrays:
-    """One generation's valid members: ``index``, ``behavior``, ``fitness`` and ``component``; at most so many."""
-    arrays = run.behaviors(generation)
+    """One generation's valid members: ``index``, ``behavior``, ``fitness`` and ``component``; at most so many.
+
+    ``members`` (1,) says how many there are.
+    """
+    arrays = recorded_arrays(run, generation)
+    if not 0 <= seed_index < len(arrays["valid"]):
+        raise RunFolderError(f"{run.path} has {len(arrays['valid'])} seeds, numbered from 0 here, got {seed_index}.")
     index = np.flatnonzero(arrays["valid"][seed_index])
-    if most is not None and len(index) > most:
-        index = index[np.linspace(0, len(index) - 1, most).astype(int)]
+    number = len(index)
+    most = min(number if most is None else most, max(1, MAX_NUMBERS // arrays["behavior"].shape[2]))
+    if number > most:
+        index = index[np.linspace(0, number - 1, most).astype(int)]
     return {
+        "members": np.array([number], np.uint32),
         "index": index.astype(np.uint32),
         "behavior": arrays["behavior"][seed_index, index].astype(np.float32),
         "fitness": arrays["fitness"][seed_index, index].astype(np.float32),
@@ -101,13 +147,16 @@ def history(run: Run, seed_index: int, farthest: float) -> Arrays:
 
 
 def curves(run: Run) -> Arrays:
-    """The learning curves, (num_seeds, num_points) each over ``generation``; long ones thinned out."""
-    metrics = run.metrics
+    """Every metric, (num_seeds, num_points) each over ``generation``; long ones thinned out."""
+    try:
+        metrics = run.metrics
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        raise RunFolderError(f"{run.path}: metrics.jsonl is damaged.") from None
     if not metrics:
         return {"generation": np.zeros(0, np.uint32)}
     every = -(-metrics["generation"].shape[1] // MAX_CURVE_POINTS)
-    shown = {name: metrics[name][:, ::every].astype(np.float32) for name in CURVES}
-    shown = {name: values for name, values in shown.items() if np.isfinite(values).any()}
+    shown = {name: values[:, ::every].astype(np.float32) for name, values in metrics.items() if values.ndim == 2}
+    shown = {name: values for name, values in shown.items() if name != "generation" and np.isfinite(values).any()}
     return {"generation": metrics["generation"][0, ::every].astype(np.uint32), **shown}
 
 

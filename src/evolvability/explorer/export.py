@@ -3,13 +3,21 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from evolvability.errors import ConfigError
+from evolvability.explorer import data
 from evolvability.explorer.page import page
 from evolvability.explorer.service import Explorer
 from evolvability.files import write_output
+from evolvability.motions import HostArray
 from evolvability.runs import Run, spread_out
 from evolvability.studies.rebuilding import FRESH_TOGETHER
+
+PICTURES = 100
+"""Of an episode of a task that draws itself."""
 
 
 def export_page(
@@ -18,44 +26,90 @@ def export_page(
     *,
     generations: int = 25,
     members: int = 2000,
-    mutations: int = 60,
+    mutations: int | None = None,
+    embed: int | None = None,
+    trust: bool = False,
 ) -> Path:
     """Write the explorer of one run as HTML.
 
-    In it the slider moves over some of the generations, and a click plays the nearest of some fresh mutations of the
-    last center, whose episodes lie in the file.
+    In it the slider moves over some of the generations. A click on a point plays the nearest of some members of the
+    last generation that can be rebuilt, a click on the ground the nearest of some fresh mutations of the last center:
+    their episodes lie in the file.
 
     Args:
         run: the run.
         output: the file.
         generations: how many of the recorded generations it holds.
         members: how many members of each.
-        mutations: how many fresh mutations can be played.
+        mutations: how many fresh mutations can be played; 60 unless given, and 10 of a task that draws itself, as
+            pictures take much more room than poses.
+        embed: how many recorded members can be played, spread over what all of them do; 40 unless given, and 10.
+        trust: whether to import the code that the run names as its task.
     """
     if output.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"The explorer's file must end in .html, got '{output}'.")
-    for name, value in (("generations", generations), ("members", members), ("mutations", mutations)):
-        if value < 1:
+    for name, value in (("generations", generations), ("members", members), ("mutations", mutations), ("embed", embed)):
+        if value is not None and value < 1:
             raise ConfigError(f"{name} must be 1 or more, got {value}.")
-    explorer = Explorer([run], most=members)
+    explorer = Explorer([run], most=members, pictures=PICTURES, trust=trust)
+    draws = json.loads(explorer.answer("robot?run=0"))["draws"]
+    mutations, embed = mutations or (10 if draws else 60), embed or (10 if draws else 40)
     table = json.loads(explorer.answer("overview"))
     about = table["runs"][0]
-    about["recorded"] = spread_out(about["recorded"], generations)
-    about["rebuildable"] = run.rebuildable[-1:]
+    last = run.rebuildable[-1:]
+    about |= {"recorded": spread_out(about["recorded"], generations), "rebuildable": last, "done": True}
     about["seeds"] = about["seeds"][:1]
-    about["done"] = True
+    about["embedded"] = _embedded(run, members, embed)
     table["mutations"] = mutations
     questions = [f"cloud?run=0&seed=0&generation={generation}" for generation in about["recorded"]]
-    questions += ["history?run=0&seed=0", "curves?run=0", "robot?run=0"]
-    last = about["rebuildable"][0]
-    questions.append(f"center?run=0&seed=0&generation={last}")
-    chunks = -(-mutations // FRESH_TOGETHER)
-    questions += [f"fresh?run=0&seed=0&generation={last}&chunk={chunk}" for chunk in range(chunks)]
+    questions += ["history?run=0&seed=0", "curves?run=0"]
+    questions += _motions(last, mutations, about["embedded"])
     answers = {question: explorer.answer(question) for question in questions}
-    for index in range(mutations):
-        question = f"replay?run=0&seed=0&generation={last}&fresh={index}"
-        answers[question] = explorer.answer(question)
     answers["overview"] = json.dumps(table).encode()
     compressed = {question: gzip.compress(content, mtime=0) for question, content in answers.items()}
     write_output(output, page(compressed).encode())
     return output
+
+
+def _motions(last: list[int], mutations: int, embedded: dict[str, Any] | None) -> list[str]:
+    """The questions whose answers are evaluated."""
+    if not last:
+        raise ConfigError("No center of this run was kept, so the file would have nothing to play.")
+    center = f"run=0&seed=0&generation={last[0]}"
+    questions = ["robot?run=0", f"center?{center}"]
+    questions += [f"fresh?{center}&chunk={chunk}" for chunk in range(-(-mutations // FRESH_TOGETHER))]
+    questions += [f"replay?{center}&fresh={index}" for index in range(mutations)]
+    if embedded is not None:
+        parent = f"run=0&seed=0&generation={embedded['generation']}"
+        questions += [f"replay?{parent}&member={index}" for index in embedded["members"]]
+    return questions
+
+
+def _embedded(run: Run, members: int, number: int) -> dict[str, Any] | None:
+    """Which members can be played: of the last generation that was recorded and can be rebuilt, if there is one."""
+    known = sorted(set(run.recorded) & set(run.rebuildable))
+    if not known:
+        return None
+    shown = data.cloud(run, known[-1], 0, members)
+    rows = scattered(shown["behavior"], number)
+    return {
+        "generation": known[-1],
+        "members": shown["index"][rows].tolist(),
+        "behavior": shown["behavior"][rows].tolist(),
+    }
+
+
+def scattered(points: HostArray, number: int) -> HostArray:
+    """Rows of (num_points, num_dimensions) points, each as far as can be from those before it.
+
+    >>> scattered(np.array([[0.0], [0.1], [1.0], [5.0]]), 3)
+    array([3, 0, 2])
+    """
+    if not len(points):
+        return np.zeros(0, int)
+    rows = [int(np.linalg.norm(points - points.mean(axis=0), axis=1).argmax())]
+    away = np.linalg.norm(points - points[rows[0]], axis=1)
+    while len(rows) < min(number, len(points)):
+        rows.append(int(away.argmax()))
+        away = np.minimum(away, np.linalg.norm(points - points[rows[-1]], axis=1))
+    return np.array(rows)

@@ -5,7 +5,10 @@ import json
 from collections.abc import Mapping
 from importlib.resources import files
 
-MODULES = ("answers", "vectors", "robots", "drawing", "colors", "scene", "charts", "app")
+MODULES = (
+    *("answers", "vectors", "robots", "drawing", "colors", "scene", "charts"),
+    *("state", "generations", "playing", "actors", "clicks", "saving", "hands", "app"),
+)
 ANSWERS_MARK = "/*ANSWERS*/null"
 
 

@@ -1,7 +1,9 @@
 """The local web server of `ees explore`."""
 
+import ipaddress
 import threading
 import webbrowser
+from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -12,29 +14,39 @@ from evolvability.explorer.page import page
 from evolvability.explorer.service import Explorer, explained
 
 HOST = "127.0.0.1"
-NAMES = (HOST, "localhost")
 QUESTIONS = "/ask/"
+EVERYWHERE = ("0.0.0.0", "")
+HEADERS = {
+    # The page brings everything along: nothing may be loaded from elsewhere, nor sent there.
+    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
+    "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
 
 
 class Server:
-    """Serves the page and its answers, to this machine alone.
+    """Serves the page and its answers, to this machine alone unless told otherwise.
 
     Args:
         explorer: what answers.
         port: where; any free one if 0.
+        host: the address to listen at; 0.0.0.0 for whoever can reach this machine.
     """
 
-    def __init__(self, explorer: Explorer, port: int = 0) -> None:
+    def __init__(self, explorer: Explorer, port: int = 0, host: str = HOST) -> None:
         html = page().encode()
+        self._host = host
 
         class Handler(BaseHTTPRequestHandler):
             """One request."""
 
             def do_GET(self) -> None:
                 """A page or an answer."""
-                # A page of somebody else's, under a name that leads to this machine, is not let in.
-                if urlsplit(f"//{self.headers.get('Host', '')}").hostname not in NAMES:
-                    self._send(HTTPStatus.FORBIDDEN, "text/plain", b"This page is for this machine alone.")
+                if not is_own(self.headers, host):
+                    self._send(HTTPStatus.FORBIDDEN, "text/plain", b"Pages from elsewhere are not answered.")
                 elif self.path == "/":
                     self._send(HTTPStatus.OK, "text/html; charset=utf-8", html)
                 elif self.path.startswith(QUESTIONS):
@@ -55,7 +67,8 @@ class Server:
                     self.send_response(status)
                     self.send_header("Content-Type", kind)
                     self.send_header("Content-Length", str(len(content)))
-                    self.send_header("Cache-Control", "no-store")
+                    for name, value in HEADERS.items():
+                        self.send_header(name, value)
                     self.end_headers()
                     self.wfile.write(content)
                 except (BrokenPipeError, ConnectionResetError):
@@ -65,17 +78,19 @@ class Server:
                 """Nothing: a page asks often."""
 
         try:
-            self._server = ThreadingHTTPServer((HOST, port), Handler)
-        except OSError as error:
+            self._server = ThreadingHTTPServer((host, port), Handler)
+        except (OSError, OverflowError) as error:
             raise ConfigError(
-                f"Port {port} cannot be used: {error.strerror or error}. Choose another --port, or 0 for any."
+                f"Port {port} of {host} cannot be used: {getattr(error, 'strerror', '') or error}. "
+                "Choose another --port, or 0 for any."
             ) from None
         self._server.daemon_threads = True
 
     @property
     def address(self) -> str:
         """Where the page is."""
-        return f"http://{HOST}:{self._server.server_address[1]}/"
+        shown = HOST if self._host in EVERYWHERE else self._host
+        return f"http://{shown}:{self._server.server_address[1]}/"
 
     def open_browser(self) -> None:
         """Show the page in the user's browser."""
@@ -89,3 +104,31 @@ class Server:
         """Stop answering."""
         self._server.shutdown()
         self._server.server_close()
+
+
+def is_own(headers: Message, host: str) -> bool:
+    """Whether a request comes from the explorer's own page, or from a person's address bar.
+
+    Somebody else's page may know the port, and may have a name made to lead to this machine: its requests arrive, but
+    with that name as their Host, or marked by the browser as coming from another site.
+    """
+    asked = headers.get("Host") or ""
+    try:
+        name = urlsplit(f"//{asked}").hostname or ""
+    except ValueError:
+        return False
+    origin = headers.get("Origin")
+    return (
+        (name in (HOST, "localhost", host) or (host != HOST and _is_number(name)))
+        and headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+        and origin in (None, f"http://{asked}")
+    )
+
+
+def _is_number(name: str) -> bool:
+    """Whether a host is given by its address: a name could be made to lead anywhere."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

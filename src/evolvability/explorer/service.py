@@ -1,6 +1,5 @@
 """What the page may ask for: every question is a path, every answer bytes. A server or a file can hold the answers."""
 
-import io
 import json
 import threading
 from collections import OrderedDict
@@ -13,8 +12,9 @@ import safetensors.numpy
 
 from evolvability.errors import ConfigError, UserError, unknown
 from evolvability.explorer import data
+from evolvability.explorer.trust import objection
 from evolvability.figures.style import run_names
-from evolvability.motions import HostArray, Motion
+from evolvability.motions import Motion, Stage
 from evolvability.runs import Run
 from evolvability.studies.rebuilding import (
     FRESH_TOGETHER,
@@ -33,6 +33,7 @@ from evolvability.tasks.base import Task
 
 Value = TypeVar("Value")
 FRAMES_PER_SECOND = 30
+NOT_DRAWN = "This environment does not draw itself (it has no render mode rgb_array): its behaviors are shown alone."
 MAX_ROBOTS = 16
 
 
@@ -42,14 +43,18 @@ class Explorer:
     Args:
         runs: the runs shown side by side.
         most: members of a generation that are shown; all of them unless given.
+        pictures: pictures of an episode that are shown; all of them unless given.
+        trust: whether to import the code that a run names as its task; see `evolvability.explorer.trust`.
     """
 
-    def __init__(self, runs: Sequence[Run], most: int | None = None) -> None:
+    def __init__(
+        self, runs: Sequence[Run], *, most: int | None = None, pictures: int | None = None, trust: bool = False
+    ) -> None:
         if not runs:
             raise ConfigError("ees explore: give at least one run folder.")
         self.runs = list(runs)
         self.names = run_names([run.config for run in runs])
-        self.most = most
+        self.most, self.pictures, self.trust = most, pictures, trust
         dimensions = {data.num_behaviors(run) for run in self.runs if run.recorded}
         if len(dimensions) > 1:
             raise ConfigError("These runs differ in their number of behaviors. Explore them one by one.")
@@ -77,7 +82,8 @@ class Explorer:
 
     def overview(self, asked: "Question") -> bytes:
         """All runs, as tables."""
-        tables = [data.overview(run, name) for run, name in zip(self.runs, self.names, strict=True)]
+        named = enumerate(zip(self.runs, self.names, strict=True))
+        tables = [data.overview(run, name, self._labels(index, run)) for index, (run, name) in named]
         return _json({"runs": tables, "together": FRESH_TOGETHER, "max_robots": MAX_ROBOTS})
 
     def cloud(self, asked: "Question") -> bytes:
@@ -95,12 +101,13 @@ class Explorer:
         return _arrays(data.curves(self._run(asked)))
 
     def robot(self, asked: "Question") -> bytes:
-        """The robot's shapes, and in what it is simulated here; null for a task that has none."""
-        stage = self._task(asked).stage
-        if stage is None:
-            return _json({"robot": None, "engine": "", "moves": False})
+        """The robot's shapes, in what it is simulated here, whether it has a way on the ground, or draws itself."""
+        task = self._task(asked)
+        stage = task.stage or Stage(None, 1.0)
         model = None if stage.model is None else data.robot(stage.model)
-        return _json({"robot": model, "engine": stage.engine, "moves": True})
+        draws, moves = stage.simulator is not None, stage.replay is not None
+        note = NOT_DRAWN if task.simulator is not None and not draws else ""
+        return _json({"robot": model, "engine": stage.engine, "moves": moves, "draws": draws, "note": note})
 
     def center(self, asked: "Question") -> bytes:
         """What the unmutated center does."""
@@ -122,18 +129,18 @@ class Explorer:
         task = self._task(asked)
         motion = self._motion(asked)
         step = 1.0 if task.stage is None else task.stage.time_step
-        return _arrays(_thinned(motion, step))
+        return _arrays(_thinned(motion, step, self.pictures))
 
     def video(self, asked: "Question") -> bytes:
-        """The episodes of several mutations as a film, drawn by MuJoCo."""
+        """The episodes of several mutations as a film."""
         from evolvability.videos import film
 
         task = self._task(asked)
-        if task.stage is None or task.stage.model is None:
+        if task.stage is None or (task.stage.model is None and task.stage.simulator is None):
             raise ConfigError(f"Task '{task.name}' has no robot to film. Save the view as PNG instead.")
         casts = [asked.with_values(_address(word)) for word in asked.text("cast").split(",")]
         motions = [self._motion(one) for one in casts[:MAX_ROBOTS]]
-        return film(task.stage, motions, asked.text("format"))
+        return film(task.stage, motions, asked.text("format"), speed=asked.number("speed"))
 
     def _motion(self, asked: "Question") -> Motion:
         task, parent = self._task(asked), self._parent(asked)
@@ -146,8 +153,14 @@ class Explorer:
             raise ConfigError(f"There are {len(self.runs)} runs, numbered from 0, got {index}.")
         return self.runs[index]
 
+    def _labels(self, index: int, run: Run) -> list[str]:
+        return self._kept(("labels", index), lambda: data.labels(run)) if run.recorded else []
+
     def _task(self, asked: "Question") -> Task:
         run = self._run(asked)
+        doubt = "" if self.trust else objection(run.config)
+        if doubt:
+            raise ConfigError(f"{run.path}: {doubt}")
         return self._kept(("task", asked.integer("run")), lambda: watchable_task(run.config))
 
     def _parent(self, asked: "Question") -> Parent:
@@ -175,6 +188,14 @@ class Question:
             return int(text)
         except ValueError:
             raise ConfigError(f"{name} must be an integer, got '{text}'.") from None
+
+    def number(self, name: str) -> float:
+        """A value that must be a number."""
+        text = self.text(name)
+        try:
+            return float(text)
+        except ValueError:
+            raise ConfigError(f"{name} must be a number, got '{text}'.") from None
 
     def place(self) -> tuple[int, int, int]:
         """Which run, seed and generation it is about."""
@@ -225,10 +246,12 @@ def _address(word: str) -> dict[str, str]:
     return {"generation": generation, kind: index}
 
 
-def _thinned(motion: Motion, time_step: float) -> data.Arrays:
+def _thinned(motion: Motion, time_step: float, most_pictures: int | None) -> data.Arrays:
     """A single member's motion at no more frames a second than are shown; the last moment is always among them."""
     last = int(motion.num_frames[0]) - 1
     every = max(1, round(1 / (FRAMES_PER_SECOND * time_step)))
+    if motion.pictures is not None and most_pictures is not None:
+        every = max(every, -(-last // most_pictures))
     moments = np.append(np.arange(0, last, every), last)
     arrays = {
         "behavior": motion.behavior[0].astype(np.float32),
@@ -239,21 +262,12 @@ def _thinned(motion: Motion, time_step: float) -> data.Arrays:
     if motion.poses is not None:
         arrays["poses"] = motion.poses[0, moments].astype(np.float32)
     if motion.pictures is not None:
-        arrays |= _pictures(motion.pictures[0][moments])
+        files = [motion.pictures[0][moment] for moment in moments]
+        arrays["pictures"] = np.frombuffer(b"".join(files), np.uint8)
+        arrays["picture_ends"] = np.cumsum([len(file) for file in files]).astype(np.uint32)
+    if motion.note:
+        arrays["note"] = np.frombuffer(motion.note.encode(), np.uint8)
     return arrays
-
-
-def _pictures(pictures: HostArray) -> data.Arrays:
-    """Pictures as JPEG files behind each other, and where each ends."""
-    from PIL import Image
-
-    files = []
-    for picture in pictures:
-        file = io.BytesIO()
-        Image.fromarray(picture).save(file, "JPEG", quality=85)
-        files.append(file.getvalue())
-    ends = np.cumsum([len(file) for file in files]).astype(np.uint32)
-    return {"pictures": np.frombuffer(b"".join(files), np.uint8), "picture_ends": ends}
 
 
 def _json(table: Any) -> bytes:

@@ -18,7 +18,7 @@ from evolvability.evidence.groups import METHODS as METHODS
 from evolvability.evidence.groups import identity as identity
 from evolvability.evidence.groups import method_name as method_name
 from evolvability.evidence.groups import run_names as run_names
-from evolvability.tasks.registry import TASKS, make_task
+from evolvability.tasks.registry import TASKS, make_task, own_code
 
 PAGE_WIDTH = 7.0
 """Inches, of both columns of a paper together."""
@@ -30,6 +30,11 @@ METHOD_COLORS = {
     "mean_fitness": "#009E73",
     "maml": "#882255",
     "es_maml": "#44AA99",
+    "ns_es": "#332288",
+    "nsr_es": "#999933",
+    "nsra_es": "#88CCEE",
+    "qe_es": "#AA4499",
+    "evolvability_search": "#661100",
 }
 OTHER_COLORS = ("#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINE_STYLES = ("-", "--", ":", "-.")
@@ -106,7 +111,7 @@ def behavior_names(config: Config, num_behaviors: int) -> list[str]:
     """
     names: tuple[str, ...] = ()
     # Only tasks of this package are made: somebody's own, named in a run folder, would be code to execute.
-    if config.task in TASKS:
+    if config.task in TASKS and not own_code(config.task, config.task_options):
         with suppress(ImportError, UserError):  # its simulator may not be installed here
             names = make_task(config.task, config.task_options).behavior
     if len(names) != num_behaviors:

@@ -11,14 +11,18 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from evolvability.errors import ConfigError, TaskError, UserError
+from evolvability.motions import Stage
 from evolvability.normalizer import LIMIT, Moments, no_moments, scaling
 from evolvability.policies import mlp, network
 from evolvability.tasks.base import Task
+from evolvability.tasks.reels import Reel, reel_of
 from evolvability.tasks.simulators import Address, HostArray, Scope, Simulator, Trial, host_task
 
 INSTALL = "pip install 'evolvability-es[gymnasium]'"
 REMEMBERS = ("BipedalWalker",)
 """Environments whose reset does not forget: what went before decides over the last bits of what comes after."""
+NAMED_BEHAVIORS = ("observation", "info", "body")
+"""What comes before the colon in a behavior that is no function of the user's."""
 PURPOSE_REMEMBER = 1 << 16
 """Of the seed that decides whether a member's observations are remembered; episodes count from 0."""
 
@@ -126,8 +130,13 @@ def gymnasium_task(
         replace(factory, sizes=probe.sizes),
         memory=no_moments(probe.sizes[0]),
         engine=f"{probe.env} (Gymnasium)",
+        stage=None if probe.reel is None else _stage(replace(factory, sizes=probe.sizes), probe.reel),
         shapes=policy.shapes,
     )
+
+
+def _stage(factory: "_Factory", reel: Reel) -> Stage:
+    return Stage(None, reel.time_step, simulator=replace(factory, make=reel.make, reel=reel))
 
 
 def total_reward(episode: Episode) -> float:
@@ -256,6 +265,10 @@ class Made:
     env: str
     arguments: dict[str, Any]
 
+    def drawing(self, render_mode: str) -> "Made":
+        """Makes the same environment, to draw itself."""
+        return replace(self, arguments={**self.arguments, "render_mode": render_mode})
+
     def __call__(self) -> Any:
         """The environment, without the checks meant for its authors."""
         try:
@@ -275,6 +288,7 @@ class _Probe:
     env: str
     sizes: tuple[int, ...]
     num_behaviors: int
+    reel: Reel | None
 
 
 @dataclass(frozen=True)
@@ -286,6 +300,7 @@ class _Factory:
     behavior: Measure
     fitness: Measure
     sizes: tuple[int, ...] = ()
+    reel: Reel | None = None
 
     def __call__(self) -> Simulator:
         return _Driver(self)
@@ -310,7 +325,8 @@ class _Factory:
             raise TaskError(f"The fitness must be a single number, got an array of shape {fitness.shape}.")
         num_inputs = len(_observer(env.observation_space)(observation))
         sizes = (num_inputs, self.options.hidden, self.options.hidden, num_outputs)
-        return _Probe(type(env.unwrapped).__name__, sizes, len(behavior))
+        reel = reel_of(self.make, env, self.options.num_steps, self.options.num_episodes)
+        return _Probe(type(env.unwrapped).__name__, sizes, len(behavior), reel)
 
     def _measured(self, what: Literal["behavior", "fitness"], episode: Episode) -> Any:
         try:
@@ -345,23 +361,36 @@ class _Driver:
         remember = np.random.default_rng(address.seed(PURPOSE_REMEMBER)).random() < self.options.observation_share
         inputs: list[HostArray] | None = [] if remember else None
         behaviors, fitnesses, num_steps = [], [], 0
+        pictures: list[bytes] = []
         for number in range(self.options.num_episodes):
             seed = address.seed(number, self.options.seeds_differ_by)
-            episode = self._episode(seed, policy, mean, std, inputs)
+            episode = self._episode(seed, policy, mean, std, inputs, pictures)
             behaviors.append(np.atleast_1d(np.asarray(self.factory.behavior(episode), np.float64)))
             fitnesses.append(float(self.factory.fitness(episode)))
             num_steps += len(episode.rewards)
         seen = _moments(np.asarray(inputs, np.float64)) if inputs else None
-        return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), num_steps, seen)
+        return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), num_steps, seen, tuple(pictures))
+
+    def close(self) -> None:
+        """Give up the environment, and what it draws with."""
+        self.env.close()
 
     def _episode(
-        self, seed: int, policy: Any, mean: HostArray, std: HostArray, inputs: list[HostArray] | None
+        self,
+        seed: int,
+        policy: Any,
+        mean: HostArray,
+        std: HostArray,
+        inputs: list[HostArray] | None,
+        pictures: list[bytes],
     ) -> Episode:
-        env, observe, act = self.env, self.observe, self.act
+        env, observe, act, reel = self.env, self.observe, self.act, self.factory.reel
         observation, info = env.reset(seed=seed)
         observations, rewards = [observation], []
         limit = self.options.num_steps or sys.maxsize
         terminated = truncated = False
+        if reel is not None:
+            pictures += reel.picture(env, 0, False)
         while not (terminated or truncated):
             given = observe(observation)
             if inputs is not None:
@@ -372,6 +401,8 @@ class _Driver:
             observations.append(observation)
             rewards.append(float(reward))
             truncated = truncated or len(rewards) >= limit
+            if reel is not None:
+                pictures += reel.picture(env, len(rewards), terminated or truncated)
         return Episode(env, observations, info, rewards, bool(terminated), bool(truncated))
 
 

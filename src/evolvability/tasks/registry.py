@@ -11,9 +11,10 @@ from typing import Any
 from evolvability.errors import ConfigError, UserError, unknown
 from evolvability.tasks.base import Task
 from evolvability.tasks.bullet import AntBulletOptions, CheetahBulletOptions, ant_bullet, cheetah_bullet
-from evolvability.tasks.gymnasium import GymnasiumOptions, gymnasium_named
+from evolvability.tasks.gymnasium import NAMED_BEHAVIORS, GymnasiumOptions, gymnasium_named
 from evolvability.tasks.interference import InterferenceOptions, interference
 from evolvability.tasks.locomotion import AntOptions, CheetahOptions, ant, cheetah
+from evolvability.tasks.maze import MazeOptions, maze
 from evolvability.tasks.navigation import NavigationOptions, navigation
 from evolvability.tasks.point import PointOptions, point
 
@@ -89,7 +90,10 @@ TASKS: dict[str, TaskEntry] = {
             "generations": 2000,
             "record_every": 20,
         },
-        {"max_variance": {"learning_rate": 0.03}},
+        {
+            "max_variance": {"learning_rate": 0.03},
+            "evolvability_search": {"population_size": 512, "threshold": 0.5, "generations": 200},
+        },
         presets={"released-code": NO_L2},
     ),
     "point": TaskEntry(
@@ -97,6 +101,12 @@ TASKS: dict[str, TaskEntry] = {
         point,
         PointOptions,
         {"population_size": 256, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.005},
+    ),
+    "maze": TaskEntry(
+        "a deceptive toy world: the straight way to the goal leads into a trap",
+        maze,
+        MazeOptions,
+        {"population_size": 256, "sigma": 0.1, "learning_rate": 0.03, "l2": 0.0, "generations": 150},
     ),
     "navigation": TaskEntry(
         "the toy of meta-learning: a point that is to find a goal it cannot see",
@@ -182,6 +192,25 @@ def make_task(name: str, options: Any = None) -> Task:
     if not dataclasses.is_dataclass(options):
         raise ConfigError(f"Options of task '{name}' must be a {entry.options.__name__}, got {options!r}.")
     return entry.make(options)
+
+
+def own_code(name: str, options: Any) -> str:
+    """What a task's name or options would import that is not of this package; empty if nothing.
+
+    Examples:
+        >>> own_code("gymnasium", GymnasiumOptions(env="CartPole-v1", behavior="measures:middle"))
+        'measures:middle'
+        >>> own_code("ant", AntOptions())
+        ''
+    """
+    if ":" in name:
+        return "" if name.startswith(FROM_PYTHON) else name
+    if not isinstance(options, GymnasiumOptions):
+        return ""
+    imported = [options.env] if ":" in options.env else []
+    imported += [] if options.behavior.partition(":")[0] in NAMED_BEHAVIORS else [options.behavior]
+    imported += [] if options.fitness == "reward" else [options.fitness]
+    return ", ".join(imported)
 
 
 def _not_by_name(options: Any) -> Task:

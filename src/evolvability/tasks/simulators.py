@@ -12,6 +12,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.errors import TaskError
+from evolvability.motions import Stage
 from evolvability.noise import Shapes, shapes_of
 from evolvability.normalizer import Moments, merge, pool
 from evolvability.tasks.base import Task
@@ -55,12 +56,14 @@ class Trial(NamedTuple):
         fitness: how well.
         num_steps: simulated steps.
         seen: statistics of the observations to remember, where the task keeps them.
+        pictures: JPEG files of its episodes, one after another, from a simulator that draws.
     """
 
     behavior: HostArray
     fitness: float
     num_steps: int
     seen: Moments | None = None
+    pictures: tuple[bytes, ...] = ()
 
 
 class Simulator(Protocol):
@@ -156,6 +159,7 @@ def host_task(
     has_fitness: bool = True,
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters,
     engine: str = "",
+    stage: Stage | None = None,
     shapes: Shapes = (),
 ) -> Task:
     """A Task from a simulator's factory, which has to be picklable (by cloudpickle) to reach other processes."""
@@ -179,6 +183,7 @@ def host_task(
         unflatten=unflatten,
         engine=engine,
         simulator=factory,
+        stage=stage,
         shapes=shapes,
     )
 

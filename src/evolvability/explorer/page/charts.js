@@ -79,8 +79,8 @@ export function drawCurves(canvas, metric, runs, { seed, now }) {
   const shown = runs.filter((run) => run.curves?.[metric]);
   const values = shown.flatMap((run) => Array.from(run.curves[metric].data).filter(Number.isFinite));
   if (!values.length) return;
-  const low = Math.min(...values);
-  const high = Math.max(...values);
+  const low = values.reduce((a, b) => Math.min(a, b));
+  const high = values.reduce((a, b) => Math.max(a, b));
   const last = Math.max(1, ...shown.map((run) => Math.max(run.generations - 1, run.curves.generation.data.at(-1) ?? 1)));
   const x = (generation) => frame.left + (generation / last) * (width - frame.left - frame.right);
   const y = (value) => height - frame.bottom - ((value - low) / (high - low || 1)) * (height - frame.top - frame.bottom);

@@ -30,7 +30,9 @@ export function layout(behavior, dimensions, reach) {
     ranks[k] = counts.get(bin) ?? 0;
     counts.set(bin, ranks[k] + 1);
   }
-  const step = Math.min(width, (0.6 * reach) / Math.max(1, ...counts.values()));
+  let tallest = 1;
+  for (const count of counts.values()) tallest = Math.max(tallest, count);
+  const step = Math.min(width, (0.6 * reach) / tallest);
   for (let k = 0; k < number; k++) {
     places[2 * k] = behavior[k];
     places[2 * k + 1] = 0.07 * reach + step * ranks[k];
@@ -256,6 +258,7 @@ export class Scene {
     const mark = 0.024 * reach;
     const at = (behavior) => (view.run.dimensions === 1 ? [behavior[0], 0] : [behavior[0], behavior[1]]);
     const thin = 0.005 * reach;
+    for (const spot of view.marked ?? []) numbers.push(...circle(spot, 0.42 * mark, 0.8 * thin, WHITE, 0.8));
     if (view.mean) numbers.push(...circle(at(view.mean), 0.55 * mark, thin, WHITE, 0.55));
     for (const center of view.centers ?? []) {
       const [x, y] = at(center);
@@ -384,8 +387,9 @@ export class Scene {
   }
 
   legend(view, pen, x, y) {
+    const isDense = this.options.show === "density" && view.heat;
     const found = view.shades;
-    if (!found || found.high === undefined) return;
+    if (!isDense && found?.high === undefined) return;
     for (let k = 0; k < 100; k++) {
       pen.fillStyle = css(graded(k / 99));
       pen.fillRect(x + k, y, 1.5, 6);
@@ -393,7 +397,7 @@ export class Scene {
     pen.fillStyle = "#9aa6ba";
     pen.font = "11px system-ui, sans-serif";
     const number = (value) => Number(value.toPrecision(2)).toString();
-    pen.fillText(`${found.label} ${number(found.low)} to ${number(found.high)}${view.run.unit}`, x + 108, y + 3.5);
+    pen.fillText(isDense ? "density, of the densest place" : `${found.label} ${number(found.low)} to ${number(found.high)}${view.run.unit}`, x + 108, y + 3.5);
   }
 }
 

@@ -1,0 +1,73 @@
+"""What is not believed of a run folder that somebody else may have made: opening one must never run its code.
+
+A folder may name code, lead elsewhere by links, or hold files that no page could show. `opened` refuses the latter two
+before anything is read; the explorer does not make a task of the first kind unless told to.
+"""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from evolvability.config import Config
+from evolvability.errors import RunFolderError
+from evolvability.runs import FILES, Run
+from evolvability.tasks.registry import own_code
+
+FOLDERS = ("behaviors", "centers", "checkpoints")
+MAX_BYTES = 1 << 30
+"""Of a file: a generation of ten million members is smaller."""
+MAX_SEEDS = 10_000
+MAX_STEPS = 100_000
+"""Of an episode that is watched: it would not end while somebody waits."""
+
+
+def opened(path: Path) -> Run:
+    """A run whose files are ordinary ones inside of its folder."""
+    for file in _files(path):
+        _check(path, file)
+    try:
+        run = Run(path)
+    except RecursionError:
+        raise RunFolderError(f"{path}: config.toml is nested too deeply to be read.") from None
+    if run.config.seeds > MAX_SEEDS:
+        raise RunFolderError(f"{path}: a run of {run.config.seeds:,} seeds is not shown; {MAX_SEEDS:,} at most.")
+    return run
+
+
+def objection(config: Config) -> str:
+    """Why mutations of somebody's run are not evaluated; empty if they may be."""
+    options: Any = config.task_options
+    named = own_code(config.task, options)
+    if named:
+        return f"its task names code, '{named}', which is not imported unless you trust it: ees explore RUN --trust."
+    if getattr(options, "env_arguments", "{}") != "{}":
+        return "its environment takes arguments, which are not passed on unless you trust it: ees explore RUN --trust."
+    if getattr(options, "num_steps", 0) > MAX_STEPS:
+        return f"its episodes of {options.num_steps:,} steps would take too long; {MAX_STEPS:,} at most."
+    return ""
+
+
+def _files(path: Path) -> Iterator[Path]:
+    yield from (path / name for name in FILES)
+    for folder in (path / name for name in FOLDERS):
+        yield folder
+        if folder.is_dir():
+            yield from folder.iterdir()
+
+
+def _check(path: Path, file: Path) -> None:
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        if file.is_symlink():
+            raise RunFolderError(f"{file} is a link that leads nowhere. Copy the run folder with its files.") from None
+        return
+    except OSError as error:
+        raise RunFolderError(f"{file} cannot be read: {error.strerror or error}.") from None
+    if not file.resolve().is_relative_to(path.resolve()):
+        raise RunFolderError(f"{file} leads out of the run folder, so it is not opened. Copy what it leads to.")
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise RunFolderError(f"{file} is no ordinary file, so it is not opened.")
+    if status.st_size > MAX_BYTES:
+        raise RunFolderError(f"{file} has {status.st_size / 1e9:,.0f} GB, so it is not opened; 1 GB at most.")
