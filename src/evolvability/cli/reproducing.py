@@ -23,7 +23,7 @@ ScaleName = Literal["smoke", "laptop", "gpu", "paper"]
 
 
 def reproduce(arguments: Sequence[str]) -> None:
-    """Run the paper's experiments and judge its claims: ees reproduce [ITEM...] --scale smoke|laptop|gpu|paper."""
+    """Repeat the paper, and judge each of its claims: ees reproduce [ITEM...] --scale smoke|laptop|gpu|paper."""
 
     def parse(
         items: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ITEM ...]")] = (),
