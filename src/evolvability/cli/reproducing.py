@@ -23,7 +23,7 @@ ScaleName = Literal["smoke", "laptop", "gpu", "paper"]
 
 
 def reproduce(arguments: Sequence[str]) -> None:
-    """Run the paper's experiments and judge its claims: ees reproduce [ITEM...] --scale smoke|laptop|gpu|paper."""
+    """Repeat the paper, and judge each of its claims: ees reproduce [ITEM...] --scale smoke|laptop|gpu|paper."""
 
     def parse(
         items: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ITEM ...]")] = (),
@@ -62,7 +62,7 @@ def reproduce(arguments: Sequence[str]) -> None:
 def _compile_quickly(output: Path) -> None:
     """Without optimizing, and what several runs have in common once."""
     jax.config.update("jax_disable_most_optimizations", True)
-    if jax.config.values["jax_compilation_cache_dir"] is None:
+    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
         jax.config.update("jax_compilation_cache_dir", str(output / "compiled"))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 

@@ -70,7 +70,8 @@ def small_mutations_lose_far_right(runs: Sequence[Run], task: str = "cheetah") -
 
     def answer() -> Answer:
         group = trained_by(runs, task, MAML)
-        return is_more(*(_of_offspring(group, "farthest right", share) for share in (1.0, QUARTER)))
+        whole, quarter = (_of_offspring(group, "farthest right", share) for share in (1.0, QUARTER))
+        return is_more(whole, quarter)
 
     statement = f"no mutation of a quarter of sigma of MAML's policies walks as far right as one of sigma ({task})"
     return claim(

@@ -112,7 +112,8 @@ def variants_move_alike(runs: Sequence[Run], task: str) -> Claim:
     """MaxVar and MaxEnt do not differ in how far their populations move."""
 
     def answer() -> Answer:
-        return is_same(*(quantity(trained_by(runs, task, objective), "distance") for objective in EVOLVABILITY))
+        first, second = (quantity(trained_by(runs, task, objective), "distance") for objective in EVOLVABILITY)
+        return is_same(first, second)
 
     statement = f"MaxVar-EES and MaxEnt-EES move equally far ({task})"
     return claim(statement, _section(task), "p > 0.1", VARIANTS, answer)
@@ -122,7 +123,8 @@ def variants_spread_alike(runs: Sequence[Run], task: str = "cheetah") -> Claim:
     """MaxVar and MaxEnt produce similar distributions of behavior."""
 
     def answer() -> Answer:
-        return is_same(*(quantity(trained_by(runs, task, objective), "entropy") for objective in EVOLVABILITY))
+        first, second = (quantity(trained_by(runs, task, objective), "entropy") for objective in EVOLVABILITY)
+        return is_same(first, second)
 
     statement = f"MaxVar-EES and MaxEnt-EES produce similar distributions, by their entropy ({task})"
     return claim(statement, "5.2", "similar", VARIANTS, answer)
@@ -191,7 +193,8 @@ def seeds_alike(runs: Sequence[Run], generation: int, task: str = "ant", goal: s
 
     def answer() -> Answer:
         groups = [evolved_from(runs, task, objective, goal) for objective in EVOLVABILITY]
-        return is_same(*(quantity(group, "fitness_mean", generation=generation) for group in groups))
+        first, second = (quantity(group, "fitness_mean", generation=generation) for group in groups)
+        return is_same(first, second)
 
     statement = f"MaxVar-EES and MaxEnt-EES seed further evolution equally well after {generation} generations ({task})"
     return claim(statement, "5.3.1", "p > 0.1", VARIANTS, answer)

@@ -71,7 +71,8 @@ def converges_to_the_goal(runs: Sequence[Run], objective: str, task: str = "ant"
 
     def answer() -> Answer:
         group = evolved_from(runs, task, objective, goal)
-        return is_more(*(quantity(group, "fitness_mean", generation=generation) for generation in (20, 0)))
+        after, before = (quantity(group, "fitness_mean", generation=generation) for generation in (20, 0))
+        return is_more(after, before)
 
     statement = f"a population of {METHODS[objective]} converges to a new goal within 20 generations ({task})"
     return claim(statement, "5.3.1", "converges", "P(fitness after 20 generations is above that before)", answer)

@@ -93,7 +93,7 @@ def _one_expectation() -> NestedGraph:
     )
 
 
-ONE_EXPECTATION = {
+ONE_EXPECTATION: graphs.Positions = {
     "z": (3, 0), "y_1": (1.5, 1.5), "y_l": (4.5, 1.5), "xi_1": (0, 5), "xi_m": (0, 4), "f": (3, 3), "E_z": (3, 4.5),
 }  # fmt: skip
 
