@@ -28,7 +28,7 @@ def crosses(start: np.ndarray, end: np.ndarray) -> bool:
 def test_walls_hold_and_open_ground_does_not() -> None:
     """Each step is one along x and one along y, and neither meets a wall; one that is free is taken as it is."""
     generator = np.random.default_rng(0)
-    position = generator.uniform(-2.9, 2.9, size=(500, 2)).astype(np.float32)
+    position = generator.uniform(-2.4, 2.4, size=(500, 2)).astype(np.float32)
     step = generator.normal(scale=0.5, size=(500, 2)).astype(np.float32)
     after = np.asarray(moved(jnp.asarray(position), jnp.asarray(step)))
     stopped = 0

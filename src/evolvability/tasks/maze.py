@@ -1,7 +1,6 @@
-"""A deceptive toy world: a point before a wall, with a goal behind it.
+"""A deceptive toy world: a point in a trap of three walls, with a goal behind their bottom.
 
-The nearest way to the goal leads into a trap of three walls, open towards the start. To get there one has to turn one's
-back on the goal first: who only ever gets nearer to it ends at the bottom of the trap.
+To get to the goal one has to turn one's back on it first: who only ever gets nearer to it ends at the bottom of the trap.
 """
 
 from dataclasses import dataclass
@@ -21,12 +20,12 @@ TIME_STEP = 0.25
 GOAL = (2.0, 0.0)
 REACHED = 0.5
 """Who ends this near to the goal has solved the maze."""
-HALF_WIDTH = 3.0
-UPRIGHT = ((1.0, -1.0, 1.0), (-HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH), (HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH))
+HALF_WIDTH = 2.5
+UPRIGHT = ((1.0, -1.5, 1.5), (-HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH), (HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH))
 """Walls as (x, from y, to y): the bottom of the trap, then the arena's own."""
 LEVEL = (
-    (1.0, -0.5, 1.0),
-    (-1.0, -0.5, 1.0),
+    (1.5, -0.75, 1.0),
+    (-1.5, -0.75, 1.0),
     (HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH),
     (-HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH),
 )
