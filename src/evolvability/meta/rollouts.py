@@ -4,6 +4,7 @@ A policy acts with $a_t \sim \mathcal{N}(\mu_\theta(o_t), e^{2 \ell})$: the mean
 parameters, the log standard deviations $\ell$ are learned beside it, one an action.
 """
 
+import math
 from functools import partial
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from evolvability.worlds import Situation, World
 
 RIDGE = 1e-5
 """Of the baseline's least squares, relative to features of size one: some observations never change."""
-LOG_2_PI = float(jnp.log(2 * jnp.pi))
+LOG_2_PI = math.log(2 * math.pi)  # not JAX's: computing at import would keep processes from joining
 
 
 class Actor(NamedTuple):
