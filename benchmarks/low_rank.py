@@ -109,7 +109,7 @@ def generations(kind: str, options: argparse.Namespace) -> dict[str, Any]:
 def small_task(options: argparse.Namespace) -> dict[str, Any]:
     """A million members at once, or in chunks."""
     return _evolve(
-        "navigation", population_size=1_000_000, generations=5, chunk_size=options.chunk_size, learning_rate=0.1
+        "navigation", population_size=1_000_000, generations=3, chunk_size=options.chunk_size, learning_rate=0.1
     )
 
 

@@ -73,7 +73,8 @@ def draw(drawing: Any, groups: dict[str, list[Run]]) -> None:
         right.tick_params(labelbottom=row == len(groups) - 1)
         if row == 0:
             letter(right, 1, "where mutations end: last generation, all seeds")
-    left.set(xlabel="generation", ylabel="entropy of behavior (nats)")
+    entropies = np.concatenate([run.metrics["entropy"][0] for runs in groups.values() for run in runs])
+    left.set(xlabel="generation", ylabel="entropy of behavior (nats)", ylim=(np.quantile(entropies, 0.08), None))
     left.grid(visible=True)
     left.legend(loc="lower right")
     letter(left, 0, "a line a seed")

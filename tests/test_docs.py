@@ -26,7 +26,11 @@ from evolvability.tasks.registry import TASKS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
-EXAMPLES = {"own_task": r"angle 1\.00 -> 1\.[56]\d rad", "ask_and_tell": r"generation 60: spread [2-9]\."}
+EXAMPLES = {
+    "own_task": r"angle 1\.00 -> 1\.[56]\d rad",
+    "ask_and_tell": r"generation 60: spread [2-9]\.",
+    "feasibility": r"are g in 4\d% and h in 4\d% of all cases",
+}
 NOT_RUN = "<!-- not run -->"
 TINY = ("--generations", "2", "--population-size", "64", "--seeds", "1")  # as the Python block: compiled once
 LONGER = "3"

@@ -7,6 +7,7 @@ import pytest
 
 from evolvability import Run
 from evolvability.evidence.maml_claims import MAML_CLAIMS
+from evolvability.studies.adaptation import Adaptation, save_adaptation
 from evolvability.studies.mutants import save_offspring
 from evolvability.studies.races import Raced, own_adapter, save_race
 from tests.synthetic import config, made_up
@@ -25,18 +26,20 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
         for share in (1.0, 0.25):
             save_offspring(run, share * run.config.sigma, share * draw.normal(scale=spread, size=(SEEDS, 200, 1)))
         for goal in ("left", "right"):
-            mixed = LEVELS[objective] + np.resize([0.0, 1.0, 2.0, 3.0], SEEDS)[:: 1 if objective == "maml" else -1]
-            scores = np.stack([np.zeros(SEEDS), mixed], axis=1)[:, :, None]
-            save_race(run, Raced(goal, own_adapter(run), np.array([0, 40]), scores))
+            reached = LEVELS[objective] + np.resize([0.0, 1.0, 2.0, 3.0], SEEDS)[:: 1 if objective == "maml" else -1]
+            # One gradient step counts; after more it would be another story.
+            scores = np.stack([np.zeros(SEEDS), reached, reached + 99], axis=1)[:, :, None]
+            save_race(run, Raced(goal, own_adapter(run), np.array([0, 10, 40]), scores))
+            save_adaptation(run, Adaptation(goal, 0.1, reached[:, None], reached[:, None, None]))
         made.append(run)
     return made
 
 
 @pytest.mark.parametrize("name", MAML_CLAIMS)
 def test_statement_holds_where_it_should_and_has_no_answer_without_runs(name: str, runs: list[Run]) -> None:
-    assert MAML_CLAIMS[name](runs).holds
+    assert MAML_CLAIMS[name](runs).verdict == "holds"
     empty = MAML_CLAIMS[name]([])
-    assert empty.holds is None
+    assert empty.verdict == "not enough runs"
     assert "There are no runs of 'cheetah'" in empty.reason
 
 
@@ -46,6 +49,7 @@ def test_statements_fail_where_maml_has_more(runs: list[Run], tmp_path: Path) ->
     for share in (1.0, 0.25):
         save_offspring(maml, share * maml.config.sigma, draw.normal(scale=99, size=(SEEDS, 200, 1)))
     for goal in ("left", "right"):
-        save_race(maml, Raced(goal, "gradient", np.array([0]), np.full((SEEDS, 1, 1), 99.0)))
+        save_race(maml, Raced(goal, "gradient", np.array([0, 10]), np.full((SEEDS, 2, 1), 99.0)))
     others = [run for run in runs if run.config.objective != "maml"]
-    assert not any(claim([*others, maml]).holds for claim in MAML_CLAIMS.values())
+    verdicts = {name: claim([*others, maml]).verdict for name, claim in MAML_CLAIMS.items()}
+    assert set(verdicts.values()) == {"does not hold"}, verdicts

@@ -121,8 +121,8 @@ def test_bad_options_are_refused(values: dict[str, Any], message: str) -> None:
 
 
 def test_tasks_that_cannot_be_stepped_are_refused() -> None:
-    with pytest.raises(ConfigError, match="Task 'point' cannot be stepped on the device"):
-        Evolution(layered("point", objective="maml"))
+    with pytest.raises(ConfigError, match="Task 'interference' cannot be stepped on the device"):
+        Evolution(layered("interference", objective="maml"))
 
 
 def test_world_and_population_see_the_same_task(run: Run) -> None:

@@ -142,6 +142,16 @@ def test_raw_entropy_of_a_gaussian(scale: float) -> None:
     assert abs(float(raw_entropy(outcome(behavior))) - truth) < 0.05
 
 
+def test_raw_entropy_of_very_many_members_is_that_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their outliers would cost a kernel for every pair of members."""
+    monkeypatch.setattr("evolvability.objectives.MOST_FOR_ENTROPY", 100)
+    many = clustered_outcome(200)
+    first = Outcome(*(part[:100] for part in many))
+    assert raw_entropy(many) == raw_entropy(first)
+    monkeypatch.undo()
+    assert raw_entropy(many) != raw_entropy(first)
+
+
 def test_raw_variance_is_the_trace_of_the_covariance() -> None:
     result = clustered_outcome()
     covariance = np.cov(np.asarray(result.behavior), rowvar=False, bias=True)

@@ -12,8 +12,10 @@ from jax.flatten_util import ravel_pytree
 
 from evolvability.assembly import objective_named
 from evolvability.errors import TaskError
+from evolvability.methods import needs_fitness
 from evolvability.objectives import Objective
 from evolvability.populations import Population, normal
+from evolvability.pursuits import Pursuit
 from evolvability.strategy import Info, evolvability_es
 from evolvability.types import PyTree, outcome
 
@@ -46,7 +48,7 @@ class AskTell:
         *,
         population_size: int = 256,
         population: Population | None = None,
-        objective: Objective | str = "max_entropy",
+        objective: Objective | Pursuit | str = "max_entropy",
         optimizer: optax.GradientTransformation | None = None,
         l2: float = 0.0,
         seed: int = 0,
@@ -62,7 +64,7 @@ class AskTell:
         )
         centers = jnp.tile(flat, (self._population.num_components, 1))
         self._population_size = population_size
-        self._needs_fitness = isinstance(objective, str) and "mean_fitness" in objective
+        self._needs_fitness = isinstance(objective, str) and needs_fitness(objective)
         self._ask: Callable[..., Any] = jax.jit(algorithm.ask)
         self._tell: Callable[..., Any] = jax.jit(algorithm.tell)
         self.state = algorithm.init(jax.random.key(seed), centers)

@@ -1,16 +1,22 @@
 """From a configuration to the pieces it names."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax.numpy as jnp
 import optax
 
-from evolvability.config import ES_MAML, Config, parse_objective, spelled
+from evolvability.config import ES_MAML, EVOLVABILITY_SEARCH, Config, parse_objective, spelled
 from evolvability.errors import ConfigError
+from evolvability.methods import KEEP_ARCHIVE, OBJECTIVES
 from evolvability.natural import natural_gradient
 from evolvability.noise import Shapes
-from evolvability.objectives import OBJECTIVES, Objective, max_entropy, max_variance, mean_fitness, weighted_sum
+from evolvability.novelty import ns_es, nsr_es, nsra_es
+from evolvability.objectives import Objective, max_entropy, max_variance, mean_fitness
 from evolvability.populations import Population, diagonal_normal, low_rank, mixture, normal
+from evolvability.pursuits import Pursuit, combined
+from evolvability.quality import qe_es
+from evolvability.search import evolvability_search, in_turn
 from evolvability.shaping import SHAPINGS
 from evolvability.strategy import Algorithm, evolvability_es
 
@@ -24,7 +30,8 @@ def build_population(config: Config, shapes: Shapes) -> Population:
     if config.population == "diagonal_normal":
         return diagonal_normal(config.sigma, **shared)
     if config.population == "mixture":
-        return mixture(config.components, sigma, **shared)
+        species = mixture(config.components, sigma, **shared)
+        return in_turn(species) if config.objective == EVOLVABILITY_SEARCH else species
     if config.population == "low_rank":
         try:
             return low_rank(shapes, config.rank, sigma, **shared)
@@ -33,42 +40,61 @@ def build_population(config: Config, shapes: Shapes) -> Population:
     return normal(sigma, **shared)
 
 
-def build_objective(config: Config) -> Objective:
-    """The objective a configuration asks for."""
+def build_objective(config: Config, num_behaviors: int) -> Objective | Pursuit:
+    """The objective a configuration asks for, of a task with so many behavior dimensions."""
     behavior_shaping, fitness_shaping = SHAPINGS[config.behavior_shaping], SHAPINGS[config.fitness_shaping]
-    parts: dict[str, Objective] = {
-        "max_entropy": max_entropy(config.bandwidth, behavior_shaping, leave_one_out=config.leave_one_out),
-        "max_variance": max_variance(behavior_shaping),
-        "mean_fitness": mean_fitness(fitness_shaping),
+    entropy = max_entropy(config.bandwidth, behavior_shaping, leave_one_out=config.leave_one_out)
+    search: dict[str, Any] = {
+        "num_behaviors": num_behaviors,
+        "num_neighbors": config.neighbors,
+        "archive_size": config.archive_size,
+        "shaping": fitness_shaping,
+    }
+    parts: dict[str, Callable[[], Objective | Pursuit]] = {
+        "max_entropy": lambda: entropy,
+        "max_variance": lambda: max_variance(behavior_shaping),
+        "mean_fitness": lambda: mean_fitness(fitness_shaping),
+        "ns_es": lambda: ns_es(**search),
+        "nsr_es": lambda: nsr_es(**search),
+        "nsra_es": lambda: nsra_es(patience=config.patience, **search),
+        "qe_es": lambda: qe_es(entropy),
     }
     if config.objective == ES_MAML:  # the task's fitness is that after adaptation
-        return parts["mean_fitness"]
+        return mean_fitness(fitness_shaping)
     return _sum(config.objective, parts)
 
 
-def objective_named(text: str) -> Objective:
-    """An objective or a sum of them by name, with the paper's settings.
+def objective_named(text: str) -> Objective | Pursuit:
+    """An objective or a sum of them by name, with the papers' settings.
 
     Examples:
         >>> objective = objective_named("mean_fitness + 0.1*max_entropy")
     """
-    parts: dict[str, Objective] = {name: factory() for name, factory in OBJECTIVES.items()}
-    return _sum(spelled(text), parts)
+    text = spelled(text)
+    for _, name in parse_objective(text):
+        if name in KEEP_ARCHIVE:
+            raise ConfigError(
+                f"'{name}' keeps an archive of behaviors, and a name does not tell how many dimensions these have. "
+                f"Give the objective itself, e.g. evolvability.novelty.{name}(num_behaviors=2)."
+            )
+    return _sum(text, OBJECTIVES)
 
 
-def _sum(text: str, parts: dict[str, Objective]) -> Objective:
-    terms = [(weight, parts[name]) for weight, name in parse_objective(text)]
-    return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else weighted_sum(*terms)
+def _sum(text: str, parts: Mapping[str, Callable[..., Objective | Pursuit]]) -> Objective | Pursuit:
+    terms = [(weight, parts[name]()) for weight, name in parse_objective(text)]
+    return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else combined(*terms)
 
 
-def build_algorithm(config: Config, population: Population) -> Algorithm:
-    """The strategy a configuration asks for."""
+def build_algorithm(config: Config, population: Population, num_behaviors: int) -> Algorithm:
+    """The strategy a configuration asks for, for a task with so many behavior dimensions."""
+    if config.objective == EVOLVABILITY_SEARCH:
+        return evolvability_search(population, population_size=config.population_size, threshold=config.threshold)
     optimizer = getattr(optax, config.optimizer)(config.learning_rate)
     if config.natural_gradient:
         optimizer = optax.chain(natural_gradient(), optimizer)
     return evolvability_es(
         population,
-        build_objective(config),
+        build_objective(config, num_behaviors),
         optimizer,
         population_size=config.population_size,
         l2=config.l2,

@@ -15,6 +15,8 @@ from tyro.conf import Suppress, arg
 from evolvability.errors import ConfigError, unknown
 from evolvability.goals import check_goal
 from evolvability.meta.maml import MamlOptions
+from evolvability.novelty import ARCHIVE_SIZE, NUM_NEIGHBORS, PATIENCE
+from evolvability.pursuits import Ramp
 from evolvability.tasks.registry import task_entry
 
 FORMAT = 1
@@ -22,6 +24,14 @@ FORMAT = 1
 
 MAML, ES_MAML = "maml", "es_maml"
 """Objectives of runs that meta-learn: what is reached after adaptation, by a gradient step or by hill climbing."""
+
+EVOLVABILITY_SEARCH = "evolvability_search"
+"""The objective of a genetic algorithm: how many distinct offspring a parent has. A parent is a mixture's component."""
+
+OBJECTIVE_DEFAULTS: dict[str, dict[str, Any]] = {
+    EVOLVABILITY_SEARCH: {"population": "mixture", "components": 16, "mirrored": False}
+}
+"""Values that an objective starts from, whatever the task."""
 
 ShapingName = Literal["standardize", "centered_ranks", "none"]
 
@@ -36,7 +46,7 @@ class Config:
     """The task's own options."""
 
     objective: Annotated[str, arg(metavar="NAME")] = "max_entropy"
-    """What to maximize: max_entropy, max_variance, mean_fitness, a sum like mean_fitness+0.1*max_entropy; es_maml."""
+    """What to maximize: a name from `ees list`, a sum as mean_fitness+0.1*max_entropy, evolvability_search, es_maml."""
     maml: Annotated[Any, Suppress] = field(default_factory=MamlOptions)
     """Options of MAML, where the objective is maml (see `ees maml`); es_maml uses its episodes."""
     bandwidth: float = 1.0
@@ -46,7 +56,15 @@ class Config:
     behavior_shaping: ShapingName = "standardize"
     """What is done to behaviors before the objective."""
     fitness_shaping: ShapingName = "centered_ranks"
-    """What is done to fitness before the objective."""
+    """What is done to fitness, and to novelty, before the objective."""
+    neighbors: int = NUM_NEIGHBORS
+    """Nearest behaviors in the archive whose mean distance is novelty, in ns_es, nsr_es and nsra_es."""
+    archive_size: int = ARCHIVE_SIZE
+    """Behaviors in the archive of ns_es, nsr_es and nsra_es, one a generation and component; the newest are kept."""
+    patience: int = PATIENCE
+    """Generations without progress until nsra_es turns from fitness to novelty by a twentieth."""
+    threshold: float = 1.0
+    """Offspring whose behaviors are nearer to each other than this do the same, in evolvability_search."""
     baseline: bool = True
     """Subtract the mean weight: less noise in the gradient, the same direction on average."""
     goal: str = ""
@@ -57,7 +75,7 @@ class Config:
     population_size: int = 10_000
     """Members a generation."""
     components: int = 2
-    """Components of a mixture population."""
+    """Components of a mixture population; parents, in evolvability_search."""
     rank: int = 1
     """Rank of the noise of each weight matrix, for a low_rank population."""
     sigma: float = 0.02
@@ -156,7 +174,8 @@ def layered(
     chosen = objective or values.get("objective") or entry.defaults.get("objective") or Config.objective
     chosen = spelled(chosen)
     for_task = entry.presets.get(preset or "", {})
-    layers = [entry.defaults, entry.objective_defaults.get(chosen, {}), _preset(preset), for_task, values]
+    for_objective = [OBJECTIVE_DEFAULTS.get(chosen, {}), entry.objective_defaults.get(chosen, {})]
+    layers = [entry.defaults, *for_objective, _preset(preset), for_task, values]
     merged: dict[str, Any] = {"task": task, "objective": chosen}
     for layer in layers:
         merged |= _with_options(merged, layer)
@@ -207,30 +226,44 @@ def to_toml(config: Config) -> str:
     return "\n".join(lines) + "\n"
 
 
-def parse_objective(text: str) -> list[tuple[float, str]]:
-    """The terms of an objective.
+def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:
+    """The terms of an objective: weights, and names.
 
     Examples:
         >>> parse_objective("mean_fitness+0.1*max_entropy")
         [(1.0, 'mean_fitness'), (0.1, 'max_entropy')]
+        >>> parse_objective("1:0:50*max_entropy")
+        [(Ramp(start=1.0, end=0.0, generations=50), 'max_entropy')]
     """
-    from evolvability.objectives import OBJECTIVES
+    from evolvability.methods import OBJECTIVES
 
     terms = []
     for term in re.split(r"(?<!\de)\+", text):  # not the plus of 1e+3
         factor, star, name = term.rpartition("*")
-        try:
-            weight = float(factor) if star else 1.0
-        except ValueError:
-            weight = math.nan
-        if not math.isfinite(weight):
+        weight = _weight(factor) if star else 1.0
+        if weight is None:
             raise ConfigError(
-                f"objective: '{factor}' in '{text}' is not a number. Write e.g. mean_fitness+0.1*max_entropy."
+                f"objective: '{factor}' in '{text}' is neither a number nor a schedule START:END:GENERATIONS. "
+                "Write e.g. mean_fitness+0.1*max_entropy or mean_fitness+1:0:50*max_entropy."
             )
         if name not in OBJECTIVES:
             raise ConfigError(unknown("objective", name, OBJECTIVES))
         terms.append((weight, name))
     return terms
+
+
+def _weight(text: str) -> float | Ramp | None:
+    """A number, or START:END:GENERATIONS; None for anything else."""
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        return None
+    if not all(map(math.isfinite, numbers)) or len(numbers) not in (1, 3):
+        return None
+    if len(numbers) == 1:
+        return numbers[0]
+    start, end, generations = numbers
+    return Ramp(start, end, int(generations)) if generations >= 1 and generations % 1 == 0 else None
 
 
 def spelled(objective: str) -> str:
@@ -298,6 +331,10 @@ def _validate(config: Config) -> None:
     require(0 < config.sigma_decay <= 1, "sigma_decay", "above 0 and at most 1")
     require(0 <= config.sigma_min <= config.sigma, "sigma_min", "between 0 and sigma")
     require(config.bandwidth > 0, "bandwidth", "positive")
+    require(config.neighbors >= 1, "neighbors", "1 or more")
+    require(config.archive_size >= 1, "archive_size", "1 or more")
+    require(config.patience >= 1, "patience", "1 or more")
+    require(config.threshold > 0, "threshold", "positive")
     require(config.learning_rate > 0, "learning_rate", "positive")
     require(config.l2 >= 0, "l2", "0 or more")
     require(config.population_size >= 2, "population_size", "2 or more")
@@ -332,6 +369,11 @@ def _validate(config: Config) -> None:
         require(config.population == "normal", "population", "normal for MAML, which trains one center")
         require(not config.goal, "goal", "empty for MAML, which draws its goals")
         require(config.chunk_size == 0, "chunk_size", "0 for MAML, whose episodes are not a population's")
+    elif config.objective == EVOLVABILITY_SEARCH:
+        require(config.population == "mixture", "population", "mixture for evolvability_search, one component a parent")
+        families = config.components * (2 if config.mirrored else 1)
+        multiple = f"a multiple of {families}, so that all {config.components} parents have equally many offspring"
+        require(config.population_size % families == 0, "population_size", multiple)
     else:
         parse_objective(config.objective)
     if config.goal:

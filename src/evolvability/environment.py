@@ -28,9 +28,14 @@ def describe_environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": {name: version for name in PACKAGES if (version := _version(name))},
-        "devices": [f"{device.platform}: {device.device_kind}" for device in jax.devices()],
+        "devices": describe_devices(),
         "commit": _commit(),
     }
+
+
+def describe_devices() -> list[str]:
+    """The devices JAX sees."""
+    return [f"{device.platform}: {device.device_kind}" for device in jax.devices()]
 
 
 def _version(package: str) -> str | None:

@@ -22,6 +22,9 @@ from evolvability.types import Outcome
 
 Objective = Callable[[Outcome, Array], Array]
 
+MOST_FOR_ENTROPY = 100_000
+"""Members that the entropy of raw behaviors is estimated from, at most."""
+
 
 def mean_fitness(shaping: Shaping = centered_ranks) -> Objective:
     r"""Standard ES, the mean of fitness: $J = \mathbb{E}_z[f(z)]$."""
@@ -67,7 +70,7 @@ def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave
     return objective
 
 
-def weighted_sum(*terms: tuple[float, Objective]) -> Objective:
+def weighted_sum(*terms: tuple[float | Array, Objective]) -> Objective:
     """A weighted sum of objectives over the same members: no further evaluation.
 
     Examples:
@@ -109,8 +112,11 @@ def raw_entropy(outcome: Outcome) -> Array:
     """The differential entropy of the raw behaviors, in nats, by a density estimate with Scott's bandwidth.
 
     It is estimated on standardized behaviors and scaled back, so that it means the same in every unit. A dimension
-    in which all members agree has the entropy minus infinity.
+    in which all members agree has the entropy minus infinity. Of a very large population the first members are taken:
+    they are as random as all, and with a bandwidth for all of them a few outliers would leave the density's grid, which
+    takes a kernel for every pair.
     """
+    outcome = Outcome(*(part[:MOST_FOR_ENTROPY] for part in outcome))
     num_behaviors = outcome.behavior.shape[1]
     bandwidth = scott_bandwidth(jnp.sum(outcome.valid), num_behaviors)
     behavior = standardize(outcome.behavior, outcome.valid)
@@ -118,10 +124,3 @@ def raw_entropy(outcome: Outcome) -> Array:
     entropy = -expect(jnp.log(density), jnp.zeros(len(behavior)), where=outcome.valid)
     _, std = masked_mean_and_std(outcome.behavior, outcome.valid)
     return entropy + log_kernel_volume(bandwidth, num_behaviors) + jnp.sum(jnp.log(std))
-
-
-OBJECTIVES: dict[str, Callable[..., Objective]] = {
-    "max_entropy": max_entropy,
-    "max_variance": max_variance,
-    "mean_fitness": mean_fitness,
-}

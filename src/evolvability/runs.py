@@ -205,8 +205,11 @@ class RunWriter:
         write_whole(self.path / "behaviors" / f"{generation:06d}.safetensors", data, sync=False)
 
     def record_center(self, state: PyTree) -> None:
-        """Keep what a generation is drawn around: a State with a seed axis in front, without the optimizer's."""
-        data = safetensors.numpy.save(named_arrays(state._replace(optimizer=())))
+        """Keep what a generation is drawn around: a State with a seed axis in front.
+
+        Without what only training needs, the optimizer's and the objective's.
+        """
+        data = safetensors.numpy.save(named_arrays(state._replace(optimizer=(), history=())))
         write_whole(self.path / "centers" / f"{int(state.generation[0]):06d}.safetensors", data, sync=False)
 
     def checkpoint(self, state: PyTree) -> None:

@@ -10,6 +10,7 @@ from jax import Array
 
 from evolvability.objectives import Objective, raw_entropy, raw_variance, sample_weights
 from evolvability.populations import Population
+from evolvability.pursuits import Pursuit, center_outcome, lifted
 from evolvability.tasks.base import Task
 from evolvability.types import Cloud, Outcome, PyTree, Sample
 
@@ -23,6 +24,7 @@ class State(NamedTuple):
         cloud: the population's learned parameters.
         optimizer: the optimizer's own state.
         memory: what the task carries between generations.
+        history: what the objective does, where it has a history.
     """
 
     key: Array
@@ -30,6 +32,7 @@ class State(NamedTuple):
     cloud: Cloud
     optimizer: optax.OptState
     memory: PyTree
+    history: PyTree = ()
 
 
 class Info(NamedTuple):
@@ -55,9 +58,10 @@ class Algorithm(NamedTuple):
         draws: (num_draws,) the draws of a whole population.
         init: ``(key, centers, memory) -> State``, with starting means of shape (num_components, num_params).
         ask: ``(state, draws) -> Sample``, the members to evaluate; all of them unless draws are given.
-        weigh: ``(outcome) -> (weights, value)``, how much each member pulls.
+        remember: ``(state, outcome) -> State``, with what the objective is to remember of this generation.
+        weigh: ``(state, outcome) -> (weights, value)``, how much each member pulls.
         ascend: ``(state, gradient) -> State``, one optimizer step.
-        tell: ``(state, sample, outcome) -> (State, Info)``: weigh, sum the gradient, ascend.
+        tell: ``(state, sample, outcome) -> (State, Info)``: remember, weigh, sum the gradient, ascend.
         tell_in_chunks: ``(state, chunks, outcome) -> (State, Info)``, likewise, but it draws the noise anew, one chunk
             at a time; chunks: (num_chunks, draws a chunk).
     """
@@ -65,7 +69,8 @@ class Algorithm(NamedTuple):
     draws: Array
     init: Callable[..., State]
     ask: Callable[..., Sample]
-    weigh: Callable[[Outcome], tuple[Array, Array]]
+    remember: Callable[[State, Outcome], State]
+    weigh: Callable[[State, Outcome], tuple[Array, Array]]
     ascend: Callable[[State, Cloud], State]
     tell: Callable[[State, Sample, Outcome], tuple[State, Info]]
     tell_in_chunks: Callable[[State, Array, Outcome], tuple[State, Info]]
@@ -73,7 +78,7 @@ class Algorithm(NamedTuple):
 
 def evolvability_es(
     population: Population,
-    objective: Objective,
+    objective: Objective | Pursuit,
     optimizer: optax.GradientTransformation,
     *,
     population_size: int,
@@ -84,7 +89,8 @@ def evolvability_es(
 
     Args:
         population: the distribution members are drawn from.
-        objective: what to maximize: `max_variance`, `max_entropy`, `mean_fitness`, a weighted sum, or your own.
+        objective: what to maximize: `max_variance`, `max_entropy`, `mean_fitness`, a weighted sum, one with a history
+            such as `ns_es`, or your own.
         optimizer: any optax optimizer.
         population_size: members a generation.
         l2: pull of the center towards zero, added to the gradient before the optimizer.
@@ -92,16 +98,23 @@ def evolvability_es(
             factor 1 - 1/n) and its noise shrinks. For mirrored pairs of one normal nothing changes.
     """
     all_draws = population.draws(population_size)
+    pursuit = lifted(objective)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
         cloud = population.init(jax.random.fold_in(key, 2), centers)
-        return State(key, jnp.zeros((), jnp.int32), cloud, optimizer.init(cloud), memory)
+        return State(key, jnp.zeros((), jnp.int32), cloud, optimizer.init(cloud), memory, pursuit.init())
 
     def ask(state: State, draws: Array = all_draws) -> Sample:
         return population.sample(noise_key(state.key), state.cloud, state.generation, draws)
 
-    def weigh(outcome: Outcome) -> tuple[Array, Array]:
-        weights, value = sample_weights(objective, outcome)
+    def remember(state: State, outcome: Outcome) -> State:
+        component = population.components(noise_key(state.key), state.generation, all_draws)
+        component = jnp.repeat(component, population.num_signs)
+        centers = center_outcome(outcome, component, population.num_components)
+        return state._replace(history=pursuit.remember(state.history, centers))
+
+    def weigh(state: State, outcome: Outcome) -> tuple[Array, Array]:
+        weights, value = sample_weights(pursuit.at(state.history, state.generation), outcome)
         mean = jnp.sum(weights) / jnp.maximum(jnp.sum(outcome.valid), 1)
         return jnp.where(outcome.valid, weights - baseline * mean, 0), value
 
@@ -113,12 +126,14 @@ def evolvability_es(
         return state._replace(generation=state.generation + 1, cloud=cloud, optimizer=optimizer_state)
 
     def tell(state: State, sample: Sample, outcome: Outcome) -> tuple[State, Info]:
-        weights, value = weigh(outcome)
+        state = remember(state, outcome)
+        weights, value = weigh(state, outcome)
         gradient = population.gradient(sample, weights)
         return ascend(state, gradient), describe(sample, outcome, value, gradient)
 
     def tell_in_chunks(state: State, chunks: Array, outcome: Outcome) -> tuple[State, Info]:
-        weights, value = weigh(outcome)
+        state = remember(state, outcome)
+        weights, value = weigh(state, outcome)
 
         def add(total: Cloud, chunk: tuple[Array, Array]) -> tuple[Cloud, None]:
             draws, weights = chunk
@@ -129,7 +144,7 @@ def evolvability_es(
         gradient = jax.tree.map(lambda leaf: leaf / len(chunks), total)  # each chunk's is a mean over its members
         return ascend(state, gradient), describe(ask(state, all_draws[:1]), outcome, value, gradient)
 
-    return Algorithm(all_draws, init, ask, weigh, ascend, tell, tell_in_chunks)
+    return Algorithm(all_draws, init, ask, remember, weigh, ascend, tell, tell_in_chunks)
 
 
 def start(algorithm: Any, task: Task, num_components: int, key: Array) -> Any:

@@ -25,6 +25,7 @@ from evolvability.goals import judge, with_goal
 from evolvability.interrupts import delayed_interrupts
 from evolvability.meta.es_maml import adapting
 from evolvability.meta.maml import maml, outer_step
+from evolvability.methods import needs_fitness
 from evolvability.origins import describe_origin, inherited
 from evolvability.processes import agree, first_alone, is_first
 from evolvability.runs import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
@@ -129,7 +130,7 @@ class Evolution:
             self.task = with_goal(self.task, config.goal)
         if config.objective == ES_MAML:
             self.task = adapting(self.task, episodes=config.maml.episodes, sigma=config.sigma)
-        if not self.task.has_fitness and "mean_fitness" in config.objective:
+        if not self.task.has_fitness and needs_fitness(config.objective):
             raise ConfigError(
                 f"Task '{self.task.name}' has no fitness, so the objective {config.objective} has none to climb."
             )
@@ -153,7 +154,7 @@ class Evolution:
         num_draws = (config.chunk_size or config.population_size) // population.num_signs
         self.devices = jax.local_devices()[:1] if self.task.on_host else usable(jax.devices(), num_draws)
         self.population = spread_population(population, self.devices)
-        self.algorithm = build_algorithm(config, self.population)
+        self.algorithm = build_algorithm(config, self.population, len(self.task.behavior))
         draws = self.population.draws(config.population_size)
         self.components = jax.jit(
             jax.vmap(lambda key, generation: self.population.components(noise_key(key), generation, draws), (0, None))
@@ -163,7 +164,8 @@ class Evolution:
         self._init = compiled(jax.vmap(self.algorithm.init))
         if crew is not None or self.task.simulator is not None:
             self.evaluator = Evaluator(config, self.task, self.population.num_signs, crew or Crew(InProcess()))
-            self._weigh, self._finish = jax.jit(self.algorithm.weigh), jax.jit(self._ascend_and_describe)
+            self._remember, self._weigh = jax.jit(self.algorithm.remember), jax.jit(self.algorithm.weigh)
+            self._finish = jax.jit(self._ascend_and_describe)
             self._step = self._step_on_workers
         elif self.task.on_host:
             self._step = _seed_by_seed(self._generation())
@@ -232,7 +234,8 @@ class Evolution:
         broadcasts = [self.evaluator.broadcast(own) for own in states]
         parts = self.evaluator.evaluate(broadcasts)
         outcomes = [self._judge(outcome_of(part)) for part in parts]
-        weights, values = zip(*(self._weigh(outcome) for outcome in outcomes), strict=True)
+        states = [self._remember(own, outcome) for own, outcome in zip(states, outcomes, strict=True)]
+        weights, values = zip(*map(self._weigh, states, outcomes), strict=True)
         gradients = self.evaluator.gradient(broadcasts, weights)
         self.evaluator.forget(broadcasts)
         results = []

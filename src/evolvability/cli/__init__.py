@@ -17,6 +17,7 @@ from rich.table import Table
 from evolvability.cli.meta import maml, parse_maml, race
 from evolvability.cli.options import TrainOptions, WorkerOptions, lookup
 from evolvability.cli.printing import console, errors, finish, free_folder, plural, print_text, resumable, say
+from evolvability.cli.reproducing import reproduce
 from evolvability.cli.studies import compare, export, sweep
 from evolvability.cli.uses import adapt, evolve_from, measure, split
 from evolvability.cli.watching import explore, video
@@ -99,7 +100,7 @@ def resume(arguments: Sequence[str]) -> None:
 
 def list_names(arguments: Sequence[str]) -> None:
     """Show the tasks, objectives, populations and presets there are: ees list."""
-    from evolvability.objectives import OBJECTIVES
+    from evolvability.methods import OBJECTIVES
     from evolvability.populations import POPULATIONS
     from evolvability.tasks.registry import TASKS
 
@@ -186,6 +187,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "race": race,
     "compare": compare,
     "sweep": sweep,
+    "reproduce": reproduce,
     "export": export,
     "list": list_names,
 }

@@ -2,16 +2,25 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from evolvability.config import Config
-from evolvability.errors import RunFolderError
+from evolvability.errors import ConfigError, RunFolderError
 from evolvability.evidence.groups import METHODS, RunGroup, group_runs
-from evolvability.evidence.statistics import SIGNIFICANT, Test, Values, mann_whitney, smallest_p
+from evolvability.evidence.statistics import SIGNIFICANT, Values, mann_whitney, smallest_p
 from evolvability.runs import Run
 
 NO_DIFFERENCE = 0.1
 """The paper calls a difference none where p is above this."""
+
+
+PAPER_RUNS = 12
+"""Of each method in the paper, unless it says otherwise."""
+
+Verdict = Literal["holds", "holds in part", "does not hold", "not enough runs"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "holds in part", "does not hold", "not enough runs")
 
 
 @dataclass(frozen=True)
@@ -26,8 +35,8 @@ class Claim:
         value: the statistic of the runs; None without runs.
         p: its p-value; None where the statement has none, or there are too few runs for any.
         num_runs: how many runs each group has.
-        holds: whether the statement holds for the runs; None where they cannot tell.
-        reason: why they cannot.
+        verdict: whether the statement holds for the runs.
+        reason: why they cannot tell, or why it holds in part only.
     """
 
     statement: str
@@ -37,45 +46,79 @@ class Claim:
     value: float | None = None
     p: float | None = None
     num_runs: tuple[int, ...] = ()
-    holds: bool | None = None
+    verdict: Verdict = "not enough runs"
     reason: str = ""
 
 
 class Answer(NamedTuple):
-    """What runs say: the statistic, how many runs a group, whether the statement holds, and the test, if it has one."""
+    """What runs say: the statistic, how many runs a group, the verdict, a p-value where there is one, and a reason."""
 
     value: float
     num_runs: tuple[int, ...]
-    holds: bool
-    test: Test | None = None
+    verdict: Verdict
+    p: float | None = None
+    reason: str = ""
 
 
 def claim(statement: str, section: str, paper: str, statistic: str, answer: Callable[[], Answer]) -> Claim:
     """A claim with its answer, or with the reason why there is none: runs are missing, or too few for the test."""
     try:
         found = answer()
-    except RunFolderError as error:
+    except (ConfigError, RunFolderError) as error:  # there are none, or they have not got that far
         return Claim(statement, section, paper, statistic, reason=str(error))
-    p, reason = (found.test.p, found.test.reason) if found.test is not None else (None, "")
-    holds = None if reason else found.holds
-    return Claim(statement, section, paper, statistic, found.value, p, found.num_runs, holds, reason)
+    value, num_runs, verdict, p, reason = found
+    return Claim(statement, section, paper, statistic, value, p, num_runs, verdict, reason)
 
 
-def is_more(first: Values, second: Values, bound: float) -> Answer:
-    """Whether values of the first group are above those of the second, with p below a bound.
+def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Answer:
+    """Whether values of the first group are above those of the second: it holds with a p-value below the paper's bound.
 
-    The paper's bounds are for its 12 runs. Of fewer runs, where no p-value can be that small, 0.05 is asked for.
+    Below 0.05 but not below the bound, it holds in part; so it does where of so few runs no p-value is below the bound.
     """
     test = mann_whitney(first, second)
-    bound = bound if smallest_p(len(first), len(second)) < bound else SIGNIFICANT
-    significant = test.p is not None and test.p < bound
-    return Answer(test.effect, (len(first), len(second)), significant and test.effect > 0.5, test)
+    sizes = len(first), len(second)
+    if test.p is None:
+        return Answer(test.effect, sizes, "not enough runs", None, test.reason)
+    if test.effect <= 0.5 or test.p >= SIGNIFICANT:
+        return Answer(test.effect, sizes, "does not hold", test.p)
+    if test.p < bound:
+        return Answer(test.effect, sizes, "holds", test.p)
+    reason = f"p is below {SIGNIFICANT:g}, but not below the paper's {bound:.5f}".rstrip("0")
+    if (smallest := smallest_p(*sizes)) >= bound:
+        reason += f", which of {sizes[0]} and {sizes[1]} runs none can be: the smallest is {smallest:.2g}"
+    return Answer(test.effect, sizes, "holds in part", test.p, reason)
 
 
-def is_same(first: Values, second: Values) -> Answer:
-    """Whether two groups show no difference."""
+def is_same(first: Values, second: Values, *, enough: int = PAPER_RUNS) -> Answer:
+    """Whether two groups show no difference: p above 0.1 in as many runs as the paper has.
+
+    Of fewer runs it holds in part only, since a difference is harder to find among them; and so it does where p lies
+    between 0.05 and 0.1.
+    """
     test = mann_whitney(first, second)
-    return Answer(test.effect, (len(first), len(second)), test.p is not None and test.p > NO_DIFFERENCE, test)
+    sizes = len(first), len(second)
+    if test.p is None:
+        return Answer(test.effect, sizes, "not enough runs", None, test.reason)
+    if test.p <= SIGNIFICANT:
+        return Answer(test.effect, sizes, "does not hold", test.p)
+    if test.p <= NO_DIFFERENCE:
+        reason = f"p is above {SIGNIFICANT:g}, but not above the paper's {NO_DIFFERENCE:g}"
+        return Answer(test.effect, sizes, "holds in part", test.p, reason)
+    if min(sizes) < enough:
+        reason = f"no difference in {min(sizes)} runs, where the paper has {enough}: more might show one"
+        return Answer(test.effect, sizes, "holds in part", test.p, reason)
+    return Answer(test.effect, sizes, "holds", test.p)
+
+
+def in_most(values: Values, meets: Callable[[float], bool]) -> Answer:
+    """Whether the median run meets a condition; where that one does not but some other does, it holds in part."""
+    median = float(np.median(values))
+    verdict: Verdict = "does not hold"
+    number = sum(meets(float(value)) for value in values)
+    if number:
+        verdict = "holds" if meets(median) else "holds in part"
+    reason = f"{number} of {len(values)} runs do" if verdict == "holds in part" else ""
+    return Answer(median, (len(values),), verdict, reason=reason)
 
 
 def trained_by(runs: Sequence[Run], task: str, objective: str) -> RunGroup:
@@ -94,10 +137,15 @@ def species(runs: Sequence[Run], task: str, objective: str, *, split: bool) -> R
 
 
 def evolved_from(runs: Sequence[Run], task: str, objective: str | None, goal: str = "right") -> RunGroup:
-    """The group of standard ES runs to a goal that start from a population trained by an objective, or a random one."""
+    """The group of standard ES runs to a goal that start from a population trained by an objective, or a random one.
+
+    Where the goal is the task's own fitness, standard ES from scratch is a random start as well.
+    """
     wanted = (task, "mean_fitness", goal)
     further = [run for run in runs if (run.config.task, run.config.objective, run.config.goal) == wanted]
     chosen = [run for run in further if _origin(run) == objective]
+    if objective is None and not chosen and goal == "right":
+        return trained_by(runs, task, "mean_fitness")
     start = "a random start" if objective is None else f"populations of {METHODS[objective]}"
     return _longest(chosen, f"runs of '{task}' by standard ES to '{goal}' from {start}")
 

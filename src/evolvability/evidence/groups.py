@@ -16,8 +16,13 @@ METHODS = {
     "mean_fitness": "standard ES",
     "maml": "MAML",
     "es_maml": "ES-MAML",
+    "ns_es": "NS-ES",
+    "nsr_es": "NSR-ES",
+    "nsra_es": "NSRA-ES",
+    "qe_es": "QE-ES",
+    "evolvability_search": "evolvability search",
 }
-"""What the paper calls each objective."""
+"""What the papers call each objective."""
 
 
 SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid", "chunk_size")
@@ -52,7 +57,7 @@ def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
             )
     found: dict[str, list[Run]] = {}
     for run in runs:
-        found.setdefault(identity(run.config), []).append(run)
+        found.setdefault(_identity(run), []).append(run)
     names = run_names([members[0].config for members in found.values()])
     return [RunGroup(name, tuple(members)) for name, members in zip(names, found.values(), strict=True)]
 
@@ -111,6 +116,16 @@ def run_names(configs: Sequence[Config]) -> list[str]:
         telling = [_phrase(key, value) for key, value in _knobs(config).items() if _varies(key, rivals)]
         names.append(", ".join([*(head if several_tasks else head[1:]), *telling]))
     return names
+
+
+def _identity(run: Run) -> str:
+    """As `identity`, but what a run started from counts by its configuration: batches have folders of their own."""
+    origin = run.origin
+    if origin is None:
+        return identity(run.config)
+    table = {key: value for key, value in origin["config"].items() if key not in (*SAME_COURSE, "start_from")}
+    start = json.dumps([table, origin.get("generation")], sort_keys=True)
+    return json.dumps(_knobs(run.config) | {"start_from": start}, sort_keys=True)
 
 
 def _knobs(config: Config) -> dict[str, Any]:

@@ -12,10 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.evidence.claims import Answer, Claim, claim, evolved_from, is_more, is_same, species, trained_by
+from evolvability.evidence.claims import (
+    Answer,
+    Claim,
+    claim,
+    evolved_from,
+    in_most,
+    is_more,
+    is_same,
+    species,
+    trained_by,
+)
 from evolvability.evidence.groups import METHODS, RunGroup, by_seed
 from evolvability.evidence.quantities import quantity, reach_of, valid_behaviors
-from evolvability.evidence.statistics import above_zero, mann_whitney
+from evolvability.evidence.statistics import SIGNIFICANT, above_zero, mann_whitney
 from evolvability.runs import Run
 from evolvability.studies.measures import degenerate_share, yardstick
 
@@ -32,6 +42,8 @@ CLOSE = 0.1
 RADIUS, RADIUS_STEPS = 5.0, 1000
 """Offspring nearer to the start than this are degenerate, in episodes of so many steps."""
 SECTORS = 36
+SPECIES_RUNS = 6
+"""Of each kind of mixture in the paper."""
 
 VARIANTS = "P(a run of MaxVar-EES is above one of MaxEnt-EES)"
 Array = np.ndarray[Any, Any]
@@ -43,8 +55,8 @@ def both_directions(runs: Sequence[Run], objective: str, task: str = "cheetah") 
     """About half of all mutations move left, the others right."""
 
     def answer() -> Answer:
-        shares = _per_seed(trained_by(runs, task, objective), lambda behavior: float(np.mean(behavior[:, 0] > 0)))
-        return Answer(float(np.median(shares)), (len(shares),), bool(abs(np.median(shares) - 0.5) <= CLOSE))
+        shares = per_seed(trained_by(runs, task, objective), lambda behavior: float(np.mean(behavior[:, 0] > 0)))
+        return in_most(shares, lambda share: abs(share - 0.5) <= CLOSE)
 
     statement = f"{METHODS[objective]}: about half of all mutations move left, the others right ({task})"
     return claim(statement, "5.2", "about half", "share of offspring right of the start, median over runs", answer)
@@ -54,8 +66,8 @@ def standard_es_moves_further(runs: Sequence[Run], task: str, objective: str) ->
     """Standard ES moves further on average than Evolvability ES."""
 
     def answer() -> Answer:
-        standard, own = _trained_pair(runs, task, objective)
-        return is_more(quantity(standard, "distance"), quantity(own, "distance"), 0.05)
+        standard, own = trained_pair(runs, task, objective)
+        return is_more(quantity(standard, "distance"), quantity(own, "distance"), bound=0.05)
 
     statement = f"standard ES moves further on average than {METHODS[objective]} ({task})"
     return claim(statement, _section(task), "p < 0.05", f"P(standard ES is above {METHODS[objective]})", answer)
@@ -66,10 +78,16 @@ def distance_share(runs: Sequence[Run], task: str, objective: str) -> Claim:
     paper = DISTANCE_SHARES[task, objective]
 
     def answer() -> Answer:
-        standard, own = (quantity(group, "distance") for group in _trained_pair(runs, task, objective))
+        standard, own = (quantity(group, "distance") for group in trained_pair(runs, task, objective))
         share = float(100 * np.mean(own) / np.mean(standard))
-        sizes = len(standard), len(own)
-        return Answer(share, sizes, abs(share - paper) <= 100 * CLOSE, mann_whitney(standard, own))
+        sizes, off = (len(standard), len(own)), abs(share - paper)
+        test = mann_whitney(standard, own)
+        if test.p is None:
+            return Answer(share, sizes, "not enough runs", None, test.reason)
+        if off <= 100 * CLOSE:
+            return Answer(share, sizes, "holds", test.p)
+        reason = f"off by {off:.1f} points, more than {100 * CLOSE:.0f}"
+        return Answer(share, sizes, "holds in part" if off <= 200 * CLOSE else "does not hold", test.p, reason)
 
     statement = f"{METHODS[objective]} moves {paper} % as far on average as standard ES ({task})"
     return claim(statement, _section(task), f"{paper} %", "mean distance in % of that of standard ES", answer)
@@ -79,21 +97,23 @@ def standard_es_learns_faster(runs: Sequence[Run], task: str, objective: str) ->
     """Standard ES takes fewer generations to half of its final distance."""
 
     def answer() -> Answer:
-        pair = _trained_pair(runs, task, objective)
+        pair = trained_pair(runs, task, objective)
         times = [by_seed(group, [_half_time(run) for run in group.runs]) for group in pair]
-        test = mann_whitney(*times)
-        return Answer(test.effect, (len(times[0]), len(times[1])), test.effect < 0.5, test)
+        return is_more(times[1], times[0])
 
     statement = f"standard ES learns faster than {METHODS[objective]} ({task})"
     figure = "figure S1" if task == "cheetah" else "figure S2"
-    return claim(statement, figure, "faster", "P(standard ES takes longer to half of its final distance)", answer)
+    return claim(
+        statement, figure, "faster", f"P({METHODS[objective]} takes longer to half of its final distance)", answer
+    )
 
 
 def variants_move_alike(runs: Sequence[Run], task: str) -> Claim:
     """MaxVar and MaxEnt do not differ in how far their populations move."""
 
     def answer() -> Answer:
-        return is_same(*(quantity(trained_by(runs, task, objective), "distance") for objective in EVOLVABILITY))
+        first, second = (quantity(trained_by(runs, task, objective), "distance") for objective in EVOLVABILITY)
+        return is_same(first, second)
 
     statement = f"MaxVar-EES and MaxEnt-EES move equally far ({task})"
     return claim(statement, _section(task), "p > 0.1", VARIANTS, answer)
@@ -103,7 +123,8 @@ def variants_spread_alike(runs: Sequence[Run], task: str = "cheetah") -> Claim:
     """MaxVar and MaxEnt produce similar distributions of behavior."""
 
     def answer() -> Answer:
-        return is_same(*(quantity(trained_by(runs, task, objective), "entropy") for objective in EVOLVABILITY))
+        first, second = (quantity(trained_by(runs, task, objective), "entropy") for objective in EVOLVABILITY)
+        return is_same(first, second)
 
     statement = f"MaxVar-EES and MaxEnt-EES produce similar distributions, by their entropy ({task})"
     return claim(statement, "5.2", "similar", VARIANTS, answer)
@@ -113,8 +134,8 @@ def all_directions(runs: Sequence[Run], objective: str, task: str = "ant") -> Cl
     """Nearly all directions of travel are reachable by mutation."""
 
     def answer() -> Answer:
-        shares = _per_seed(trained_by(runs, task, objective), share_of_directions)
-        return Answer(float(np.median(shares)), (len(shares),), bool(np.median(shares) >= 1 - CLOSE))
+        shares = per_seed(trained_by(runs, task, objective), share_of_directions)
+        return in_most(shares, lambda share: share >= 1 - CLOSE)
 
     statement = f"{METHODS[objective]}: nearly all directions are reachable by mutation ({task})"
     statistic = f"share of {SECTORS} directions with an offspring beyond half of the median distance, median over runs"
@@ -125,11 +146,11 @@ def fewer_degenerate(runs: Sequence[Run], objective: str, task: str = "ant") -> 
     """Of standard ES, more offspring end near the start."""
 
     def answer() -> Answer:
-        pair = _trained_pair(runs, task, objective)
+        pair = trained_pair(runs, task, objective)
         steps = getattr(pair[0].config.task_options, "num_steps", RADIUS_STEPS)
         radius = RADIUS * steps / RADIUS_STEPS  # in a shorter episode nobody gets that far
-        shares = [_per_seed(group, lambda behavior: degenerate_share(behavior, radius)) for group in pair]
-        return is_more(shares[0], shares[1], 0.01)
+        shares = [per_seed(group, lambda behavior: degenerate_share(behavior, radius)) for group in pair]
+        return is_more(shares[0], shares[1], bound=0.01)
 
     statement = f"more offspring of standard ES than of {METHODS[objective]} end within 5 units of the start ({task})"
     return claim(statement, "5.3", "p < 0.01", f"P(standard ES has more than {METHODS[objective]})", answer)
@@ -143,7 +164,7 @@ def maxent_adapts_better(runs: Sequence[Run], task: str = "cheetah", goals: Sequ
 
     def answer() -> Answer:
         entropy, variance = (trained_by(runs, task, objective) for objective in ("max_entropy", "max_variance"))
-        return is_more(_adapted(entropy, goals), _adapted(variance, goals), 0.05)
+        return is_more(adapted(entropy, goals), adapted(variance, goals), bound=0.05)
 
     statement = f"the best of 40 mutations gets further with MaxEnt-EES than with MaxVar-EES ({task})"
     return claim(statement, "5.2.1", "p < 0.05", "P(MaxEnt-EES is above MaxVar-EES), mean over directions", answer)
@@ -160,7 +181,7 @@ def seeded_beats_random(
     def answer() -> Answer:
         groups = [evolved_from(runs, task, start, goal) for start in (objective, None)]
         reached = [quantity(group, "fitness_mean", generation=generation) for group in groups]
-        return is_more(reached[0], reached[1], 0.0005)
+        return is_more(reached[0], reached[1], bound=0.0005)
 
     after = f"after {generation} generations ({task})"
     statement = f"seeded by {METHODS[objective]}, standard ES gets further than from a random start {after}"
@@ -172,7 +193,8 @@ def seeds_alike(runs: Sequence[Run], generation: int, task: str = "ant", goal: s
 
     def answer() -> Answer:
         groups = [evolved_from(runs, task, objective, goal) for objective in EVOLVABILITY]
-        return is_same(*(quantity(group, "fitness_mean", generation=generation) for group in groups))
+        first, second = (quantity(group, "fitness_mean", generation=generation) for group in groups)
+        return is_same(first, second)
 
     statement = f"MaxVar-EES and MaxEnt-EES seed further evolution equally well after {generation} generations ({task})"
     return claim(statement, "5.3.1", "p > 0.1", VARIANTS, answer)
@@ -187,7 +209,10 @@ def species_specialize(runs: Sequence[Run], objective: str, *, split: bool, task
     def answer() -> Answer:
         shares = quantity(species(runs, task, objective, split=split), "specialization")
         test = above_zero(shares)
-        return Answer(float(np.median(shares)), (len(shares),), test.p is not None and test.p < 0.05, test)
+        median, number = float(np.median(shares)), (len(shares),)
+        if test.p is None:
+            return Answer(median, number, "not enough runs", None, test.reason)
+        return Answer(median, number, "holds" if test.p < SIGNIFICANT else "does not hold", test.p)
 
     statement = f"{METHODS[objective]}, {_how(split)}: the components specialize ({task})"
     statistic = "specialization (0: components do the same, 1: behavior tells the component), median over runs"
@@ -256,20 +281,23 @@ def share_of_directions(behavior: Array) -> float:
     return len(np.unique(sector)) / SECTORS
 
 
-def _trained_pair(runs: Sequence[Run], task: str, objective: str) -> tuple[RunGroup, RunGroup]:
+def trained_pair(runs: Sequence[Run], task: str, objective: str) -> tuple[RunGroup, RunGroup]:
+    """The runs of standard ES, and those of Evolvability ES."""
     return trained_by(runs, task, "mean_fitness"), trained_by(runs, task, objective)
 
 
 def _cover_alike(first: RunGroup, second: RunGroup) -> Answer:
     by = yardstick(reach_of([first, second]))
-    return is_same(*(quantity(group, "coverage", by=by) for group in (first, second)))
+    covered = [quantity(group, "coverage", by=by) for group in (first, second)]
+    return is_same(covered[0], covered[1], enough=SPECIES_RUNS)
 
 
-def _adapted(group: RunGroup, goals: Sequence[str]) -> Array:
+def adapted(group: RunGroup, goals: Sequence[str]) -> Array:
+    """What the best of each seed's mutations reached, mean over goals."""
     return np.mean([quantity(group, f"adapted:{goal}") for goal in goals], axis=0)
 
 
-def _per_seed(group: RunGroup, statistic: Callable[[Array], float]) -> list[float]:
+def per_seed(group: RunGroup, statistic: Callable[[Array], float]) -> list[float]:
     """A statistic of the last recorded behaviors, one a seed."""
     values = [[statistic(valid_behaviors(run, seed)[0]) for seed in range(run.config.seeds)] for run in group.runs]
     return by_seed(group, values)

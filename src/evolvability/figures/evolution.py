@@ -63,7 +63,8 @@ def data_from_runs(runs: Sequence[Run]) -> Further:
     ranks = (0.25, 0.5, 0.75) if quartiles else (0, 0.5, 1)
     spare = iter(OTHER_COLORS * len(groups))
     starts: list[Start] = []
-    for group, own in zip(groups, fitness, strict=True):
+    shortest = min(own.shape[1] for own in fitness)  # standard ES from scratch goes on for longer
+    for group, own in zip(groups, (own[:, :shortest] for own in fitness), strict=True):
         color = _color(group.runs[0])
         color = next(spare) if color in {start.color for start in starts} else color
         starts.append(Start(start_name(group.runs[0]), color, len(own), Band(*quantiles(own, ranks))))
@@ -92,6 +93,16 @@ def draw_histogram(ax: Axes, data: Further, row: int, column: int) -> None:
     ax.spines["left"].set_visible(False)
 
 
+def fitness_figure(runs: Sequence[Run]) -> Figure:
+    """Fitness from every start alone."""
+    data = data_from_runs(runs)
+    drawing = new_figure(4.2, 2.9)
+    ax = drawing.subplots()
+    draw(ax, data)
+    drawing.legend(loc="outside lower center", title=_note(data))
+    return drawing
+
+
 def figure(runs: Sequence[Run]) -> Figure:
     """Fitness from every start, and below it the behaviors at some generations, one row a start."""
     data = data_from_runs(runs)
@@ -103,7 +114,7 @@ def figure(runs: Sequence[Run]) -> Figure:
     ax = above.subplots()
     draw(ax, data)
     letter(ax, 0, "fitness during further evolution")
-    above.legend(loc="outside right center", title=f"line: median over seeds\nband: {data.spans}" if data.spans else "")
+    above.legend(loc="outside right center", title=_note(data))
     axes = below.subplots(rows, columns, squeeze=False, sharex=True, sharey=not flat)
     for index, start in enumerate(data.starts):
         for column, generation in enumerate(data.behaviors.rows[index].generations):
@@ -124,6 +135,10 @@ def figure(runs: Sequence[Run]) -> Figure:
             row[-1].set_ylabel(data.behaviors.labels[1])
             row[-1].yaxis.set_label_position("right")
     return drawing
+
+
+def _note(data: Further) -> str:
+    return f"line: median over seeds\nband: {data.spans}" if data.spans else ""
 
 
 def _rank(run: Run) -> int:

@@ -51,9 +51,16 @@ class Histograms:
     label: str
 
 
-def data_from_runs(runs: Sequence[Run]) -> Histograms:
-    """Histograms of the first behavior dimension, for every standard deviation whose offspring were kept."""
-    chosen = [(run, sigma, *_median_seed(kept_offspring(run, sigma))) for run in runs for sigma in kept_sigmas(run)]
+def data_from_runs(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Histograms:
+    """Histograms of the first behavior dimension.
+
+    Args:
+        runs: of one task, whose offspring were kept.
+        sigmas: of the offspring shown, one a run; all that were kept unless given.
+    """
+    kept = [sigmas[index : index + 1] or kept_sigmas(run) for index, run in enumerate(runs)]
+    pairs = [(run, sigma) for run, own in zip(runs, kept, strict=True) for sigma in own]
+    chosen = [(run, sigma, *_median_seed(kept_offspring(run, sigma))) for run, sigma in pairs]
     if not chosen:
         raise RunFolderError(
             f"Nothing to draw: no offspring was kept in {runs[0].path} yet. First: ees measure RUN --keep"
@@ -88,9 +95,9 @@ def draw(ax: Axes, data: Histograms, row: int) -> None:
     ax.text(0.985, 0.92, text, transform=ax.transAxes, ha="right", va="top", fontsize=6.5, color=NOTE_COLOR)
 
 
-def figure(runs: Sequence[Run]) -> Figure:
+def figure(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Figure:
     """Histograms below one another, over the same behaviors."""
-    data = data_from_runs(runs)
+    data = data_from_runs(runs, sigmas)
     drawing = new_figure(5.4, 0.6 + 1.15 * len(data.rows))
     axes = drawing.subplots(len(data.rows), 1, squeeze=False, sharex=True)[:, 0]
     for index, ax in enumerate(axes):

@@ -14,9 +14,11 @@ from evolvability.figures import (
     components,
     curves,
     distance,
+    elites,
     evolution,
     final,
     interference,
+    maze,
     meta,
     offspring,
     race,
@@ -37,6 +39,8 @@ FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "maml": meta.figure,
     "race": race.figure,
     "offspring": offspring.figure,
+    "maze": maze.figure,
+    "elites": elites.figure,
 }
 """From runs to a figure, by name."""
 

@@ -30,6 +30,11 @@ METHOD_COLORS = {
     "mean_fitness": "#009E73",
     "maml": "#882255",
     "es_maml": "#44AA99",
+    "ns_es": "#332288",
+    "nsr_es": "#999933",
+    "nsra_es": "#88CCEE",
+    "qe_es": "#AA4499",
+    "evolvability_search": "#661100",
 }
 OTHER_COLORS = ("#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINE_STYLES = ("-", "--", ":", "-.")

@@ -50,7 +50,7 @@ def plan(table: dict[str, Any]) -> list[Planned]:
     for values in itertools.product(*knobs.values()):
         chosen = dict(zip(knobs, values, strict=True))
         config = layered(task, preset=preset, values=_with(table, chosen))
-        planned += _batches("_".join(_slug(*item) for item in chosen.items()), config, per_run)
+        planned += batches("_".join(_slug(*item) for item in chosen.items()), config, per_run)
     names = [run.name for run in planned]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"Two runs of the sweep would both be named '{min(twice)}'. Is a value listed twice?")
@@ -128,7 +128,7 @@ def _with(table: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _batches(name: str, config: Config, per_run: int | None) -> Iterator[Planned]:
+def batches(name: str, config: Config, per_run: int | None) -> Iterator[Planned]:
     """One configuration's seeds, in as many runs as it takes."""
     if per_run is not None and (not isinstance(per_run, int) or per_run < 1):
         raise ConfigError(f"seeds_per_run must be 1 or more, got {per_run!r}.")

@@ -56,6 +56,6 @@ def world_of(task: Task) -> World:
     if task.world is None:
         raise ConfigError(
             f"Task '{task.name}' cannot be stepped on the device, which a policy gradient needs. Tasks that can: "
-            "navigation, cheetah, ant, and any Task with a world."
+            "point, navigation, cheetah, ant, and any Task with a world."
         )
     return task.world()

@@ -16,6 +16,7 @@ from evolvability.motions import Motion, Stage
 from evolvability.policies import mlp
 from evolvability.tasks.base import Task
 from evolvability.types import Outcome, PyTree, Sample, outcome
+from evolvability.worlds import Situation, World, directions
 
 TIME_STEP = 0.1
 DRAG = 1.0  # with a push of at most 1, the point's speed stays below 1
@@ -45,12 +46,8 @@ def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen
         networks = policy.build(sample)
 
         def move(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
-            position, velocity = state
-            push = policy.act(networks, jnp.concatenate([position, velocity], axis=1))
-            push = push / jnp.maximum(1, jnp.linalg.norm(push, axis=1, keepdims=True))
-            velocity = velocity + TIME_STEP * (push - DRAG * velocity)
-            position = position + TIME_STEP * velocity
-            return (position, velocity), position
+            state = _pushed(*state, policy.act(networks, jnp.concatenate(state, axis=1)))
+            return state, state[0]
 
         rest = jnp.zeros((sample.num_members, 2))
         return jax.lax.scan(move, (rest, rest), length=options.num_steps)[1]
@@ -68,4 +65,25 @@ def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen
         valid = np.isfinite(path[:, -1]).all(axis=1)
         return Motion(path[:, -1], valid, np.full(len(path), path.shape[1]), path)
 
-    return Task("point", ("x", "y"), policy.init, evaluate, stage=Stage(replay, TIME_STEP), shapes=policy.shapes)
+    def world() -> World:
+        def begin(key: Array, num_episodes: int) -> Situation:
+            del key
+            always = jnp.ones(num_episodes, bool)
+            return Situation((), jnp.zeros((num_episodes, 4)), jnp.zeros((num_episodes, 2)), always, always)
+
+        def advance(now: Situation, actions: Array) -> Situation:
+            position, velocity = _pushed(now.position, now.observation[:, 2:], actions)
+            observation = jnp.concatenate([position, velocity], axis=1)
+            return now._replace(observation=observation, position=position)
+
+        return World(policy, 4, 2, options.num_steps, begin, advance, directions(2))
+
+    stage = Stage(replay, TIME_STEP)
+    return Task("point", ("x", "y"), policy.init, evaluate, stage=stage, world=world, shapes=policy.shapes)
+
+
+def _pushed(position: Array, velocity: Array, push: Array) -> tuple[Array, Array]:
+    """Where points are and how fast they move, one time step on."""
+    push = push / jnp.maximum(1, jnp.linalg.norm(push, axis=1, keepdims=True))
+    velocity = velocity + TIME_STEP * (push - DRAG * velocity)
+    return position + TIME_STEP * velocity, velocity

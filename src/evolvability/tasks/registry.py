@@ -14,6 +14,7 @@ from evolvability.tasks.bullet import AntBulletOptions, CheetahBulletOptions, an
 from evolvability.tasks.gymnasium import NAMED_BEHAVIORS, GymnasiumOptions, gymnasium_named
 from evolvability.tasks.interference import InterferenceOptions, interference
 from evolvability.tasks.locomotion import AntOptions, CheetahOptions, ant, cheetah
+from evolvability.tasks.maze import MazeOptions, maze
 from evolvability.tasks.navigation import NavigationOptions, navigation
 from evolvability.tasks.point import PointOptions, point
 
@@ -89,7 +90,10 @@ TASKS: dict[str, TaskEntry] = {
             "generations": 2000,
             "record_every": 20,
         },
-        {"max_variance": {"learning_rate": 0.03}},
+        {
+            "max_variance": {"learning_rate": 0.03},
+            "evolvability_search": {"population_size": 512, "threshold": 0.5, "generations": 200},
+        },
         presets={"released-code": NO_L2},
     ),
     "point": TaskEntry(
@@ -97,6 +101,12 @@ TASKS: dict[str, TaskEntry] = {
         point,
         PointOptions,
         {"population_size": 256, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.005},
+    ),
+    "maze": TaskEntry(
+        "a deceptive toy world: the straight way to the goal leads into a trap",
+        maze,
+        MazeOptions,
+        {"population_size": 256, "sigma": 0.1, "learning_rate": 0.03, "l2": 0.0, "generations": 150},
     ),
     "navigation": TaskEntry(
         "the toy of meta-learning: a point that is to find a goal it cannot see",

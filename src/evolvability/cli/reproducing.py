@@ -1,0 +1,130 @@
+"""The command reproduce."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import jax
+import tyro
+from rich.table import Table
+
+from evolvability.cli.printing import console, errors, plural, print_text, say
+from evolvability.display import display
+
+if TYPE_CHECKING:
+    from evolvability.reproduction.execution import Watch
+    from evolvability.reproduction.items import Item
+    from evolvability.reproduction.plan import Work
+    from evolvability.reproduction.scales import Scale
+    from evolvability.studies.sweeps import Status
+
+ScaleName = Literal["smoke", "laptop", "gpu", "paper"]
+
+
+def reproduce(arguments: Sequence[str]) -> None:
+    """Repeat the paper, and judge each of its claims: ees reproduce [ITEM...] --scale smoke|laptop|gpu|paper."""
+
+    def parse(
+        items: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ITEM ...]")] = (),
+        scale: ScaleName = "laptop",
+        stage: Literal["all", "train", "report"] = "all",
+        output: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None,
+        dry_run: bool = False,
+        quiet: bool = False,
+    ) -> None:
+        """Run the paper's experiments, draw its figures, and judge each of its claims. What is done is skipped.
+
+        Args:
+            items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; all unless given.
+            scale: How large: smoke (two minutes), laptop (an hour or two on two cores), gpu (12 seeds, population
+                1,000), paper (12 seeds, population 10,000).
+            stage: Only train, which needs no matplotlib, or only report, from the run folders that are there.
+            output: The folder for run folders and report; runs/reproduce-SCALE unless given.
+            dry_run: Only tell what would be done, and how long it would take.
+            quiet: Print nothing but the result.
+        """
+        from evolvability.reproduction.items import items_named
+        from evolvability.reproduction.scales import SCALES
+
+        chosen, size = items_named(items), SCALES[scale]
+        folder = output or Path("runs") / f"reproduce-{scale}"
+        if size.quick_compilation:
+            _compile_quickly(folder)
+        if stage != "report":
+            _train(chosen, size, folder, dry_run, quiet)
+        if stage != "train" and not dry_run:
+            _report(chosen, f"Scale {scale}: {size.summary}", folder)
+
+    tyro.cli(parse, prog="ees reproduce", args=arguments)
+
+
+def _compile_quickly(output: Path) -> None:
+    """Without optimizing, and what several runs have in common once."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
+        jax.config.update("jax_compilation_cache_dir", str(output / "compiled"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool, quiet: bool) -> None:
+    from evolvability.reproduction.estimates import estimates
+    from evolvability.reproduction.execution import conduct
+    from evolvability.reproduction.plan import plan
+
+    works = plan(items, scale, output)
+    left = [work for work in works if work.status() != "done"]
+    say(quiet, f"{plural(len(works), 'piece')} of work, {len(works) - len(left)} of them done, in {output}")
+    if left and (dry_run or not quiet):
+        if scale.quick_compilation:  # a probe would take as long as the work
+            print_text(f"an estimate: {scale.summary}")
+        else:
+            _print_estimates(estimates(works))
+    if dry_run:
+        return
+    try:
+        conduct(works, output, _watch(len(left), quiet))
+    except KeyboardInterrupt:
+        print_text("\nInterrupted; nothing is lost. Go on with the same command.", errors)
+        raise
+
+
+def _report(items: "Sequence[Item]", scale: str, output: Path) -> None:
+    from evolvability.reproduction.report import make_report, write_report
+    from evolvability.reproduction.words import verdict_line
+
+    report = make_report(items, output, scale)
+    written = write_report(report, output)
+    print_text(verdict_line(report))
+    print_text(f"wrote {', '.join(map(str, written))}")
+
+
+def _print_estimates(estimates: "Sequence[Any]") -> None:
+    from evolvability.reproduction.estimates import duration  # not from words, which draws
+
+    table = Table("item", "pieces of work left", "about", title="An estimate, for this machine", title_justify="left")
+    for one in estimates:
+        table.add_row(one.item, str(one.pieces), duration(one.seconds))
+    table.add_row("all", str(sum(one.pieces for one in estimates)), duration(sum(one.seconds for one in estimates)))
+    console.print(table)
+
+
+def _watch(number: int, quiet: bool) -> "Watch":
+    """Shows the progress of each piece of work that is not done yet."""
+    count = iter(range(1, number + 1))
+
+    @contextmanager
+    def watch(work: "Work", status: "Status") -> Iterator[Callable[[Any], None]]:
+        from evolvability.reproduction.plan import RunWork
+
+        if status == "done":
+            yield lambda rows: None
+            return
+        say(quiet, f"{next(count)}/{number} {work.item}: {work.title}" + (", goes on" if status == "begun" else ""))
+        if isinstance(work, RunWork):
+            with display(work.run.config, console, quiet=quiet) as show:
+                yield show
+        else:
+            yield lambda rows: None
+
+    return watch

@@ -1,0 +1,100 @@
+"""The maze, its walls, and where the members of runs ended: one panel a run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+
+from evolvability.errors import ConfigError
+from evolvability.evidence.groups import run_names
+from evolvability.figures.behaviors import check_comparable
+from evolvability.figures.style import HEAT, NOTE_COLOR, letter, new_figure
+from evolvability.runs import Run
+from evolvability.tasks.maze import GOAL, HALF_WIDTH, LEVEL, REACHED, UPRIGHT
+
+Array = np.ndarray[Any, Any]
+MAX_DOTS = 8000
+COLUMNS = 3
+EDGE = 1.04 * HALF_WIDTH
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where the members of one run ended.
+
+    Attributes:
+        name: what tells the run from the others.
+        solved: how many of its seeds ever had a member at the goal, and how many seeds there are.
+        seed: the one shown, the first that was solved if any was.
+        position: (num_dots, 2) of members of all recorded generations, earliest first.
+        generation: (num_dots,) of each.
+    """
+
+    name: str
+    solved: tuple[int, int]
+    seed: int
+    position: Array
+    generation: Array
+
+
+def data_from_runs(runs: Sequence[Run]) -> list[Ends]:
+    """Ends of members, at most 8,000 a run, spread evenly over its recorded generations."""
+    check_comparable(runs)
+    if runs[0].config.task != "maze":
+        raise ConfigError(f"The figure 'maze' shows runs of the maze, but {runs[0].path} is a run of another task.")
+    names = run_names([run.config for run in runs])
+    return [_ends(name, run) for name, run in zip(names, runs, strict=True)]
+
+
+def draw(ax: Axes, data: Ends, last: int) -> PathCollection:
+    """Walls, start, goal, and the members' ends, later ones darker."""
+    ax.add_patch(Circle(GOAL, REACHED, facecolor="#009E73", alpha=0.25, edgecolor="#009E73", linewidth=1))
+    x, y = data.position.T
+    dots = ax.scatter(x, y, c=data.generation, s=2.5, cmap=HEAT, vmin=0, vmax=last, linewidths=0, rasterized=True)
+    walls: dict[str, Any] = {"color": "black", "linewidth": 1.6, "solid_capstyle": "projecting"}
+    for place, start, end in UPRIGHT:
+        ax.plot([place, place], [start, end], **walls)
+    for place, start, end in LEVEL:
+        ax.plot([start, end], [place, place], **walls)
+    ax.plot(0, 0, marker="+", color="#0072B2", markersize=8, markeredgewidth=1.4)
+    ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-EDGE, EDGE), ylim=(-EDGE, EDGE))
+    ax.spines[:].set_visible(False)
+    return dots
+
+
+def figure(runs: Sequence[Run]) -> Figure:
+    """One panel a run."""
+    data = data_from_runs(runs)
+    columns = min(len(data), COLUMNS)
+    rows = -(-len(data) // columns)
+    drawing = new_figure(0.7 + 2.1 * columns, 0.3 + 2.35 * rows)
+    axes = drawing.subplots(rows, columns, squeeze=False)
+    last = max(1, *(int(ends.generation.max(initial=0)) for ends in data))
+    for ax in axes.flat[len(data) :]:
+        ax.set_axis_off()
+    for index, (ax, ends) in enumerate(zip(axes.flat, data, strict=False)):
+        dots = draw(ax, ends, last)
+        letter(ax, index, f"{ends.name}: {ends.solved[0]} of {ends.solved[1]} seeds solved")
+    drawing.colorbar(dots, ax=axes, label="generation", aspect=30, pad=0.02)
+    note = "dots: where members end, of one seed; cross: start; circle: goal"
+    drawing.supxlabel(note, fontsize=6.5, color=NOTE_COLOR)
+    return drawing
+
+
+def _ends(name: str, run: Run) -> Ends:
+    solved = np.atleast_1d(np.any(run.metrics["fitness_max"] > -REACHED, axis=1))
+    index = int(np.argmax(solved))
+    position, generation = [], []
+    for number in run.recorded:
+        arrays = run.behaviors(number)
+        own = arrays["behavior"][index][arrays["valid"][index].astype(bool)]
+        own = own[:: -(-len(run.recorded) * run.config.population_size // MAX_DOTS)]
+        position.append(own)
+        generation.append(np.full(len(own), number))
+    shown = (np.concatenate(position), np.concatenate(generation))
+    return Ends(name, (int(solved.sum()), len(solved)), run.seeds[index], *shown)

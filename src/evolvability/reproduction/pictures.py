@@ -1,0 +1,175 @@
+"""Every figure of the paper, drawn from run folders that are found by their configurations."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from evolvability import paper_graphs
+from evolvability.config import MAML
+from evolvability.errors import RunFolderError
+from evolvability.evidence.claims import evolved_from, species, trained_by
+from evolvability.evidence.maml_claims import QUARTER
+from evolvability.figures import (
+    adaptation,
+    behaviors,
+    components,
+    distance,
+    evolution,
+    final,
+    graphs,
+    interference,
+    meta,
+    offspring,
+    race,
+)
+from evolvability.graphs import Deterministic, Expectation, Input, NestedGraph, Stochastic
+from evolvability.runs import Run
+
+METHODS = ("mean_fitness", "max_variance", "max_entropy")
+EVOLVABILITY = METHODS[1:]
+Runs = Sequence[Run]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the paper.
+
+    Attributes:
+        caption: what it shows.
+        draw: from all runs there are to the figure; an error says which runs are missing.
+    """
+
+    caption: str
+    draw: Callable[[Runs], Figure]
+
+
+def _trained(runs: Runs, task: str, objectives: Sequence[str] = METHODS) -> list[Run]:
+    """All runs of some methods that there are, at least one."""
+    found = [run for objective in objectives if (own := _maybe(runs, task, objective)) for run in own]
+    return found or list(trained_by(runs, task, objectives[0]).runs)
+
+
+def _first(runs: Runs, task: str, objectives: Sequence[str] = METHODS) -> list[Run]:
+    """One run of each of some methods that there are: a figure that shows one seed a method needs no other."""
+    found = [own[0] for objective in objectives if (own := _maybe(runs, task, objective))]
+    return found or list(trained_by(runs, task, objectives[0]).runs[:1])
+
+
+def _maybe(runs: Runs, task: str, objective: str) -> tuple[Run, ...]:
+    try:
+        return trained_by(runs, task, objective).runs
+    except RunFolderError:
+        return ()
+
+
+def _further(runs: Runs) -> list[Run]:
+    return [run for start in (*EVOLVABILITY, None) for run in evolved_from(runs, "ant", start).runs]
+
+
+def _species(runs: Runs, objective: str) -> list[Run]:
+    kinds = (species(runs, "ant", objective, split=split) for split in (False, True))
+    return [trained_by(runs, "ant", objective).runs[0], *(kind.runs[0] for kind in kinds)]
+
+
+def _offspring(runs: Runs, share: float) -> Figure:
+    shown = [trained_by(runs, "cheetah", objective).runs[0] for objective in (*EVOLVABILITY, MAML)]
+    shares = [share if run.config.objective == MAML else 1.0 for run in shown]
+    return offspring.figure(shown, [share * run.config.sigma for share, run in zip(shares, shown, strict=True)])
+
+
+def _one_expectation() -> NestedGraph:
+    """Any function of what depends on a sample, and the expectation over that sample, which has inputs of its own."""
+    return NestedGraph(
+        (
+            Input("xi_1", label=r"\xi_1"),
+            Input("xi_m", label=r"\xi_m"),
+            Stochastic("z"),
+            Deterministic("y_1", ("z",), paper_graphs.identity, label="y_1"),
+            Deterministic("y_l", ("z",), paper_graphs.square, label="y_l"),
+            Deterministic("f", ("y_1", "y_l"), lambda first, last: first + last),
+            Expectation("E_z", over="z", integrand="f", given=("xi_1", "xi_m"), distribution=paper_graphs.Normal),
+        )
+    )
+
+
+ONE_EXPECTATION: graphs.Positions = {
+    "z": (3, 0), "y_1": (1.5, 1.5), "y_l": (4.5, 1.5), "xi_1": (0, 5), "xi_m": (0, 4), "f": (3, 3), "E_z": (3, 4.5),
+}  # fmt: skip
+
+
+def _graph(name: str) -> Callable[[Runs], Figure]:
+    def draw(runs: Runs) -> Figure:
+        if name == "one_expectation":
+            graph, positions = _one_expectation(), ONE_EXPECTATION
+        else:
+            graph, positions = getattr(paper_graphs, name)(), dict(graphs.PAPER_POSITIONS[name])
+        figure = graphs.draw(graph, positions=positions).figure
+        assert isinstance(figure, Figure)
+        return figure
+
+    return draw
+
+
+PICTURES: dict[str, Picture] = {
+    "1": Picture(
+        "Interference pattern: the behavior over the one parameter, and the centers over generations; dashed, the most "
+        "evolvable parameter.",
+        lambda runs: interference.figure(_trained(runs, "interference")),
+    ),
+    "2": Picture(
+        "Behaviors of the cheetah's population over generations.",
+        lambda runs: behaviors.figure(_first(runs, "cheetah")),
+    ),
+    "3": Picture(
+        "Where mutations of trained centers end, by mutations of training's size.",
+        lambda runs: _offspring(runs, 1.0),
+    ),
+    "4": Picture("Last populations of the ant.", lambda runs: final.figure(_first(runs, "ant"))),
+    "5": Picture(
+        "The ant's population while standard ES turns it to the right, seeded by MaxEnt-EES.",
+        lambda runs: behaviors.figure(evolved_from(runs, "ant", "max_entropy").runs[:1]),
+    ),
+    "6": Picture(
+        "Fitness of the ant while standard ES turns it to the right, from each start.",
+        lambda runs: evolution.fitness_figure(_further(runs)),
+    ),
+    "7": Picture(
+        "Last populations of one component, of a mixture from scratch and of a split population; MaxEnt-EES.",
+        lambda runs: components.figure(_species(runs, "max_entropy")),
+    ),
+    "S1": Picture(
+        "Mean distance of the cheetah's population over generations.",
+        lambda runs: distance.figure(_trained(runs, "cheetah")),
+    ),
+    "S2": Picture(
+        "Mean distance of the ant's population over generations.", lambda runs: distance.figure(_trained(runs, "ant"))
+    ),
+    "S3": Picture(
+        "As figure 5, seeded by MaxVar-EES.",
+        lambda runs: behaviors.figure(evolved_from(runs, "ant", "max_variance").runs[:1]),
+    ),
+    "S4": Picture("As figure 7, MaxVar-EES.", lambda runs: components.figure(_species(runs, "max_variance"))),
+    "S5": Picture(
+        "As figure 3, with mutations of MAML's policies a quarter as large.", lambda runs: _offspring(runs, QUARTER)
+    ),
+    "S6": Picture("A Markov reward process as a stochastic computation graph.", _graph("markov_reward_process")),
+    "S7": Picture("The same as a nested one.", _graph("nested_markov_reward_process")),
+    "S8": Picture("A nested graph with a single expectation.", _graph("one_expectation")),
+    "S9": Picture("Natural evolution strategies.", _graph("natural_es")),
+    "S10": Picture("MaxVar-EES.", _graph("max_variance_graph")),
+    "S11": Picture("MaxEnt-EES.", _graph("max_entropy_graph")),
+    "best of k": Picture(
+        "How far the best of k mutations gets; not in the paper, which gives k = 40.",
+        lambda runs: adaptation.figure(_trained(runs, "cheetah", EVOLVABILITY)),
+    ),
+    "race": Picture(
+        "What each method reaches over the episodes it uses to adapt; not in the paper.",
+        lambda runs: race.figure(_trained(runs, "cheetah", (*EVOLVABILITY, MAML))),
+    ),
+    "MAML's training": Picture(
+        "Returns before and after adaptation over MAML's outer steps; not in the paper.",
+        lambda runs: meta.figure(trained_by(runs, "cheetah", MAML).runs),
+    ),
+}
+"""By number, or by name for what is not in the paper."""

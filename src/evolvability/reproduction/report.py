@@ -1,0 +1,148 @@
+"""What the report says, as data: figures, verdicts, tables, machines and times, all of it from run folders."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from evolvability.errors import UserError
+from evolvability.evidence.claims import VERDICTS, Claim
+from evolvability.figures.registry import save_figure
+from evolvability.files import slug, write_output
+from evolvability.reproduction.execution import times
+from evolvability.reproduction.items import ALL_CLAIMS, Item
+from evolvability.reproduction.pictures import PICTURES
+from evolvability.reproduction.tables import TABLES, HyperparameterTable
+from evolvability.runs import Run
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that was drawn, or why it was not.
+
+    Attributes:
+        number: in the paper, or a name.
+        caption: what it shows.
+        path: its file; None where runs are missing.
+        reason: which.
+    """
+
+    number: str
+    caption: str
+    path: Path | None
+    reason: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return f"Figure {self.number}" if self.number[-1].isdigit() else self.number[0].upper() + self.number[1:]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One item of the paper, reproduced.
+
+    Attributes:
+        item: the item.
+        figures: in the paper's order.
+        claims: by name.
+        seconds: how long its runs and studies took.
+    """
+
+    item: Item
+    figures: list[Drawn]
+    claims: dict[str, Claim]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that the report says.
+
+    Attributes:
+        scale: a line about the size of the runs.
+        sections: one an item.
+        runs: the run folders it is about.
+        machines: what they were made with, each once.
+        tables: the paper's hyperparameters, and those of the runs.
+    """
+
+    scale: str
+    sections: list[Section]
+    runs: list[Run]
+    machines: list[dict[str, Any]]
+    tables: list[HyperparameterTable]
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many statements got each verdict."""
+        counts = Counter(claim.verdict for section in self.sections for claim in section.claims.values())
+        return {verdict: counts[verdict] for verdict in VERDICTS}
+
+
+def runs_below(folder: Path) -> list[Run]:
+    """Every run folder at any depth below a folder."""
+    return [Run(path.parent) for path in sorted(folder.rglob("config.toml"))]
+
+
+def make_report(items: Sequence[Item], output: Path, scale: str) -> Report:
+    """Draw the figures, ask for the verdicts, and gather the rest.
+
+    Args:
+        items: what the report is about.
+        output: the folder that has the runs, and gets ``figures/``.
+        scale: a line about the size of the runs.
+    """
+    runs = [run for run in runs_below(output) if run.rows]
+    spent = _seconds(items, runs, output)
+    sections = [
+        Section(
+            item,
+            [_drawn(number, runs, output) for number in item.figures],
+            {name: ALL_CLAIMS[name](runs) for name in item.claim_names},
+            spent.get(item.name, 0.0),
+        )
+        for item in items
+    ]
+    machines = list({json.dumps(run.environment, sort_keys=True): run.environment for run in runs}.values())
+    return Report(scale, sections, runs, machines, [table(runs) for table in TABLES])
+
+
+def write_report(report: Report, output: Path) -> list[Path]:
+    """The report as one HTML page, as Markdown, and its verdicts as JSON."""
+    from evolvability.reproduction.html import to_html
+    from evolvability.reproduction.markdown import to_markdown
+
+    claims = {name: asdict(claim) for section in report.sections for name, claim in section.claims.items()}
+    files = {
+        "report.html": to_html(report),
+        "report.md": to_markdown(report, output),
+        "claims.json": json.dumps(claims, indent=2) + "\n",
+    }
+    for name, text in files.items():
+        write_output(output / name, text.encode())
+    return [output / name for name in files]
+
+
+def _drawn(number: str, runs: Sequence[Run], output: Path) -> Drawn:
+    picture = PICTURES[number]
+    path = output / "figures" / f"{slug(f'figure {number}' if number[-1].isdigit() else number)}.png"
+    try:
+        save_figure(lambda: picture.draw(runs), path)
+    except UserError as error:  # runs are missing, or what is made of them
+        return Drawn(number, picture.caption, None, str(error))
+    return Drawn(number, picture.caption, path)
+
+
+def _seconds(items: Sequence[Item], runs: Sequence[Run], output: Path) -> dict[str, float]:
+    """By item: as they were kept; of run folders from elsewhere, what their generations took."""
+    kept = times(output)
+    if kept:
+        rows = [(str(row["item"]), float(row["seconds"])) for row in kept]
+    else:
+        tasks = {training.task: item.name for item in reversed(items) for training in item.trainings}
+        own = [(tasks.get(run.config.task), sum(row["seconds"] for row in run.rows) / run.config.seeds) for run in runs]
+        rows = [(item, seconds) for item, seconds in own if item is not None]
+    return {name: sum(seconds for item, seconds in rows if item == name) for name, _ in rows}

@@ -1,0 +1,143 @@
+"""How large the paper's experiments are run: sizes by task and kind of run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evolvability.config import Config, layered
+from evolvability.reproduction.items import Kind, Training
+
+STUDIES: dict[str, dict[str, int]] = {
+    "adapt": {"mutations": 40, "repeats": 10},
+    "race": {"episodes": 40, "repeats": 10},
+    "offspring": {"number": 1000},
+}
+"""The paper's numbers: of mutations to pick from, of further evaluations, of offspring."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Sizes of runs and studies.
+
+    Attributes:
+        summary: a line about it.
+        seeds: of each training, by kind of run; ``""`` is for kinds that are not named.
+        seeds_per_run: of these in one batch at most, likewise.
+        tasks: knobs by task.
+        kinds: further knobs by kind of run, over those of the task.
+        studies: arguments of studies, by kind.
+        quick_compilation: whether programs are so small that optimizing them takes longer than running them.
+    """
+
+    summary: str
+    seeds: Mapping[str, int]
+    seeds_per_run: Mapping[str, int]
+    tasks: Mapping[str, Mapping[str, Any]]
+    kinds: Mapping[Kind, Mapping[str, Any]]
+    studies: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: STUDIES)
+    quick_compilation: bool = False
+
+    def config(self, training: Training) -> Config:
+        """The configuration of a training with all of its seeds; where it starts from is not set yet."""
+        knobs = {**self.tasks[training.task], **self.kinds.get(training.kind, {})}
+        knobs["seeds"] = _of(self.seeds, training.kind)
+        if training.task != "interference":
+            knobs["record_centers"] = False  # 300 kB a seed and generation, which no figure and no claim needs
+        return layered(training.task, objective=training.objective, values=knobs)
+
+    def batch(self, training: Training) -> int:
+        """How many seeds of a training run side by side."""
+        return _of(self.seeds_per_run, training.kind)
+
+
+def _of(sizes: Mapping[str, int], kind: str) -> int:
+    return sizes.get(kind, sizes[""])
+
+
+FURTHER = {"goal": "right", "generations": 21}  # generation 20, the last, is the population after 20 updates
+SPECIES = {"population": "mixture", "components": 2}
+FULL = {"generations": 100, "noise_dtype": "bfloat16", "task_options": {"num_steps": 1000}}
+FULL_KINDS: dict[Kind, dict[str, Any]] = {
+    "species": SPECIES,
+    "further": FURTHER,
+    "split": {**SPECIES, "generations": 20},
+    "maml": {"generations": 200},
+}
+TINY = {
+    "num_steps": 5,
+    "hidden": 8,
+    "observation_share": 0.5,
+    "solver_iterations": 1,
+    "solver_line_search_iterations": 1,
+}
+
+SCALES: dict[str, Scale] = {
+    "smoke": Scale(
+        "under two minutes on two CPU cores, and worth nothing but that every step is taken",
+        seeds={"": 5},
+        seeds_per_run={"": 5},
+        tasks={
+            "interference": {"population_size": 50, "generations": 30, "record_every": 10},
+            "cheetah": {"population_size": 8, "generations": 2, "task_options": TINY},
+            "ant": {"population_size": 8, "generations": 21, "task_options": TINY},
+        },
+        kinds={
+            "species": {**SPECIES, "generations": 2},
+            "further": FURTHER,
+            "split": {**SPECIES, "generations": 2},
+            "maml": {
+                "generations": 1,
+                "maml": {"tasks": 2, "episodes": 2, "iterations": 1, "line_search_steps": 1},
+            },
+        },
+        studies={
+            "adapt": {"mutations": 4, "repeats": 2},
+            "race": {"episodes": 4, "repeats": 1},
+            "offspring": {"number": 20},
+        },
+        quick_compilation=True,
+    ),
+    "laptop": Scale(
+        "an hour or two on two CPU cores",
+        seeds={"": 4},
+        seeds_per_run={"": 4},
+        tasks={
+            "interference": {},
+            "cheetah": {
+                "population_size": 400,
+                "generations": 25,
+                "task_options": {"num_steps": 400, "observation_share": 0.05},
+            },
+            "ant": {
+                "population_size": 192,
+                "generations": 40,
+                "task_options": {"num_steps": 1000, "observation_share": 0.05},
+            },
+        },
+        kinds={**FULL_KINDS, "maml": {"generations": 40, "maml": {"tasks": 8, "episodes": 5}}},
+        studies={**STUDIES, "offspring": {"number": 200}},
+    ),
+    "gpu": Scale(
+        "an hour or two on one large GPU, the paper's seeds, a tenth of its population",
+        seeds={"": 12, "species": 6, "split": 6},
+        seeds_per_run={"": 12, "maml": 6},
+        tasks={
+            "interference": {},
+            "cheetah": {**FULL, "population_size": 1000},
+            "ant": {**FULL, "population_size": 1000},
+        },
+        kinds=FULL_KINDS,
+    ),
+    "paper": Scale(
+        "the paper's own sizes",
+        seeds={"": 12, "species": 6, "split": 6},
+        seeds_per_run={"": 4},
+        tasks={
+            "interference": {},
+            "cheetah": {**FULL, "population_size": 10_000},
+            "ant": {**FULL, "population_size": 10_000},
+        },
+        kinds=FULL_KINDS,
+    ),
+}
+"""By name."""

@@ -1,0 +1,81 @@
+"""Numbers and settings as a report prints them, in Markdown and HTML alike."""
+
+from evolvability.config import MAML
+from evolvability.evidence.claims import VERDICTS, Claim
+from evolvability.evidence.reports import p_text
+from evolvability.reproduction.estimates import duration
+from evolvability.reproduction.report import Report, Section
+from evolvability.runs import Run
+
+RUN_COLUMNS = ("run", "seeds", "generations", "members", "steps", "sigma", "learning rate", "L2", "time")
+CLAIM_COLUMNS = ("where", "the paper says", "its value", "here", "p", "runs", "verdict")
+NOTE = (
+    "Holds: p below the paper's bound and in its direction; where the paper finds no difference, p above 0.1 in as "
+    "many runs as it has; where it gives a share, within 10 points; where it says what a population looks like, the "
+    "median run does. Holds in part: p below 0.05 but not below the paper's bound, also where of so few runs no "
+    "p-value could be; no difference, but in fewer runs; within 20 points; some runs do. Not enough runs: there are "
+    "none, or too few for any p-value below 0.05. Tests are two-sided Mann-Whitney U tests; P(a is above b) is the "
+    "probability that a run of a is above one of b."
+)
+
+
+def value_text(claim: Claim) -> str:
+    """The statistic's value."""
+    if claim.value is None:
+        return "no runs"
+    if claim.paper.endswith("%"):
+        return f"{claim.value:.1f} %"
+    return f"{claim.value:,.0f}" if claim.value >= 1000 else f"{claim.value:.3g}"
+
+
+def p_of(claim: Claim) -> str:
+    """Its p-value."""
+    return "" if claim.p is None else p_text(claim.p)
+
+
+def runs_of(claim: Claim) -> str:
+    """How many runs each group has."""
+    return " and ".join(map(str, claim.num_runs)) or "0"
+
+
+def run_row(run: Run, name: str) -> tuple[str, ...]:
+    """A run's configuration in a row, for `RUN_COLUMNS`."""
+    config, rows = run.config, run.rows
+    done = len(rows) // config.seeds
+    generations = f"{done}" if done == config.generations else f"{done} of {config.generations}"
+    steps = getattr(config.task_options, "num_steps", None)
+    seconds = sum(row["seconds"] for row in rows) / config.seeds
+    rate = "trust region" if config.objective == MAML else f"{config.learning_rate:g}"
+    return (
+        name,
+        str(config.seeds),
+        generations,
+        f"{config.population_size:,}",
+        f"{steps:,}" if steps else "",
+        f"{config.sigma:g}",
+        rate,
+        "" if config.objective == MAML else f"{config.l2:g}",
+        duration(seconds),
+    )
+
+
+def machine_text(machine: dict[str, object]) -> str:
+    """What runs were made with, in a line."""
+    packages, devices = machine["packages"], machine["devices"]
+    assert isinstance(packages, dict)
+    assert isinstance(devices, list)
+    versions = ", ".join(f"{name} {version}" for name, version in packages.items())
+    where = f"{', '.join(devices)}; {machine['platform']}"
+    return f"{where}; Python {machine['python']}; {versions}; commit {machine['commit']}"
+
+
+def overview_row(section: Section) -> tuple[str, ...]:
+    """How many of an item's statements got each verdict, and how long it took."""
+    counts = [sum(claim.verdict == verdict for claim in section.claims.values()) for verdict in VERDICTS]
+    return (*(str(count) if count else "" for count in counts), duration(section.seconds))
+
+
+def verdict_line(report: Report) -> str:
+    """How many statements got each verdict."""
+    total = sum(report.verdicts.values())
+    return f"Of {total} statements: " + ", ".join(f"{verdict} {number}" for verdict, number in report.verdicts.items())

@@ -1,0 +1,243 @@
+"""Reproducing the paper: the plan, what is skipped and resumed, estimates, the report."""
+
+import html.parser
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evolvability import ConfigError, Run, RunFolderError, cli
+from evolvability.config import layered
+from evolvability.reproduction import estimates, execution, plan
+from evolvability.reproduction.execution import conduct, times
+from evolvability.reproduction.items import ALL_CLAIMS, ITEMS, items_named
+from evolvability.reproduction.pictures import PICTURES
+from evolvability.reproduction.plan import RunWork, StudyWork
+from evolvability.reproduction.report import make_report, write_report
+from evolvability.reproduction.scales import SCALES
+from evolvability.training import Evolution
+from tests.synthetic import config, made_up
+from tests.test_claims import ring, scores
+
+PAPER_FIGURES = {*map(str, range(1, 8)), *(f"S{number}" for number in range(1, 12))}
+
+
+def test_every_claim_and_every_figure_of_the_paper_belongs_to_one_item() -> None:
+    claims = Counter(name for item in ITEMS.values() for name in item.claim_names)
+    figures = Counter(number for item in ITEMS.values() for number in item.figures)
+    assert set(claims.values()) == set(figures.values()) == {1}
+    assert set(claims) == set(ALL_CLAIMS)
+    assert set(figures) == set(PICTURES)
+    assert set(PICTURES) >= PAPER_FIGURES
+
+
+def test_page_lists_every_claim_item_and_scale() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "reproduce.md").read_text()
+    names = {name.split("/")[0] for name in ALL_CLAIMS} | set(ITEMS) | set(SCALES)
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_each_run_of_a_plan_starts_from_one_before_it_that_has_its_seeds(scale: str) -> None:
+    seen: dict[str, range] = {}
+    works = plan.plan(list(ITEMS.values()), SCALES[scale], Path("out"))
+    assert len({(work.title, work.path) for work in works}) == len(works)
+    for work in works:
+        if isinstance(work, StudyWork):
+            assert str(work.path) in seen
+            continue
+        own = work.run.config
+        seeds = range(own.seed, own.seed + own.seeds)
+        seen[str(work.path)] = seeds
+        assert not own.start_from or set(seeds) <= set(seen[own.start_from])
+
+
+def test_main_comparisons_have_the_papers_seeds_at_gpu_and_paper_scale() -> None:
+    for name, size in (("gpu", 1000), ("paper", 10_000)):
+        runs = [
+            work for work in plan.plan(list(ITEMS.values()), SCALES[name], Path("out")) if isinstance(work, RunWork)
+        ]
+        seeds: Counter[str] = Counter()
+        for work in runs:
+            seeds[work.title.split("_seeds")[0]] += work.run.config.seeds
+            if work.run.config.task != "interference" and work.run.config.objective != "maml":
+                assert (work.run.config.population_size, work.run.config.task_options.num_steps) == (size, 1000)
+        assert {seeds[name] for name in seeds if "species" in name or "split" in name} == {6}
+        assert {seeds[name] for name in seeds if "species" not in name and "split" not in name} == {12}
+
+
+def test_an_item_needs_no_other_and_an_unknown_one_is_refused() -> None:
+    works = plan.plan(items_named(["evolution"]), SCALES["smoke"], Path("out"))
+    assert {"ant/max_entropy", "ant/further-max_entropy"} <= {work.title for work in works}
+    with pytest.raises(ConfigError, match=r"Unknown item 'cheeta'. Did you mean 'cheetah'"):
+        items_named(["cheeta"])
+
+
+# Interrupted and gone on with
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Counter[tuple[str, int]]]:
+    """Counts every generation that is computed, and interrupts after each so many of them."""
+    computed: Counter[tuple[str, int]] = Counter()
+    limit = [0]
+    real = Evolution.generations
+
+    def generations(self: Evolution, state: Any) -> Iterator[Any]:
+        for done in real(self, state):
+            computed[self.config.objective, done[1][0]["generation"]] += 1
+            yield done
+            if limit[0] and computed.total() % limit[0] == 0:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(Evolution, "generations", generations)
+
+    def start(every: int) -> Counter[tuple[str, int]]:
+        limit[0] = every
+        return computed
+
+    return start
+
+
+def test_interrupted_anywhere_and_run_again_it_computes_nothing_twice(
+    tmp_path: Path, counted: Callable[[int], Counter[tuple[str, int]]]
+) -> None:
+    computed = counted(25)  # falls into the middle of runs of 30 generations, and between them
+    works = plan.plan(items_named(["figure1"]), SCALES["smoke"], tmp_path)
+    interrupts = 0
+    while any(work.status() != "done" for work in works):
+        try:
+            conduct(works, tmp_path)
+        except KeyboardInterrupt:
+            interrupts += 1
+    conduct(works, tmp_path)
+    assert interrupts == 3
+    assert set(computed.values()) == {1}
+    assert computed.total() == 3 * 30
+    assert len(times(tmp_path)) == 6  # three runs, each of which was interrupted once
+
+
+def test_a_study_is_done_once_and_only_its_own_folder_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(plan, "adapt", lambda run, goals, **sizes: asked.append(run.path.name))
+    monkeypatch.setattr(plan, "adapted_goals", lambda run: ["left", "right"] if run.path.name in asked else [])
+    works = plan.plan(items_named(["adaptation"]), SCALES["smoke"], tmp_path)
+    for work in works:
+        if isinstance(work, RunWork):
+            made_up(work.path, work.run.config)
+    monkeypatch.setattr(Run, "is_complete", True)
+    for _ in range(2):
+        conduct(works, tmp_path)
+    assert asked == ["max_variance", "max_entropy"]
+
+
+def test_folders_may_be_moved_but_not_be_of_another_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Run, "is_complete", True)
+    here, there = (plan.plan(items_named(["evolution"]), SCALES["gpu"], Path(root)) for root in (tmp_path, "elsewhere"))
+    for work, before in zip(here, there, strict=True):
+        assert isinstance(before, RunWork)
+        made_up(work.path, before.run.config)
+    assert {work.status() for work in here} == {"done"}
+    with pytest.raises(RunFolderError, match="another configuration: population_size is 1000 there and 10000 here"):
+        conduct(
+            plan.plan(items_named(["ant"]), replace(SCALES["gpu"], tasks=SCALES["paper"].tasks), tmp_path), tmp_path
+        )
+
+
+# Estimates
+
+
+def test_estimates_come_from_runs_made_here_and_count_what_is_left(tmp_path: Path) -> None:
+    works = plan.plan(items_named(["figure1"]), SCALES["smoke"], tmp_path)
+    first = works[0]
+    assert isinstance(first, RunWork)
+    run = made_up(first.path, first.run.config)
+    rows = [{"generation": k, "seed": s, "seconds": 9.0 if k == 0 else 0.5} for k in range(10) for s in range(5)]
+    (run.path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def no_probe(config: Any) -> float:
+        raise AssertionError("a probe, though there is a run to go by")
+
+    (left,) = estimates.estimates(works, no_probe)
+    # 20 generations are left of the first run, and 30 of both others, half a second each; the first one compiled.
+    assert (left.item, left.pieces) == ("figure1", 3)
+    assert left.seconds == pytest.approx(0.5 * (20 + 30 + 30))
+
+
+def test_a_probe_measures_a_members_step() -> None:
+    own = layered("point", values={"population_size": 8, "task_options": {"num_steps": 40, "hidden": 4}})
+    assert 0 < estimates.probed_rate(own) < 1
+
+
+# The report
+
+
+class Links(html.parser.HTMLParser):
+    """What a page would load, and the text it shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.loaded += [value or "" for name, value in attrs if name in ("src", "href", "srcset")]
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_report_has_a_verdict_for_every_claim_and_loads_nothing(tmp_path: Path) -> None:
+    own: dict[str, Any] = {"seeds": 6, "generations": 21}
+    for objective, level in (("mean_fitness", 30.0), ("max_entropy", 25.0)):
+        made = config("ant", objective=objective, **own)
+        metrics: dict[str, Any] = {name: scores(level) for name in ("distance", "variance", "entropy", "fitness_mean")}
+        made_up(tmp_path / "runs" / "ant" / objective, made, ring(), seconds=scores(1.0), **metrics)
+    report = make_report(list(ITEMS.values()), tmp_path, "Scale made up")
+    assert sum(report.verdicts.values()) == len(ALL_CLAIMS)
+    assert report.verdicts["not enough runs"] > report.verdicts["holds"] > 0
+    pages = write_report(report, tmp_path)
+    assert [page.name for page in pages] == ["report.html", "report.md", "claims.json"]
+    page = Links()
+    page.feed(pages[0].read_text())
+    images = [source for source in page.loaded if source.startswith("data:image/png;base64,")]
+    assert len(images) == 2 + 6  # figures 4 and S2, and the graphs, which need no runs
+    assert all(source.startswith(("data:", "#")) for source in page.loaded)
+    assert "url(" not in pages[0].read_text().split("</style>")[0]
+    text = " ".join(page.text)
+    for item in ITEMS.values():
+        assert item.title in text
+    shown = json.loads(pages[2].read_text())
+    assert shown["distance-share/ant/max_entropy"]["value"] == pytest.approx(83.3, abs=0.1)
+    assert all(claim["statement"] in text for claim in shown.values())
+    markdown = pages[1].read_text()
+    assert all(claim["statement"] in markdown for claim in shown.values())
+    assert "(figures/figure-4.png)" in markdown
+    assert "There are no runs of 'cheetah' trained by MAML" in text
+
+
+def test_training_needs_no_matplotlib(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from evolvability.cli import main\n"
+        f"main(['reproduce', 'graphs', '--scale', 'gpu', '--stage', 'train', '--output', {str(tmp_path)!r}])\n"
+        "from evolvability.cli.reproducing import _print_estimates\n"
+        "from evolvability.reproduction.estimates import Estimate\n"
+        "_print_estimates([Estimate('ant', 3, 90.0)])\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_report_alone_is_made_from_whatever_folders_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.main(["reproduce", "graphs", "figure1", "--stage", "report", "--output", str(tmp_path)])
+    assert "not enough runs 2" in capsys.readouterr().out
+    assert (tmp_path / "figures" / "figure-S9.png").stat().st_size > 5000
+    assert execution.times(tmp_path) == []
