@@ -9,7 +9,10 @@ import pytest
 from jax import Array
 
 from evolvability.types import Outcome, outcome
+from evolvability.videos import draw_without_window
 from tests.browsing import browsers, pages
+
+draw_without_window()  # before anything imports MuJoCo, which chooses once
 
 browser = pytest.fixture(scope="module")(browsers)
 opened = pytest.fixture(pages)

@@ -379,20 +379,19 @@ def test_an_environment_that_draws_itself_plays_its_pictures(opened: Any, tmp_pa
         pictures.append(np.reshape(opened.evaluate(shown), (400, 600, 4)))
         assert pictures[0].std() > 10
         assert (pictures[0] != pictures[1]).any()
+        opened.select_option("#speed", "0.25")
         assert len(imageio.imread(saved(opened, "gif", tmp_path))) > 2
 
 
-def test_an_environment_that_does_not_draw_shows_behaviors_and_says_so(opened: Any, tmp_path: Path) -> None:
+def test_an_environment_that_does_not_draw_shows_behaviors_and_says_so(tmp_path: Path) -> None:
     gymnasium.register("Dark-v0", entry_point="tests.test_gymnasium:Counting")
     options = {"env": "Dark-v0", "behavior": "info:time", "num_steps": 4, "hidden": 2}
     values = {"generations": 1, "population_size": 4, "task_options": options}
     evolve("gymnasium", layered("gymnasium", values=values), output=tmp_path / "dark")
-    with serving(Run(tmp_path / "dark")) as address:
-        open_page(opened, address)
-        assert "does not draw itself" in opened.inner_text("#remark")
-        opened.evaluate("window.explorer.pick(0, 1)")
-        assert wait_for_actor(opened)["behavior"] == [4]
-        assert "as recorded" in opened.inner_text("#actors")
+    explorer = Explorer([Run(tmp_path / "dark")])
+    assert "does not draw itself" in json.loads(explorer.answer("robot?run=0"))["note"]
+    motion = arrays(explorer, "replay?run=0&seed=0&generation=0&member=1")
+    assert (motion["behavior"], "pictures" in motion) == (4, False)
     with pytest.raises(SystemExit):
         cli.main(["video", str(tmp_path / "dark"), "--offspring", "0", "--output", str(tmp_path / "dark.gif")])
 

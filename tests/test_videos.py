@@ -30,13 +30,8 @@ def test_the_camera_sees_whole_paths() -> None:
     for reach in (1.0, 60.0):
         path = np.array([[0.0, 0.0], [reach, 0.3 * reach], [-0.5 * reach, -0.8 * reach]])
         middle, distance = camera_for([path])
-        camera = [
-            middle[0],
-            middle[1] - distance * np.cos(np.radians(ELEVATION)),
-            distance * np.sin(np.radians(ELEVATION)),
-        ]
-        right, forward = [1, 0, 0], [0, np.cos(np.radians(ELEVATION)), -np.sin(np.radians(ELEVATION))]
-        points = np.column_stack([path, np.zeros(3)]) - camera
+        right, forward = np.eye(3)[0], np.array([0, np.cos(np.radians(ELEVATION)), -np.sin(np.radians(ELEVATION))])
+        points = np.column_stack([path, np.zeros(3)]) - (middle - distance * forward)
         half = np.tan(np.radians(FIELD_OF_VIEW / 2)) * (points @ forward)
         assert np.all(abs(points @ right) < half * SIZE[1] / SIZE[0])
         assert np.all(abs(points @ np.cross(right, forward)) < half)

@@ -60,6 +60,8 @@ class Explorer:
             raise ConfigError("These runs differ in their number of behaviors. Explore them one by one.")
         self._kept = Kept(32)
         self._simulator = threading.Lock()  # one simulation at a time: each of them uses every core
+        for index, run in enumerate(self.runs):
+            self._labels(index, run)  # now, as it may import a simulator, which the first picture should not wait for
 
     def answer(self, question: str) -> bytes:
         """The answer to a question such as ``cloud?run=0&seed=0&generation=99``."""

@@ -115,7 +115,7 @@ function listMetrics() {
 export function describe() {
   const text = state.runs.map((run) => {
     const done = run.done ? "complete" : `training: generation ${run.recorded.at(-1) + 1} of ${run.generations}`;
-    return `${run.task} · ${run.method} · ${done}`;
+    return `${run.config.task_options?.env || run.task} · ${run.method} · ${done}`;
   });
   $("status").replaceChildren(...[...new Set(text)].map((line) => element("div", line)));
   const isTable = (value) => value && typeof value === "object" && !Array.isArray(value);

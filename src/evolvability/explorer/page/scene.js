@@ -22,7 +22,7 @@ export function layout(behavior, dimensions, reach) {
     }
     return places;
   }
-  const width = reach / 90;
+  const width = (2 * reach) / Math.min(180, Math.max(20, 3 * Math.sqrt(number))); // few members, wide bins
   const counts = new Map();
   const ranks = new Uint32Array(number);
   for (let k = 0; k < number; k++) {
@@ -32,7 +32,7 @@ export function layout(behavior, dimensions, reach) {
   }
   let tallest = 1;
   for (const count of counts.values()) tallest = Math.max(tallest, count);
-  const step = Math.min(width, (0.6 * reach) / tallest);
+  const step = Math.min(reach / 45, (0.6 * reach) / tallest);
   for (let k = 0; k < number; k++) {
     places[2 * k] = behavior[k];
     places[2 * k + 1] = 0.07 * reach + step * ranks[k];
@@ -347,6 +347,7 @@ export class Scene {
       const at = this.project(index, point, matrix);
       if (!at) return;
       pen.font = `${weight} 11px system-ui, sans-serif`;
+      if (weight === "italic") at[0] = Math.min(at[0], left + width - pen.measureText(text).width / 2 - 6); // an axis is named in any window
       pen.lineWidth = 3;
       pen.strokeStyle = css(BACKGROUND, 0.75);
       pen.strokeText(text, at[0], at[1] + dy);
@@ -367,7 +368,7 @@ export class Scene {
     if (view.run.dimensions >= 2) say(view.run.behavior[1] + " ↑", [0, last], "#aeb9cc", 0, "italic");
     for (const center of view.centers ?? []) say("center", view.run.dimensions === 1 ? [center[0], 0] : center, "#ffffff", -14, "600");
     for (const actor of actors) {
-      const position = this.position(actor);
+      const position = view.run.moves && this.position(actor);
       if (position) say(actor.label, [position[0], position[1] + this.lane(view, actor), view.run.robot ? 1.5 * this.options.size : 0.05 * this.reach], css(actor.color), -4, "700");
     }
     pen.textAlign = "left";
