@@ -1,6 +1,6 @@
 """A deceptive toy world: a point in a trap of three walls, with a goal behind their bottom.
 
-To get to the goal one has to turn one's back on it first: who only ever gets nearer to it ends at the bottom of the trap.
+To get to the goal one has to turn one's back on it first: who only ever gets nearer to it ends at the bottom.
 """
 
 from dataclasses import dataclass
