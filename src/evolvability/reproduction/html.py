@@ -8,7 +8,6 @@ from importlib import resources
 from evolvability.config import to_toml
 from evolvability.evidence.claims import VERDICTS, Claim
 from evolvability.figures.style import RC
-from evolvability.reproduction.items import Item
 from evolvability.reproduction.report import Drawn, Report, Section
 from evolvability.reproduction.words import (
     CLAIM_COLUMNS,
@@ -38,7 +37,7 @@ def to_html(report: Report) -> str:
         _bar(report.verdicts),
         _table(
             ("item", *VERDICTS, "time"),
-            [(_link(section.item), *overview_row(section)) for section in report.sections],
+            [*map(_overview, report.sections), ("all", *overview_row(report.sections))],
             "overview",
         ),
         f"<details><summary>What the verdicts mean</summary><p>{escape(NOTE)}</p></details>",
@@ -64,8 +63,9 @@ def _bar(counts: dict[str, int]) -> str:
     return f'<div class="bar" role="img" aria-label="verdicts">{"".join(parts)}</div>'
 
 
-def _link(item: Item) -> str:
-    return f'<a href="#{item.name}">{escape(item.title)}</a>'
+def _overview(section: Section) -> tuple[str, ...]:
+    link = f'<a href="#{section.item.name}">{escape(section.item.title)}</a>'
+    return (link, *overview_row([section]))
 
 
 def _section(section: Section) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from evolvability.evidence.claims import VERDICTS, Claim
-from evolvability.reproduction.report import Drawn, Report
+from evolvability.reproduction.report import Drawn, Report, Section
 from evolvability.reproduction.words import (
     CLAIM_COLUMNS,
     NOTE,
@@ -26,7 +26,7 @@ def to_markdown(report: Report, output: Path) -> str:
         "# Evolvability ES, reproduced",
         f"{report.scale}. {verdict_line(report)}.",
         _table(
-            ("item", *VERDICTS, "time"), [(section.item.title, *overview_row(section)) for section in report.sections]
+            ("item", *VERDICTS, "time"), [*map(_overview, report.sections), ("all", *overview_row(report.sections))]
         ),
         NOTE,
     ]
@@ -44,6 +44,10 @@ def to_markdown(report: Report, output: Path) -> str:
         *(f"- {machine_text(machine)}" for machine in report.machines),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _overview(section: Section) -> tuple[str, ...]:
+    return (section.item.title, *overview_row([section]))
 
 
 def _figure(figure: Drawn, output: Path) -> str:

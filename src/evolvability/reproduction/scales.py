@@ -23,7 +23,7 @@ class Scale:
         summary: a line about it.
         seeds: of each training, by kind of run; ``""`` is for kinds that are not named.
         seeds_per_run: of these in one batch at most, likewise.
-        tasks: knobs by task.
+        tasks: knobs by task, and further ones by the name of a training, TASK/NAME.
         kinds: further knobs by kind of run, over those of the task.
         studies: arguments of studies, by kind.
         quick_compilation: whether programs are so small that optimizing them takes longer than running them.
@@ -39,7 +39,11 @@ class Scale:
 
     def config(self, training: Training) -> Config:
         """The configuration of a training with all of its seeds; where it starts from is not set yet."""
-        knobs = {**self.tasks[training.task], **self.kinds.get(training.kind, {})}
+        knobs = {
+            **self.tasks[training.task],
+            **self.tasks.get(training.name, {}),
+            **self.kinds.get(training.kind, {}),
+        }
         knobs["seeds"] = _of(self.seeds, training.kind)
         if training.task != "interference":
             knobs["record_centers"] = False  # 300 kB a seed and generation, which no figure and no claim needs
@@ -64,7 +68,7 @@ FULL_KINDS: dict[Kind, dict[str, Any]] = {
     "maml": {"generations": 200},
 }
 TINY = {
-    "num_steps": 5,
+    "num_steps": 2,
     "hidden": 8,
     "observation_share": 0.5,
     "solver_iterations": 1,
@@ -79,7 +83,8 @@ SCALES: dict[str, Scale] = {
         tasks={
             "interference": {"population_size": 50, "generations": 30, "record_every": 10},
             "cheetah": {"population_size": 8, "generations": 2, "task_options": TINY},
-            "ant": {"population_size": 8, "generations": 21, "task_options": TINY},
+            "ant": {"population_size": 8, "generations": 2, "task_options": TINY},
+            "ant/mean_fitness": {"generations": 21},  # as long as the further evolution that it is compared with
         },
         kinds={
             "species": {**SPECIES, "generations": 2},

@@ -1,5 +1,7 @@
 """Numbers and settings as a report prints them, in Markdown and HTML alike."""
 
+from collections.abc import Sequence
+
 from evolvability.config import MAML
 from evolvability.evidence.claims import VERDICTS, Claim
 from evolvability.evidence.reports import p_text
@@ -69,10 +71,11 @@ def machine_text(machine: dict[str, object]) -> str:
     return f"{where}; Python {machine['python']}; {versions}; commit {machine['commit']}"
 
 
-def overview_row(section: Section) -> tuple[str, ...]:
-    """How many of an item's statements got each verdict, and how long it took."""
-    counts = [sum(claim.verdict == verdict for claim in section.claims.values()) for verdict in VERDICTS]
-    return (*(str(count) if count else "" for count in counts), duration(section.seconds))
+def overview_row(sections: Sequence[Section]) -> tuple[str, ...]:
+    """How many statements of some items got each verdict, and how long these took."""
+    found = [claim.verdict for section in sections for claim in section.claims.values()]
+    counts = [found.count(verdict) for verdict in VERDICTS]
+    return (*(str(count) if count else "" for count in counts), duration(sum(section.seconds for section in sections)))
 
 
 def verdict_line(report: Report) -> str:
