@@ -62,7 +62,7 @@ def test_a_file_repeats_the_configuration(task: str, preset: str | None, tmp_pat
         ({"sigmaa": 1.0}, r"Unknown configuration key 'sigmaa'. Did you mean 'sigma'\?"),
         ({"objective": "max_entropi"}, r"Unknown objective 'max_entropi'. Did you mean 'max_entropy'\?"),
         ({"objective": "x*max_entropy"}, "'x' in 'x.max_entropy' is neither a number nor a schedule"),
-        ({"objective": "nan*max_entropy"}, "'nan' in 'nan.max_entropy' is not a number"),
+        ({"objective": "nan*max_entropy"}, "'nan' in 'nan.max_entropy' is neither a number nor a schedule"),
         ({"objective": max}, "objective: a text such as 'max_entropy' is expected"),
         ({"optimizer": "sdg"}, r"Unknown optimizer 'sdg'. Did you mean 'sgd'\? Available: adabelief, adam"),
         ({"population": "mixture", "components": 1}, "components must be 2 or more for a mixture, got 1"),
