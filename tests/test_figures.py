@@ -31,6 +31,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     fitness = written(folder / "fitness", config(objective="mean_fitness", seeds=2), np.ones((2, 5)))
     with_behaviors(fitness, 4, np.linspace(-1, 1, 8).reshape(2, 4, 1))
     evolve("point", task_options={"num_steps": 10, "hidden": 4}, output=folder / "point", **small)
+    evolve("maze", task_options={"num_steps": 4, "hidden": 4}, output=folder / "maze", **small)
     scores = np.arange(6.0).reshape(2, 3)
     save_adaptation(Run(folder / "variance"), Adaptation("left", 0.0, scores, scores[:, :, None]))
     save_race(Run(folder / "variance"), Raced("left", "mutations", np.array([0, 1, 2]), scores[:, :, None]))
@@ -42,7 +43,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
 
 def shown_in(name: str, real: dict[str, Run]) -> list[Run]:
     """Runs that a figure can show."""
-    own = {"evolution": "fitness", "maml": "maml"}
+    own = {"evolution": "fitness", "maml": "maml", "maze": "maze", "elites": "maze"}
     return [real[own[name]]] if name in own else [real["variance"], real["fitness"]]
 
 
