@@ -109,7 +109,7 @@ def test_processes_that_are_killed_or_stopped_change_no_bit(undisturbed: Result,
     diary, pool = Diary(tmp_path / "diary.txt", seconds=0.03), LocalProcesses(2)
 
     def disturb() -> None:
-        while len(diary.evaluated()) < 5:
+        while len(diary.evaluated()) < 5 or len(diary.processes()) < 2:
             time.sleep(0.01)
         first, second = pool.process_ids
         os.kill(first, signal.SIGKILL)

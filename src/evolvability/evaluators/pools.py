@@ -143,8 +143,7 @@ class LocalProcesses:
         """Kill the process; all that it had to do is lost, and done again by another."""
         for lane in self._lanes:
             if future in lane.calls:
-                is_starting = not lane.is_ready and time.monotonic() - lane.began < START_SECONDS
-                if is_starting or next(iter(lane.calls)) is not future:  # its turn has not come
+                if not lane.is_overdue(future):
                     return False
                 lane.kill()
         return True
@@ -286,6 +285,18 @@ class _Lane:
         self.began = time.monotonic()
         self.is_broken = False
         self._has: set[int] = set()
+        self._ahead: dict[Future[Any], Future[Any]] = {}  # of a call that waits, which one was being worked on
+
+    def is_overdue(self, call: Future[Any]) -> bool:
+        """Whether the process hangs, when a call had no answer by its deadline; asked again a deadline later if not.
+
+        It does not while it gets ready, nor while it works on another call, unless it is still the same one.
+        """
+        if not self.is_ready:
+            return time.monotonic() - self.began > START_SECONDS
+        first, before = next(iter(self.calls)), self._ahead.get(call)
+        self._ahead[call] = first
+        return first is call or first is before
 
     @property
     def is_ready(self) -> bool:
