@@ -1,13 +1,17 @@
 """Where one generation's time goes, with bare physics beside it, as a function of population size.
 
 Every part is a compiled program of its own, timed over whole episodes; "whole" is the generation as runs do it, in one
-program. "bare" is the same physics under torques that cost nothing.
+program. "bare" is the same physics under torques that cost nothing. A GPU's memory is told twice: the peak of JAX's own
+allocator, and all that is in use, Warp's buffers and the driver's among it. Neither ever shrinks, so sizes go up.
 
     python benchmarks/generation.py --task ant --population-sizes 1000 4000 10000 --steps 1000 --noise-dtype bfloat16
 """
 
 import argparse
 import json
+import os
+import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from functools import partial
@@ -32,8 +36,9 @@ PARTS = ("noise", "policy", "physics", "statistics", "objective", "update")
 
 def main() -> None:
     options = _arguments()
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # so that what is in use is what is needed
     results = []
-    for size in options.population_sizes:
+    for size in sorted(options.population_sizes):
         row = measure(options, size)
         results.append(row)
         print(_line(row), flush=True)
@@ -71,7 +76,7 @@ def measure(options: argparse.Namespace, size: int) -> dict[str, Any]:
     row["whole_over_bare"] = row["whole"] / row["physics"]
     row["bare_control_steps_per_second"] = size * options.steps / row["physics"]
     row["num_invalid"] = int(jnp.sum(~outcome.valid))
-    row["peak_gigabytes"] = _peak()
+    row["peak_gigabytes"], row["device_gigabytes"] = _peak(), _in_use()
     return row
 
 
@@ -131,13 +136,21 @@ def _peak() -> float | None:
     return round(statistics["peak_bytes_in_use"] / 1e9, 2) if statistics else None
 
 
+def _in_use() -> float | None:
+    """What the driver says of the first GPU, all of its memory's users together."""
+    if jax.default_backend() != "gpu" or not shutil.which("nvidia-smi"):
+        return None
+    query = ["nvidia-smi", "--id=0", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+    return round(float(subprocess.run(query, capture_output=True, text=True, check=True).stdout) * 2**20 / 1e9, 2)
+
+
 def _line(row: dict[str, Any]) -> str:
     parts = "  ".join(f"{part} {row[part]:.3f}" for part in PARTS)
     return (
         f"{row['population_size']:>7,} members  {parts}  sum {sum(row[part] for part in PARTS):.3f}  "
         f"whole {row['whole']:.3f} s = {row['whole_over_bare']:.2f} x bare  "
         f"bare {row['bare_control_steps_per_second'] / 1e3:,.0f} k control steps/s  "
-        f"{row['num_invalid']} invalid  peak {row['peak_gigabytes']} GB"
+        f"{row['num_invalid']} invalid  memory: JAX {row['peak_gigabytes']} GB, device {row['device_gigabytes']} GB"
     )
 
 
