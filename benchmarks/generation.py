@@ -68,7 +68,7 @@ def measure(options: argparse.Namespace, size: int) -> dict[str, Any]:
     row["physics"], _ = timed(jax.jit(partial(_simulate, robot, options.implementation, options.steps, size)))
     row["statistics"], _ = timed(jax.jit(partial(_observe, robot, options.steps, size)))
     row["whole"], (state, _, outcome) = timed(jax.jit(partial(step, algorithm, evolution.task)), state)
-    row["objective"], (weights, _) = timed(jax.jit(algorithm.weigh), outcome)
+    row["objective"], (weights, _) = timed(jax.jit(algorithm.weigh), state, outcome)
     ascend = jax.jit(
         lambda state, sample, weights: algorithm.ascend(state, evolution.population.gradient(sample, weights))
     )
