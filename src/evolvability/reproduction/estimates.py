@@ -49,11 +49,16 @@ def recorded_rates(paths: Iterable[Path]) -> dict[Kind, float]:
 
 
 def probed_rate(config: Config) -> float:
-    """Seconds a member's step of two generations of short episodes, of which the first compiles."""
+    """Seconds a member's step of two generations of short episodes, after one that compiles.
+
+    A CPU takes as long for each seed as for one; an accelerator is to be as full as it will be.
+    """
     options = config.task_options
     if hasattr(options, "num_steps"):
         options = replace(options, num_steps=max(2, options.num_steps // PROBE_SHARE))
     short = replace(config, task_options=options, generations=3, start_from="")
+    if jax.default_backend() == "cpu":
+        short = replace(short, seeds=1)
     evolution = Evolution(short)
     seconds = [rows[0]["seconds"] for _, rows, _ in evolution.generations(evolution.start())]
     return min(seconds[1:]) / member_steps(short) / short.seeds

@@ -21,11 +21,11 @@ GOAL = (2.0, 0.0)
 REACHED = 0.5
 """Who ends this near to the goal has solved the maze."""
 HALF_WIDTH = 2.5
-UPRIGHT = ((1.0, -1.5, 1.5), (-HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH), (HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH))
+UPRIGHT = ((1.0, -2.0, 2.0), (-HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH), (HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH))
 """Walls as (x, from y, to y): the bottom of the trap, then the arena's own."""
 LEVEL = (
-    (1.5, -0.75, 1.0),
-    (-1.5, -0.75, 1.0),
+    (2.0, -1.0, 1.0),
+    (-2.0, -1.0, 1.0),
     (HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH),
     (-HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH),
 )
@@ -36,7 +36,7 @@ LEVEL = (
 class MazeOptions:
     """Options of the maze."""
 
-    num_steps: int = 32
+    num_steps: int = 40
     """Time steps of an episode, 0.25 s each."""
     hidden: int = 8
     """Units in each of the network's two hidden layers."""

@@ -106,7 +106,7 @@ TASKS: dict[str, TaskEntry] = {
         "a deceptive toy world: the straight way to the goal leads into a trap",
         maze,
         MazeOptions,
-        {"population_size": 128, "sigma": 0.4, "learning_rate": 0.1, "l2": 0.02, "generations": 200},
+        {"population_size": 128, "sigma": 0.4, "learning_rate": 0.1, "l2": 0.02, "generations": 400},
     ),
     "navigation": TaskEntry(
         "the toy of meta-learning: a point that is to find a goal it cannot see",
