@@ -62,6 +62,8 @@ def test_a_file_repeats_the_configuration(task: str, preset: str | None, tmp_pat
         ({"sigmaa": 1.0}, r"Unknown configuration key 'sigmaa'. Did you mean 'sigma'\?"),
         ({"objective": "max_entropi"}, r"Unknown objective 'max_entropi'. Did you mean 'max_entropy'\?"),
         ({"objective": "x*max_entropy"}, "'x' in 'x.max_entropy' is neither a number nor a schedule"),
+        ({"objective": "max_entropy+"}, "a term is missing in 'max_entropy.'"),
+        ({"objective": "maml+0.5*max_entropy"}, "maml is a method of its own, and no term of a sum"),
         ({"objective": "nan*max_entropy"}, "'nan' in 'nan.max_entropy' is neither a number nor a schedule"),
         ({"objective": max}, "objective: a text such as 'max_entropy' is expected"),
         ({"optimizer": "sdg"}, r"Unknown optimizer 'sdg'. Did you mean 'sgd'\? Available: adabelief, adam"),

@@ -28,6 +28,9 @@ MAML, ES_MAML = "maml", "es_maml"
 EVOLVABILITY_SEARCH = "evolvability_search"
 """The objective of a genetic algorithm: how many distinct offspring a parent has. A parent is a mixture's component."""
 
+METHODS = (MAML, ES_MAML, EVOLVABILITY_SEARCH)
+"""Objectives that bring a way to train of their own, and can be no term of a sum."""
+
 OBJECTIVE_DEFAULTS: dict[str, dict[str, Any]] = {
     EVOLVABILITY_SEARCH: {"population": "mixture", "components": 16, "mirrored": False}
 }
@@ -96,7 +99,7 @@ class Config:
     learning_rate: float = 0.01
     """The optimizer's step size."""
     natural_gradient: bool = False
-    """Follow the natural gradient, for diagonal_normal; elsewhere it is but another learning rate."""
+    """Follow the natural gradient, for diagonal_normal alone."""
     l2: float = 0.05
     """Pull of the center towards zero, added to the gradient before the optimizer."""
 
@@ -243,11 +246,16 @@ def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:
         weight = _weight(factor) if star else 1.0
         if weight is None:
             raise ConfigError(
-                f"objective: '{factor}' in '{text}' is neither a number nor a schedule START:END:GENERATIONS. "
+                f"objective: '{factor}' in '{text}' is neither a number nor a schedule START:END:GENERATIONS, "
+                "finite, and over a whole number of generations. "
                 "Write e.g. mean_fitness+0.1*max_entropy or mean_fitness+1:0:50*max_entropy."
             )
+        if not name:
+            raise ConfigError(f"objective: a term is missing in '{text}'. Write e.g. mean_fitness+0.1*max_entropy.")
+        if name in METHODS:
+            raise ConfigError(f"objective: {name} is a method of its own, and no term of a sum such as '{text}'.")
         if name not in OBJECTIVES:
-            raise ConfigError(unknown("objective", name, OBJECTIVES))
+            raise ConfigError(unknown("objective", name, [*OBJECTIVES, *METHODS]))
         terms.append((weight, name))
     return terms
 
@@ -356,7 +364,7 @@ def _validate(config: Config) -> None:
     require(
         config.population == "diagonal_normal" or not config.natural_gradient,
         "natural_gradient",
-        f"off for {config.population}, where it is but another learning rate; diagonal_normal has one",
+        f"off for {config.population}: only diagonal_normal has one that is more than the plain gradient, rescaled",
     )
     require(config.generations >= 1, "generations", "1 or more")
     require(0 <= config.seed < 2**31, "seed", "between 0 and 2^31")

@@ -9,8 +9,8 @@ from rich.console import Console
 from evolvability.config import Config
 from evolvability.errors import ClusterError
 
-console = Console()
-errors = Console(stderr=True)
+console = Console(emoji=False)  # :end: is a user's own, too
+errors = Console(stderr=True, emoji=False)
 
 
 def print_text(text: str, where: Console = console) -> None:

@@ -79,7 +79,7 @@ def figure(runs: Sequence[Run]) -> Figure:
         ax.set_axis_off()
     for index, (ax, ends) in enumerate(zip(axes.flat, data, strict=False)):
         dots = draw(ax, ends, last)
-        letter(ax, index, f"{ends.name}: {ends.solved[0]} of {ends.solved[1]} seeds solved")
+        letter(ax, index, f"{ends.name}: {ends.solved[0]} of {ends.solved[1]} solved")
     drawing.colorbar(dots, ax=axes, label="generation", aspect=30, pad=0.02)
     note = "dots: where members end, of one seed; cross: start; circle: goal"
     drawing.supxlabel(note, fontsize=6.5, color=NOTE_COLOR)

@@ -59,11 +59,12 @@ CHEETAH_LAPTOP: dict[str, Any] = {
     "generations": 25,
     "task_options": {"num_steps": 400, "observation_share": 0.05},
 }
-# Short episodes teach an ant to fall: only in long ones do those who stay up get ahead.
+# Short episodes teach an ant to fall: only in long ones do those who stay up get ahead. So few members teach
+# a small network sooner than one of the paper's size.
 ANT_LAPTOP: dict[str, Any] = {
     "population_size": 256,
-    "generations": 45,
-    "task_options": {"num_steps": 1000, "observation_share": 0.05},
+    "generations": 60,
+    "task_options": {"num_steps": 1000, "observation_share": 0.05, "hidden": 64},
 }
 
 
