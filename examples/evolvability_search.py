@@ -3,7 +3,9 @@
     python examples/evolvability_search.py
 
 Trains both on the toy world and on the interference pattern, then draws 500 fresh mutations of the centers that each
-run had on its way and counts how many of them behave distinctly. Writes evolvability_search.png.
+run had on its way and counts how many of them behave distinctly. Writes evolvability_search.png and summary.json.
+
+A parent's fitness is a count, and at most the number of its offspring: 16 of them tell parents apart worse than 64 do.
 """
 
 import argparse
@@ -18,22 +20,26 @@ import numpy as np
 
 from evolvability import Run, make_task, normal
 from evolvability.cli import main as ees
-from evolvability.evidence.groups import method_name
 from evolvability.figures.registry import save_figure
-from evolvability.figures.style import letter, line_styles, new_figure
+from evolvability.figures.style import PAGE_WIDTH, letter, new_figure
 from evolvability.runs import spread_out
 from evolvability.studies.measures import num_distinct
 from evolvability.types import Cloud
 
-METHODS = ("evolvability_search", "max_entropy", "max_variance")
-TASKS = {
-    "point": {"threshold": 1.0, "generations": {"evolvability_search": 400, "max_entropy": 60, "max_variance": 60}},
-    "interference": {
-        "threshold": 0.5,
-        "generations": {"evolvability_search": 150, "max_entropy": 1000, "max_variance": 1000},
-    },
+SEARCH = "evolvability_search"
+METHODS: dict[str, tuple[str, int]] = {
+    "evolvability search": (SEARCH, 1),
+    "the same, four times the offspring": (SEARCH, 4),
+    "MaxEnt-EES": ("max_entropy", 1),
+    "MaxVar-EES": ("max_variance", 1),
+}
+"""An objective, and how many times the members of a generation that its task starts from."""
+TASKS: dict[str, dict[str, Any]] = {
+    "point": {"threshold": 1.0, "members": 256, "evaluations": 102_400},
+    "interference": {"threshold": 0.5, "members": 512, "evaluations": 409_600},
 }
 NUM_FRESH, NUM_POINTS = 500, 25
+COLORS = ("#56B4E9", "#0072B2", "#D55E00", "#009E73")
 
 
 def course(run: Run, threshold: float) -> tuple[Any, Any]:
@@ -56,10 +62,10 @@ def course(run: Run, threshold: float) -> tuple[Any, Any]:
     return run.config.population_size * np.array(generations), np.array(found).T
 
 
-def evaluations_to(level: float, evaluations: Any, distinct: Any) -> Any:
-    """(num_seeds,) when each seed first had so many distinct offspring; infinite where it never had."""
-    reached = distinct >= level
-    return np.where(reached.any(axis=1), evaluations[reached.argmax(axis=1)], np.inf)
+def evaluations_to(levels: Any, evaluations: Any, distinct: Any) -> Any:
+    """(num_seeds, num_levels) when each seed first had so many distinct offspring; infinite where it never had."""
+    reached = distinct[:, None, :] >= levels[:, None]
+    return np.where(reached.any(axis=2), evaluations[reached.argmax(axis=2)], np.inf)
 
 
 def main() -> None:
@@ -71,44 +77,54 @@ def main() -> None:
     arguments = parser.parse_args()
     found: dict[str, dict[str, tuple[Any, Any]]] = {}
     for task, settings in TASKS.items():
-        for method in METHODS:
-            path = arguments.output / f"{task}-{method}"
-            generations = str(max(2, settings["generations"][method] // arguments.shorter))
+        for name, (objective, times) in METHODS.items():
+            path = arguments.output / f"{task}-{objective}-{times}"
             if not (path / "config.toml").exists():
-                options = ["--seeds", str(arguments.seeds), "--generations", generations, "--record-every", "1"]
-                ees(["train", task, "--objective", method, *options, "--output", str(path)])
-            found.setdefault(task, {})[method] = course(Run(path), settings["threshold"])
+                members = times * settings["members"]
+                generations = max(2, settings["evaluations"] // members // arguments.shorter)
+                options = ["--population-size", str(members), "--generations", str(generations), "--record-every", "1"]
+                seeds = ["--seeds", str(arguments.seeds)]
+                ees(["train", task, "--objective", objective, *options, *seeds, "--output", str(path), "--quiet"])
+            found.setdefault(task, {})[name] = course(Run(path), settings["threshold"])
 
     summary: dict[str, Any] = {}
     for task, courses in found.items():
-        start = np.median(courses["evolvability_search"][1][:, 0])
-        end = np.median(courses["evolvability_search"][1][:, -1])
-        level = start + 0.9 * (end - start)
-        needed = {name: evaluations_to(level, *own).tolist() for name, own in courses.items()}
-        summary[task] = {"level": level, "evaluations": needed}
-        print(f"{task}: evaluations to {level:.0f} distinct of {NUM_FRESH} offspring, median over seeds")
-        for name, values in needed.items():
-            print(f"  {method_name(name):20s} {np.median(values):10,.0f}")
-    (arguments.output / "summary.json").write_text(json.dumps(summary, indent=2))
+        highest = max(float(np.median(distinct, axis=0).max()) for _, distinct in courses.values())
+        levels = np.unique(np.round(highest * np.array([0.25, 0.5, 0.75, 0.9])))
+        print(f"{task}: evaluations to so many distinct of {NUM_FRESH} offspring, median over seeds")
+        print(f"  {'':36s}" + "".join(f"{level:12,.0f}" for level in levels))
+        summary[task] = {"levels": levels.tolist(), "evaluations": {}}
+        for name, own in courses.items():
+            needed = np.median(evaluations_to(levels, *own), axis=0)
+            summary[task]["evaluations"][name] = [None if np.isinf(value) else float(value) for value in needed]
+            print(f"  {name:36s}" + "".join(f"{value:12,.0f}" for value in needed))
+    (arguments.output / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    print(f"The picture: {save_figure(lambda: draw(found), arguments.output / 'evolvability_search.png')}")
 
-    def draw() -> Any:
-        drawing = new_figure(6.4, 2.6)
-        axes = drawing.subplots(1, len(found), squeeze=False)[0]
-        for index, (ax, (task, courses)) in enumerate(zip(axes, found.items(), strict=True)):
-            for (name, (evaluations, distinct)), look in zip(courses.items(), line_styles(METHODS), strict=True):
-                low, middle, high = np.quantile(distinct, (0, 0.5, 1), axis=0)
-                ax.plot(evaluations, middle, label=method_name(name), **look)
-                ax.fill_between(evaluations, low, high, color=look["color"], alpha=0.2, linewidth=0)
-            ax.axhline(summary[task]["level"], color="0.5", linewidth=0.7, linestyle=(0, (4, 3)))
-            ax.set_xscale("symlog", linthresh=1000)
-            ax.set(xlabel="evaluations", xlim=(0, None), ylim=(0, None))
+
+def draw(found: dict[str, dict[str, tuple[Any, Any]]]) -> Any:
+    """Evolvability over evaluations, and beside it the evaluations that a level needs: a row a task."""
+    drawing = new_figure(PAGE_WIDTH, 2.3 * len(found) + 0.5)
+    axes = drawing.subplots(len(found), 2, squeeze=False)
+    for row, (task, courses) in enumerate(found.items()):
+        left, right = axes[row]
+        for (name, (evaluations, distinct)), color in zip(courses.items(), COLORS, strict=True):
+            low, middle, high = np.quantile(distinct, (0, 0.5, 1), axis=0)
+            left.plot(evaluations, middle, label=name, color=color)
+            left.fill_between(evaluations, low, high, color=color, alpha=0.15, linewidth=0)
+            levels = np.arange(1, distinct.max() + 1)
+            needed = np.median(evaluations_to(levels, evaluations, distinct), axis=0)
+            right.plot(levels[np.isfinite(needed)], needed[np.isfinite(needed)], color=color, drawstyle="steps-post")
+        smallest = TASKS[task]["members"]
+        left.set(xlabel="evaluations", ylabel=f"distinct of {NUM_FRESH} offspring", xscale="log", ylim=(0, None))
+        left.set_xlim(smallest, None)
+        right.set(xlabel="distinct offspring, at least", ylabel="evaluations needed", yscale="log", xlim=(0, None))
+        right.set_ylim(smallest, None)
+        for index, ax, text in ((2 * row, left, "the center's or best parent's"), (2 * row + 1, right, "median seed")):
             ax.grid(visible=True)
-            letter(ax, index, task)
-        axes[0].set_ylabel(f"distinct behaviors of {NUM_FRESH} offspring")
-        axes[-1].legend(loc="lower right", title=f"median and range of {arguments.seeds} seeds")
-        return drawing
-
-    print(f"The picture: {save_figure(draw, arguments.output / 'evolvability_search.png')}")
+            letter(ax, index, f"{task}: {text}")
+    drawing.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return drawing
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ CHEETAH_LAPTOP: dict[str, Any] = {
 # a small network sooner than one of the paper's size.
 ANT_LAPTOP: dict[str, Any] = {
     "population_size": 256,
-    "generations": 60,
+    "generations": 55,
     "task_options": {"num_steps": 1000, "observation_share": 0.05, "hidden": 64},
 }
 
