@@ -88,6 +88,12 @@ def test_help_shows_the_values_a_task_starts_from(capsys: pytest.CaptureFixture[
         assert "Where the center starts. (default: 1.0)" in text
 
 
+def test_colons_in_messages_are_not_taken_for_emoji(capsys: pytest.CaptureFixture[str]) -> None:
+    text = error(capsys, "train", "point", "--objective", "1:end:0*max_entropy")
+    assert "'1:end:0'" in text
+    assert "START:END:GENERATIONS" in text
+
+
 def test_help_without_a_task_shows_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["train", "--help"])
