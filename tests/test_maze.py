@@ -62,8 +62,15 @@ def test_replays_end_where_evaluation_says() -> None:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     folder = tmp_path_factory.mktemp("maze")
     for objective, generations in (("mean_fitness", 200), ("ns_es", 400), ("qe_es", 400)):
-        knobs = {"seeds": 10, "generations": generations, "record_every": 20, "record_centers": False}
-        evolve("maze", objective=objective, output=folder / objective, **knobs)
+        evolve(
+            "maze",
+            objective=objective,
+            seeds=10,
+            generations=generations,
+            record_every=20,
+            record_centers=False,
+            output=folder / objective,
+        )
     return {path.name: Run(path) for path in sorted(folder.iterdir())}
 
 
