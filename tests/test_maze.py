@@ -61,16 +61,8 @@ def test_replays_end_where_evaluation_says() -> None:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     folder = tmp_path_factory.mktemp("maze")
-    for objective, generations in (("mean_fitness", 200), ("ns_es", 400), ("qe_es", 400)):
-        evolve(
-            "maze",
-            objective=objective,
-            seeds=10,
-            generations=generations,
-            record_every=20,
-            record_centers=False,
-            output=folder / objective,
-        )
+    for objective in ("mean_fitness", "ns_es", "qe_es"):
+        evolve("maze", objective=objective, seeds=10, record_every=20, record_centers=False, output=folder / objective)
     return {path.name: Run(path) for path in sorted(folder.iterdir())}
 
 
