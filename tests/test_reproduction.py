@@ -241,3 +241,14 @@ def test_report_alone_is_made_from_whatever_folders_there_are(
     assert "not enough runs 2" in capsys.readouterr().out
     assert (tmp_path / "figures" / "figure-S9.png").stat().st_size > 5000
     assert execution.times(tmp_path) == []
+
+
+def test_time_that_was_shared_counts_once() -> None:
+    def row(item: str, began: float | None, seconds: float, device: str = "gpu: H200") -> dict[str, Any]:
+        kept = {"item": item, "work": item, "seconds": seconds, "devices": [device]}
+        return kept if began is None else kept | {"began": began}
+
+    rows = [row("ant", 0, 10), row("maml", 4, 10), row("ant", 20, 5), row("ant", 4, 10, "cpu: cpu")]
+    # The first ten seconds: 4 alone, 6 shared by two.
+    assert execution.spent(rows) == {"ant": {"GPU": 4 + 3 + 5, "CPU": 10}, "maml": {"GPU": 3 + 4}}
+    assert execution.spent([row("ant", None, 10), row("ant", None, 10)]) == {"ant": {"GPU": 20}}  # kept without a clock

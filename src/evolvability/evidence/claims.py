@@ -37,6 +37,7 @@ class Claim:
         num_runs: how many runs each group has.
         verdict: whether the statement holds for the runs.
         reason: why they cannot tell, or why it holds in part only.
+        medians: of the groups, where two are compared; in the statistic's order.
     """
 
     statement: str
@@ -48,16 +49,18 @@ class Claim:
     num_runs: tuple[int, ...] = ()
     verdict: Verdict = "not enough runs"
     reason: str = ""
+    medians: tuple[float, ...] = ()
 
 
 class Answer(NamedTuple):
-    """What runs say: the statistic, how many runs a group, the verdict, a p-value where there is one, and a reason."""
+    """What runs say, as a `Claim` has it."""
 
     value: float
     num_runs: tuple[int, ...]
     verdict: Verdict
     p: float | None = None
     reason: str = ""
+    medians: tuple[float, ...] = ()
 
 
 def claim(statement: str, section: str, paper: str, statistic: str, answer: Callable[[], Answer]) -> Claim:
@@ -66,8 +69,7 @@ def claim(statement: str, section: str, paper: str, statistic: str, answer: Call
         found = answer()
     except (ConfigError, RunFolderError) as error:  # there are none, or they have not got that far
         return Claim(statement, section, paper, statistic, reason=str(error))
-    value, num_runs, verdict, p, reason = found
-    return Claim(statement, section, paper, statistic, value, p, num_runs, verdict, reason)
+    return Claim(statement, section, paper, statistic, **found._asdict())
 
 
 def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Answer:
@@ -75,18 +77,17 @@ def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Ans
 
     Below 0.05 but not below the bound, it holds in part; so it does where of so few runs no p-value is below the bound.
     """
-    test = mann_whitney(first, second)
-    sizes = len(first), len(second)
-    if test.p is None:
-        return Answer(test.effect, sizes, "not enough runs", None, test.reason)
-    if test.effect <= 0.5 or test.p >= SIGNIFICANT:
-        return Answer(test.effect, sizes, "does not hold", test.p)
-    if test.p < bound:
-        return Answer(test.effect, sizes, "holds", test.p)
+    found = _compared(first, second)
+    if found.p is None:
+        return found
+    if found.value <= 0.5 or found.p >= SIGNIFICANT:
+        return found._replace(verdict="does not hold")
+    if found.p < bound:
+        return found._replace(verdict="holds")
     reason = f"p is below {SIGNIFICANT:g}, but not below the paper's {bound:.5f}".rstrip("0")
-    if (smallest := smallest_p(*sizes)) >= bound:
-        reason += f", which of {sizes[0]} and {sizes[1]} runs none can be: the smallest is {smallest:.2g}"
-    return Answer(test.effect, sizes, "holds in part", test.p, reason)
+    if (smallest := smallest_p(len(first), len(second))) >= bound:
+        reason += f", which of {len(first)} and {len(second)} runs none can be: the smallest is {smallest:.2g}"
+    return found._replace(verdict="holds in part", reason=reason)
 
 
 def is_same(first: Values, second: Values, *, enough: int = PAPER_RUNS) -> Answer:
@@ -95,19 +96,25 @@ def is_same(first: Values, second: Values, *, enough: int = PAPER_RUNS) -> Answe
     Of fewer runs it holds in part only, since a difference is harder to find among them; and so it does where p lies
     between 0.05 and 0.1.
     """
-    test = mann_whitney(first, second)
-    sizes = len(first), len(second)
-    if test.p is None:
-        return Answer(test.effect, sizes, "not enough runs", None, test.reason)
-    if test.p <= SIGNIFICANT:
-        return Answer(test.effect, sizes, "does not hold", test.p)
-    if test.p <= NO_DIFFERENCE:
+    found = _compared(first, second)
+    if found.p is None:
+        return found
+    if found.p <= SIGNIFICANT:
+        return found._replace(verdict="does not hold")
+    if found.p <= NO_DIFFERENCE:
         reason = f"p is above {SIGNIFICANT:g}, but not above the paper's {NO_DIFFERENCE:g}"
-        return Answer(test.effect, sizes, "holds in part", test.p, reason)
-    if min(sizes) < enough:
-        reason = f"no difference in {min(sizes)} runs, where the paper has {enough}: more might show one"
-        return Answer(test.effect, sizes, "holds in part", test.p, reason)
-    return Answer(test.effect, sizes, "holds", test.p)
+        return found._replace(verdict="holds in part", reason=reason)
+    if (least := min(found.num_runs)) < enough:
+        reason = f"no difference in {least} runs, where the paper has {enough}: more might show one"
+        return found._replace(verdict="holds in part", reason=reason)
+    return found._replace(verdict="holds")
+
+
+def _compared(first: Values, second: Values) -> Answer:
+    """Two groups and their test, without a verdict yet; p is None where there are too few runs for any."""
+    test = mann_whitney(first, second)
+    medians = float(np.median(first)), float(np.median(second))
+    return Answer(test.effect, (len(first), len(second)), "not enough runs", test.p, test.reason, medians)
 
 
 def in_most(values: Values, meets: Callable[[float], bool]) -> Answer:

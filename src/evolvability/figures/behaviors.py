@@ -16,6 +16,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from evolvability.errors import ConfigError, RunFolderError
+from evolvability.evidence.groups import start_name
 from evolvability.figures.style import HEAT, NOTE_COLOR, PAGE_WIDTH, behavior_names, new_figure, run_names
 from evolvability.runs import Run, spread_out
 
@@ -81,7 +82,8 @@ def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None
     ]
     size = max(run.config.population_size for run in runs)
     edges = _common_edges([cloud for row in clouds for cloud in row], size)
-    names = run_names([run.config for run in runs])
+    methods = run_names([run.config for run in runs])
+    names = [f"{name} {start_name(run)}" if run.origin else name for name, run in zip(methods, runs, strict=True)]
     rows = [
         Row(name, run.seeds[seed], np.array(chosen), np.stack([_shares(c, edges) for c in row]))
         for name, run, seed, chosen, row in zip(names, runs, seeds, shown_of, clouds, strict=True)

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,15 @@ def conduct(
 @contextmanager
 def timed(output: Path, work: Work) -> Iterator[None]:
     """Keep how long something took, also when it is interrupted."""
-    began = time.monotonic()
+    began, clock = time.time(), time.monotonic()
     try:
         yield
     finally:
         row = {
             "item": work.item,
             "work": work.title,
-            "seconds": round(time.monotonic() - began, 2),
+            "began": round(began, 2),
+            "seconds": round(time.monotonic() - clock, 2),
             "devices": describe_devices(),
         }
         output.mkdir(parents=True, exist_ok=True)
@@ -68,6 +70,30 @@ def times(output: Path) -> list[dict[str, Any]]:
     """What was done so far and how long it took."""
     path = output / TIMES
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+
+
+def spent(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Seconds by item and kind of device, from `times`. What ran side by side on a device shares its time equally."""
+    found: dict[str, dict[str, float]] = {}
+    for row in rows:
+        own = found.setdefault(row["item"], {})
+        kind = row["devices"][0].partition(":")[0].upper()
+        own[kind] = own.get(kind, 0.0) + _share(row, rows)
+    return found
+
+
+def _share(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> float:
+    """The seconds of a piece of work, those in which n pieces were under way on its device counted as 1/n."""
+    if "began" not in row:  # kept by an older version
+        return float(row["seconds"])
+    spans = [_span(other) for other in rows if "began" in other and other["devices"] == row["devices"]]
+    begin, end = _span(row)
+    edges = sorted({begin, end, *(edge for span in spans for edge in span if begin < edge < end)})
+    return sum((b - a) / sum(first <= a and b <= last for first, last in spans) for a, b in pairwise(edges))
+
+
+def _span(row: dict[str, Any]) -> tuple[float, float]:
+    return row["began"], row["began"] + row["seconds"]
 
 
 def _do(work: Work, state: Status, show: Callable[[Rows], None]) -> None:

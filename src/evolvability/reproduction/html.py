@@ -13,7 +13,9 @@ from evolvability.reproduction.words import (
     CLAIM_COLUMNS,
     NOTE,
     RUN_COLUMNS,
+    RUNS_NOTE,
     machine_text,
+    medians_text,
     overview_row,
     p_of,
     run_row,
@@ -92,7 +94,8 @@ def _figure(figure: Drawn) -> str:
 def _claim(claim: Claim) -> tuple[str, ...]:
     reason = f"<small>{escape(claim.reason)}</small>" if claim.reason else ""
     verdict = f'<b class="{MARKS[claim.verdict]}">{claim.verdict}</b>{reason}'
-    here = f"<b>{value_text(claim)}</b><small>{escape(claim.statistic)}</small>"
+    notes = "".join(f"<small>{escape(note)}</small>" for note in (claim.statistic, medians_text(claim)) if note)
+    here = f"<b>{value_text(claim)}</b>{notes}"
     texts = map(escape, (claim.section, claim.statement, claim.paper))
     return (*texts, here, p_of(claim), runs_of(claim), verdict)
 
@@ -116,7 +119,8 @@ def _configuration(report: Report) -> str:
         for name, run in zip(names, report.runs, strict=True)
     )
     return (
-        f"<section><h2>Configuration and machine</h2>{_table(RUN_COLUMNS, rows, 'runs')}<ul>{machines}</ul>"
+        f"<section><h2>Configuration and machine</h2>{_table(RUN_COLUMNS, rows, 'runs')}"
+        f"<p>{escape(RUNS_NOTE)}</p><ul>{machines}</ul>"
         f'<div class="configs">{whole}</div></section>'
     )
 

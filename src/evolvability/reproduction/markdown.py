@@ -10,7 +10,9 @@ from evolvability.reproduction.words import (
     CLAIM_COLUMNS,
     NOTE,
     RUN_COLUMNS,
+    RUNS_NOTE,
     machine_text,
+    medians_text,
     overview_row,
     p_of,
     run_row,
@@ -40,7 +42,7 @@ def to_markdown(report: Report, output: Path) -> str:
     parts += [
         "## Configuration and machine",
         _table(RUN_COLUMNS, [run_row(run, os.path.relpath(run.path, output)) for run in report.runs]),
-        "Every run folder has its whole configuration in `config.toml`.",
+        RUNS_NOTE,
         *(f"- {machine_text(machine)}" for machine in report.machines),
     ]
     return "\n\n".join(parts) + "\n"
@@ -58,7 +60,7 @@ def _figure(figure: Drawn, output: Path) -> str:
 
 def _claim(claim: Claim) -> tuple[str, ...]:
     verdict = f"**{claim.verdict}**" + (f": {claim.reason}" if claim.reason else "")
-    here = f"{value_text(claim)} ({claim.statistic})"
+    here = "; ".join(filter(None, (f"{value_text(claim)} ({claim.statistic})", medians_text(claim))))
     return claim.section, claim.statement, claim.paper, here, p_of(claim), runs_of(claim), verdict
 
 

@@ -11,7 +11,7 @@ from evolvability.errors import UserError
 from evolvability.evidence.claims import VERDICTS, Claim
 from evolvability.figures.registry import save_figure
 from evolvability.files import slug, write_output
-from evolvability.reproduction.execution import times
+from evolvability.reproduction.execution import spent, times
 from evolvability.reproduction.items import ALL_CLAIMS, Item
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.tables import TABLES, HyperparameterTable
@@ -48,13 +48,13 @@ class Section:
         item: the item.
         figures: in the paper's order.
         claims: by name.
-        seconds: how long its runs and studies took.
+        seconds: how long its runs and studies took, by kind of device.
     """
 
     item: Item
     figures: list[Drawn]
     claims: dict[str, Claim]
-    seconds: float
+    seconds: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,13 @@ def make_report(items: Sequence[Item], output: Path, scale: str) -> Report:
         scale: a line about the size of the runs.
     """
     runs = [run for run in runs_below(output) if run.rows]
-    spent = _seconds(items, runs, output)
+    seconds = _seconds(items, runs, output)
     sections = [
         Section(
             item,
             [_drawn(number, runs, output) for number in item.figures],
             {name: ALL_CLAIMS[name](runs) for name in item.claim_names},
-            spent.get(item.name, 0.0),
+            seconds.get(item.name, {}),
         )
         for item in items
     ]
@@ -136,13 +136,18 @@ def _drawn(number: str, runs: Sequence[Run], output: Path) -> Drawn:
     return Drawn(number, picture.caption, path)
 
 
-def _seconds(items: Sequence[Item], runs: Sequence[Run], output: Path) -> dict[str, float]:
-    """By item: as they were kept; of run folders from elsewhere, what their generations took."""
-    kept = times(output)
-    if kept:
-        rows = [(str(row["item"]), float(row["seconds"])) for row in kept]
-    else:
-        tasks = {training.task: item.name for item in reversed(items) for training in item.trainings}
-        own = [(tasks.get(run.config.task), sum(row["seconds"] for row in run.rows) / run.config.seeds) for run in runs]
-        rows = [(item, seconds) for item, seconds in own if item is not None]
-    return {name: sum(seconds for item, seconds in rows if item == name) for name, _ in rows}
+def _seconds(items: Sequence[Item], runs: Sequence[Run], output: Path) -> dict[str, dict[str, float]]:
+    """By item and kind of device: as they were kept; of run folders from elsewhere, what their generations took."""
+    tasks = {training.task: item.name for item in reversed(items) for training in item.trainings}
+    return spent(
+        times(output)
+        or [
+            {
+                "item": tasks[run.config.task],
+                "seconds": sum(row["seconds"] for row in run.rows) / run.config.seeds,
+                "devices": run.environment["devices"],
+            }
+            for run in runs
+            if run.config.task in tasks
+        ]
+    )

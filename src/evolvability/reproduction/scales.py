@@ -125,7 +125,7 @@ SCALES: dict[str, Scale] = {
     "gpu": Scale(
         "an hour or two on one large GPU, the paper's seeds, a tenth of its population",
         seeds={"": 12, "species": 6, "split": 6},
-        seeds_per_run={"": 12, "maml": 6},
+        seeds_per_run={"": 12},
         tasks={
             "interference": {},
             "cheetah": {**FULL, "population_size": 1000},

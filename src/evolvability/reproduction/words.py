@@ -1,5 +1,6 @@
 """Numbers and settings as a report prints them, in Markdown and HTML alike."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from evolvability.config import MAML
@@ -11,6 +12,10 @@ from evolvability.runs import Run
 
 RUN_COLUMNS = ("run", "seeds", "generations", "members", "steps", "sigma", "learning rate", "L2", "time")
 CLAIM_COLUMNS = ("where", "the paper says", "its value", "here", "p", "runs", "verdict")
+RUNS_NOTE = (
+    "Every run folder has its whole configuration in config.toml. Time is by the clock, also of runs that shared a "
+    "device with others; the first table counts such time once."
+)
 NOTE = (
     "Holds: p below the paper's bound and in its direction; where the paper finds no difference, p above 0.1 in as "
     "many runs as it has; where it gives a share, within 10 points; where it says what a population looks like, the "
@@ -28,6 +33,11 @@ def value_text(claim: Claim) -> str:
     if claim.paper.endswith("%"):
         return f"{claim.value:.1f} %"
     return f"{claim.value:,.0f}" if claim.value >= 1000 else f"{claim.value:.3g}"
+
+
+def medians_text(claim: Claim) -> str:
+    """The medians of the groups that are compared, in the statistic's order."""
+    return "medians " + " and ".join(f"{median:.3g}" for median in claim.medians) if claim.medians else ""
 
 
 def p_of(claim: Claim) -> str:
@@ -75,7 +85,11 @@ def overview_row(sections: Sequence[Section]) -> tuple[str, ...]:
     """How many statements of some items got each verdict, and how long these took."""
     found = [claim.verdict for section in sections for claim in section.claims.values()]
     counts = [found.count(verdict) for verdict in VERDICTS]
-    return (*(str(count) if count else "" for count in counts), duration(sum(section.seconds for section in sections)))
+    seconds: Counter[str] = Counter()
+    for section in sections:
+        seconds.update(section.seconds)
+    took = ", ".join(f"{duration(seconds[kind])} of {kind}" for kind in sorted(seconds, reverse=True))
+    return (*(str(count) if count else "" for count in counts), took)
 
 
 def verdict_line(report: Report) -> str:
