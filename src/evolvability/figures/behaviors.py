@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from evolvability.errors import ConfigError, RunFolderError
 from evolvability.evidence.groups import start_name
@@ -116,10 +117,6 @@ def draw_map(ax: Axes, data: Heatmaps, row: int, column: int) -> QuadMesh:
     ax.plot(0, 0, marker="+", color="black", markersize=6, markeredgewidth=0.8)
     ax.set_aspect("equal")
     ax.spines[:].set_visible(True)
-    lines = [title(shown)] if column == 0 else []
-    if row == 0 or not np.array_equal(shown.generations, data.rows[0].generations):
-        lines.append(f"generation {shown.generations[column]:,}")
-    ax.set_title("\n".join(lines), loc="left")
     return mesh
 
 
@@ -166,7 +163,12 @@ def _maps(data: Heatmaps) -> Figure:
     axes = drawing.subplots(len(data.rows), columns, squeeze=False, sharex=True, sharey=True)
     meshes = []
     for index, row in enumerate(data.rows):
-        meshes += [draw_map(axes[index, column], data, index, column) for column in range(len(row.generations))]
+        told = index == 0 or not np.array_equal(row.generations, data.rows[0].generations)
+        for column, generation in enumerate(row.generations):
+            meshes.append(draw_map(axes[index, column], data, index, column))
+            words = axes[index, column].set_title(f" \ngeneration {generation:,}" if told else " ", loc="left")
+            if column == 0:
+                _name_row(axes[index, 0], title(row), words)
         axes[index, 0].set_ylabel(data.labels[1])
         for ax in axes[index, len(row.generations) :]:
             ax.set_axis_off()
@@ -174,6 +176,11 @@ def _maps(data: Heatmaps) -> Figure:
         ax.set_xlabel(data.labels[0])
     add_colorbar(drawing, meshes[0], axes)
     return drawing
+
+
+def _name_row(ax: Axes, name: str, above: Text) -> None:
+    """A name in the first line of a title. Not a title itself: those take room, and it may reach over further maps."""
+    ax.annotate(name, (0, 1), xycoords=above, fontsize=above.get_fontsize(), va="top").set_in_layout(False)
 
 
 def add_colorbar(drawing: Figure, mesh: QuadMesh, axes: Array) -> None:
