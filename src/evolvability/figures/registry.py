@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from PIL import Image
 
 from evolvability.errors import ConfigError, unknown
 from evolvability.figures import (
@@ -86,5 +87,15 @@ def save_figure(draw: Callable[[], Figure], output: Path) -> Path:
     content = io.BytesIO()
     with paper_style():
         draw().savefig(content, format=suffix[1:], metadata=METADATA[suffix])
-    write_output(output, content.getvalue())
+    write_output(output, _small(content) if suffix == ".png" else content.getvalue())
     return output
+
+
+def _small(picture: io.BytesIO) -> bytes:
+    """A PNG with a palette of 256 colors: drawings look the same with it, at a third of the size."""
+    with Image.open(picture) as image:
+        dots = image.info["dpi"]
+        few = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    content = io.BytesIO()
+    few.save(content, "PNG", optimize=True, dpi=dots)
+    return content.getvalue()
