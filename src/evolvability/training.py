@@ -430,5 +430,8 @@ def _unbatched(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _jsonable(value: Any) -> float | int | None:
+    """A number in the digits that tell it from every other of its own type, and no more; None where not finite."""
     number = value.item()
-    return number if math.isfinite(number) else None
+    if not math.isfinite(number):
+        return None
+    return float(str(np.asarray(value)[()])) if isinstance(number, float) else number
