@@ -371,12 +371,13 @@ def test_an_environment_that_draws_itself_plays_its_pictures(opened: Any, tmp_pa
         assert opened.locator("#pictures canvas").count() == 2
         shown = (
             "Array.from(document.querySelector('#pictures canvas').getContext('2d').getImageData(0, 0, 600, 400).data)"
+            ".filter((_, place) => place % 7 === 0)"  # a number at a time through the browser's protocol is slow
         )
         until(opened, "!window.explorer.state.playing")
-        pictures = [np.reshape(opened.evaluate(shown), (400, 600, 4))]
+        pictures = [np.array(opened.evaluate(shown))]
         opened.evaluate("(e => { e.state.time = 0; e.state.dirty = true; })(window.explorer)")
         until(opened, "!window.explorer.state.dirty")
-        pictures.append(np.reshape(opened.evaluate(shown), (400, 600, 4)))
+        pictures.append(np.array(opened.evaluate(shown)))
         assert pictures[0].std() > 10
         assert (pictures[0] != pictures[1]).any()
         opened.select_option("#speed", "0.25")

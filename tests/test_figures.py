@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
+from PIL import Image
 
 from evolvability import ConfigError, Run, RunFolderError, UserError, evolve
 from evolvability.config import Config, layered
@@ -327,6 +328,13 @@ def test_the_same_runs_give_the_same_file(name: str, suffix: str, real: dict[str
     assert first == second
     assert first.startswith({".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}[suffix])
     assert len(first) > 5000
+
+
+def test_a_palette_keeps_colors_and_size(real: dict[str, Run], tmp_path: Path) -> None:
+    with Image.open(draw_figure("final", [real["point"]], tmp_path / "final.png")) as image:
+        assert image.mode == "P"
+        assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
+        assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
 def test_two_dimensional_behaviors_are_drawn(real: dict[str, Run], tmp_path: Path) -> None:

@@ -92,6 +92,13 @@ def test_metrics_have_exactly_the_documented_fields(finished: Path) -> None:
         assert f"`{name}`" in documented, f"docs/metrics.md does not explain {name}"
 
 
+def test_metrics_have_the_digits_of_their_own_type(finished: Path) -> None:
+    for row in Run(finished).rows:
+        for name, value in row.items():
+            if isinstance(value, float) and name != "seconds":
+                assert value == float(str(np.float32(value)))
+
+
 @pytest.mark.parametrize("generation", [0, 4, GENERATIONS - 2])
 def test_resumed_run_is_bit_identical(evolution: Evolution, finished: Path, tmp_path: Path, generation: int) -> None:
     path = tmp_path / "run"
