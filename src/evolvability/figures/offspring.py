@@ -91,8 +91,8 @@ def draw(ax: Axes, data: Histograms, row: int) -> None:
     ax.axvline(0, color="0.5", linewidth=0.6, linestyle=(0, (4, 3)))
     ax.set_title(f"{shown.name}, seed {shown.seed}", loc="left")
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
-    text = f"mean distance {shown.distance:.3g}\nvariance {shown.variance:.3g}"
-    ax.text(0.985, 0.92, text, transform=ax.transAxes, ha="right", va="top", fontsize=6.5, color=NOTE_COLOR)
+    text = f"mean distance {shown.distance:.3g}, variance {shown.variance:,.0f}"
+    ax.set_title(text, loc="right", fontsize=6.5, color=NOTE_COLOR)
 
 
 def figure(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Figure:
