@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -127,6 +128,8 @@ def test_a_study_is_done_once_and_only_its_own_folder_counts(tmp_path: Path, mon
     asked: list[str] = []
     monkeypatch.setattr(plan, "adapt", lambda run, goals, **sizes: asked.append(run.path.name))
     monkeypatch.setattr(plan, "adapted_goals", lambda run: ["left", "right"] if run.path.name in asked else [])
+    looked_at: dict[str, int | None] = {"max_variance": None, "max_entropy": None}
+    monkeypatch.setattr(plan, "load_adaptation", lambda run, goal: SimpleNamespace(generation=looked_at[run.path.name]))
     works = plan.plan(items_named(["adaptation"]), SCALES["smoke"], tmp_path)
     for work in works:
         if isinstance(work, RunWork):
@@ -135,6 +138,10 @@ def test_a_study_is_done_once_and_only_its_own_folder_counts(tmp_path: Path, mon
     for _ in range(2):
         conduct(works, tmp_path)
     assert asked == ["max_variance", "max_entropy"]
+    looked_at["max_entropy"] = 1  # of centers that have been trained further since
+    monkeypatch.setattr("evolvability.studies.seeds.checkpoint_generations", lambda path: [1, 2])
+    conduct(works, tmp_path)
+    assert asked == ["max_variance", "max_entropy", "max_entropy"]
 
 
 def test_folders_may_be_moved_but_not_be_of_another_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

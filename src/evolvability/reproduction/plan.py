@@ -1,6 +1,6 @@
 """From items and a scale to pieces of work, each of them done or not: runs to make, and studies of them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,9 +8,10 @@ from evolvability.evidence.maml_claims import GOALS
 from evolvability.reproduction.items import Item, Study, Training
 from evolvability.reproduction.scales import Scale
 from evolvability.runs import Run
-from evolvability.studies.adaptation import adapt, adapted_goals
-from evolvability.studies.mutants import keep_offspring, kept_sigmas
+from evolvability.studies.adaptation import adapt, adapted_goals, load_adaptation
+from evolvability.studies.mutants import keep_offspring, kept_generation, kept_sigmas
 from evolvability.studies.races import own_adapter, race, races_of
+from evolvability.studies.seeds import is_current
 from evolvability.studies.sweeps import Planned, Status, batches, status
 
 
@@ -78,14 +79,8 @@ class StudyWork:
         if not (self.path / "config.toml").exists():
             return "new"
         run = Run(self.path)
-        done: dict[str, Callable[[], bool]] = {
-            "adapt": lambda: set(GOALS) <= set(adapted_goals(run)),
-            "race": lambda: (
-                {(goal, own_adapter(run)) for goal in GOALS} <= {(one.goal, one.adapter) for one in races_of(run)}
-            ),
-            "offspring": lambda: any(abs(sigma / self._sigma(run) - 1) < 1e-6 for sigma in kept_sigmas(run)),
-        }
-        return "done" if done[self.study.kind]() else "new"
+        made = {"adapt": self._adapted, "race": self._raced, "offspring": self._born}[self.study.kind](run)
+        return "done" if made and all(is_current(run, generation) for generation in made) else "new"
 
     def conduct(self) -> None:
         """Do it, into the run folder."""
@@ -96,6 +91,20 @@ class StudyWork:
             race(run, GOALS, episodes=self.sizes["episodes"], repeats=self.sizes["repeats"])
         else:
             keep_offspring(run, number=self.sizes["number"], sigma=self._sigma(run))
+
+    # The generations of the centers of all its parts; none where a part is missing.
+
+    def _adapted(self, run: Run) -> list[int | None]:
+        there = set(GOALS) <= set(adapted_goals(run))
+        return [load_adaptation(run, goal).generation for goal in GOALS] if there else []
+
+    def _raced(self, run: Run) -> list[int | None]:
+        own = own_adapter(run)
+        made = {one.goal: one.generation for one in races_of(run) if one.adapter == own}
+        return [made[goal] for goal in GOALS] if set(GOALS) <= set(made) else []
+
+    def _born(self, run: Run) -> list[int | None]:
+        return [kept_generation(run, sigma) for sigma in kept_sigmas(run) if abs(sigma / self._sigma(run) - 1) < 1e-6]
 
     def _sigma(self, run: Run) -> float:
         return self.study.share * run.config.sigma

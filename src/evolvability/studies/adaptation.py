@@ -21,6 +21,7 @@ from evolvability.origins import mutations as drawn_mutations
 from evolvability.origins import trained
 from evolvability.runs import Run
 from evolvability.studies.offspring import Evaluate, at_center, evaluator
+from evolvability.studies.seeds import each_seed, finish
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 from evolvability.types import Cloud, Outcome, PyTree, Sample
@@ -63,6 +64,7 @@ class Adaptation:
         scores: (num_seeds, num_mutations) of one evaluation each.
         repeated: (num_seeds, num_mutations, repeats) of further evaluations.
         parameters: (num_seeds, num_params) the mutations that were picked; not kept in the folder.
+        generation: of the centers.
     """
 
     goal: str
@@ -70,6 +72,7 @@ class Adaptation:
     scores: HostArray
     repeated: HostArray
     parameters: HostArray | None = None
+    generation: int | None = None
 
     @property
     def performance(self) -> HostArray:
@@ -175,16 +178,26 @@ def adapt(
     found = trained(run, base)
     noisy, noise = with_start_noise(config, base, task is None, start_noise)
     once, again = evaluator(base), evaluator(noisy)
-    picks: dict[str, list[Picked]] = {goal: [] for goal in goals}
-    for index, seed in enumerate(run.seeds):
-        key = jax.random.fold_in(jax.random.key(seed), 4)  # 0 to 3 are the run's own
+
+    def of_seed(index: int) -> dict[str, HostArray]:
+        key = jax.random.fold_in(jax.random.key(run.seeds[index]), 4)  # 0 to 3 are the run's own
         cloud, memory = found.of_seed(index)
         trials = _try(config, base.shapes, cloud, memory, once, again, mutations, repeats, key, found.generation)
-        for goal in goals:
-            picks[goal].append(_pick(base, trials, wanted[goal]))
-    adaptations = [_adaptation(goal, noise, picks[goal]) for goal in goals]
+        picks = {goal: _pick(base, trials, wanted[goal]) for goal in goals}
+        parts = ("scores", "repeated", "vector")
+        return {f"{part} {goal}": np.asarray(getattr(pick, part)) for goal, pick in picks.items() for part in parts}
+
+    name = f"adapt {found.generation} {' '.join(goals)} {mutations} {repeats} {noise:g}"
+    seeds = each_seed(run, name, of_seed, keep=task is None)
+    adaptations = []
+    for goal in goals:
+        scores, repeated, vectors = (
+            np.stack([own[f"{part} {goal}"] for own in seeds]) for part in ("scores", "repeated", "vector")
+        )
+        adaptations.append(Adaptation(goal, noise, scores, repeated, vectors, found.generation))
     for adaptation in adaptations:
         save_adaptation(run, adaptation)
+    finish(run, [name])
     return adaptations
 
 
@@ -194,6 +207,7 @@ def save_adaptation(run: Run, adaptation: Adaptation) -> None:
     table = {
         "goal": adaptation.goal,
         "start_noise": adaptation.start_noise,
+        "generation": adaptation.generation,
         "scores": to_lists(adaptation.scores),
         "repeated": to_lists(adaptation.repeated),
     }
@@ -214,8 +228,8 @@ def load_adaptation(run: Run, goal: str) -> Adaptation:
             f"--direction {goal}"
         )
     table = json.loads(path.read_text())
-    arrays = (np.array(table[name], np.float64) for name in ("scores", "repeated"))
-    return Adaptation(table["goal"], table["start_noise"], *arrays)
+    scores, repeated = (np.array(table[name], np.float64) for name in ("scores", "repeated"))
+    return Adaptation(table["goal"], table["start_noise"], scores, repeated, generation=table.get("generation"))
 
 
 def adapted_goals(run: Run) -> list[str]:
@@ -261,11 +275,6 @@ def _pick(task: Task, trials: _Trials, goal: Goal) -> Picked:
     vector = trials.sample.of_draws(np.array([chosen])).members()[0]
     performance, behavior = float(mean_of_valid(repeated)[chosen]), np.asarray(trials.once.behavior)
     return Picked(task.unflatten(vector), vector, performance, chosen, scores, repeated, behavior)
-
-
-def _adaptation(goal: str, start_noise: float, picks: Sequence[Picked]) -> Adaptation:
-    scores, repeated = np.stack([pick.scores for pick in picks]), np.stack([pick.repeated for pick in picks])
-    return Adaptation(goal, start_noise, scores, repeated, np.stack([np.asarray(pick.vector) for pick in picks]))
 
 
 def mean_of_valid(repeated: HostArray) -> HostArray:

@@ -14,7 +14,8 @@ import safetensors.numpy
 from evolvability.checkpoints import write_whole
 from evolvability.errors import RunFolderError
 from evolvability.runs import Run
-from evolvability.studies.offspring import Offspring, offspring_of_run
+from evolvability.studies.offspring import Offspring, births
+from evolvability.studies.seeds import each_seed, finish
 from evolvability.tasks.base import Task
 
 HostArray = np.ndarray[Any, Any]
@@ -24,19 +25,36 @@ def keep_offspring(
     run: Run, task: Task | None = None, *, number: int = 1000, sigma: float | None = None
 ) -> list[Offspring]:
     """Evaluate offspring of every seed's center, as `offspring_of_run` does, and keep what they did."""
-    born = offspring_of_run(run, task, number=number, sigma=sigma)
+    of_seed, generation = births(run, task, number, sigma)
+    sigma = run.config.sigma if sigma is None else sigma
+    study = f"offspring {generation} {number} {sigma:g}"
+
+    def find(index: int) -> dict[str, HostArray]:
+        return {name: np.asarray(value) for name, value in of_seed(index)._asdict().items()}
+
+    seeds = each_seed(run, study, find, keep=task is None)
+    born = [Offspring(own["behavior"], own["component"], int(own["num_invalid"])) for own in seeds]
     behavior = np.full((len(born), number, born[0].behavior.shape[1]), np.nan, np.float32)
     for row, one in zip(behavior, born, strict=True):
         row[: len(one.behavior)] = one.behavior
-    save_offspring(run, run.config.sigma if sigma is None else sigma, behavior)
+    save_offspring(run, sigma, behavior, generation)
+    finish(run, [study])
     return born
 
 
-def save_offspring(run: Run, sigma: float, behavior: HostArray) -> None:
+def save_offspring(run: Run, sigma: float, behavior: HostArray, generation: int | None = None) -> None:
     """Keep (num_seeds, num_offspring, num_behaviors) behaviors of mutations of a standard deviation."""
     path = _path(run, sigma)
     path.parent.mkdir(exist_ok=True)
-    write_whole(path, safetensors.numpy.save({"behavior": behavior.astype(np.float32)}))
+    known = None if generation is None else {"generation": str(generation)}
+    write_whole(path, safetensors.numpy.save({"behavior": behavior.astype(np.float32)}, known))
+
+
+def kept_generation(run: Run, sigma: float) -> int | None:
+    """Of the centers whose offspring were kept; None where an older version kept them."""
+    with safetensors.safe_open(_path(run, sigma), "numpy") as file:
+        known = file.metadata() or {}
+    return int(known["generation"]) if "generation" in known else None
 
 
 def kept_offspring(run: Run, sigma: float | None = None) -> list[HostArray]:

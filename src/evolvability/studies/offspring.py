@@ -114,15 +114,22 @@ def offspring_of_run(
     run: Run, task: Task | None = None, *, number: int = 1000, sigma: float | None = None
 ) -> list[Offspring]:
     """Offspring of every seed's center, with the standard deviation of training unless given; of a light copy too."""
+    of_seed, _ = births(run, task, number, sigma)
+    return [of_seed(index) for index in range(len(run.seeds))]
+
+
+def births(run: Run, task: Task | None, number: int, sigma: float | None) -> tuple[Callable[[int], Offspring], int]:
+    """Offspring of a seed by its place, and the generation of the centers."""
     task = task or make_task(run.config.task, run.config.task_options)
     config = run.config if sigma is None else replace(run.config, sigma=sigma, sigma_decay=1.0, sigma_min=0.0)
     found, evaluate = trained(run, task), evaluator(task)
-    born = []
-    for index, seed in enumerate(run.seeds):
+
+    def of_seed(index: int) -> Offspring:
         cloud, memory = found.of_seed(index)
-        key = jax.random.fold_in(jax.random.key(seed), 5)
-        born.append(offspring(task, config, cloud, memory, evaluate, number, key, found.generation))
-    return born
+        key = jax.random.fold_in(jax.random.key(run.seeds[index]), 5)
+        return offspring(task, config, cloud, memory, evaluate, number, key, found.generation)
+
+    return of_seed, found.generation
 
 
 def offspring_of_file(path: Path, task: Task, config: Config, *, number: int = 1000) -> list[Offspring]:

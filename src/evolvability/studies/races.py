@@ -21,6 +21,7 @@ from evolvability.runs import Run
 from evolvability.studies.adaptation import mean_of_valid, to_lists, with_start_noise
 from evolvability.studies.adapters import ADAPTERS, Adapter, Ground, Start, adapter_named
 from evolvability.studies.offspring import Evaluate, evaluator
+from evolvability.studies.seeds import each_seed, finish
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 from evolvability.types import PyTree, Sample, written_out
@@ -37,12 +38,14 @@ class Raced:
         adapter: by name.
         episodes: (num_points,) used so far; the first is zero.
         repeated: (num_seeds, num_points, repeats) the goal's scores of the parameters settled for by then.
+        generation: of the centers.
     """
 
     goal: str
     adapter: str
     episodes: HostArray
     repeated: HostArray
+    generation: int | None = None
 
     @property
     def performance(self) -> HostArray:
@@ -87,16 +90,23 @@ def race(
     ways = {name: adapter_named(name, ground) for name in adapters or (own_adapter(run),)}
     again = evaluator(with_start_noise(config, base, task is None, None)[0])
     starts = [start_of(run, base, index) for index in range(config.seeds)]
-    raced = []
+    generation = trained(run, base).generation
+    raced, studies = [], []
     for goal, score in wanted.items():
         for name, way in ways.items():
-            rows = [
-                _adapt_and_repeat(way, start, goal, score, again, repeats, jax.random.key(seed))
-                for seed, start in zip(run.seeds, starts, strict=True)
-            ]
-            raced.append(Raced(goal, name, rows[0][0], np.stack([scores for _, scores in rows])))
+
+            def of_seed(index: int, goal: str = goal, score: Goal = score, way: Adapter = way) -> dict[str, HostArray]:
+                key = jax.random.key(run.seeds[index])
+                used, scores = _adapt_and_repeat(way, starts[index], goal, score, again, repeats, key)
+                return {"episodes": used, "scores": scores}
+
+            studies.append(f"race {generation} {goal} {name} {episodes} {repeats}")
+            seeds = each_seed(run, studies[-1], of_seed, keep=task is None)
+            scores = np.stack([own["scores"] for own in seeds])
+            raced.append(Raced(goal, name, seeds[0]["episodes"], scores, generation))
     for one in raced:
         save_race(run, one)
+    finish(run, studies)
     return raced
 
 
@@ -114,6 +124,7 @@ def save_race(run: Run, raced: Raced) -> None:
     table = {
         "goal": raced.goal,
         "adapter": raced.adapter,
+        "generation": raced.generation,
         "episodes": raced.episodes.tolist(),
         "repeated": to_lists(raced.repeated),
     }
@@ -138,7 +149,8 @@ def races_of(run: Run) -> list[Raced]:
 
 def _loaded(path: Path) -> Raced:
     table = json.loads(path.read_text())
-    return Raced(table["goal"], table["adapter"], np.array(table["episodes"]), np.array(table["repeated"], np.float64))
+    arrays = np.array(table["episodes"]), np.array(table["repeated"], np.float64)
+    return Raced(table["goal"], table["adapter"], *arrays, generation=table.get("generation"))
 
 
 def _adapt_and_repeat(
