@@ -10,6 +10,7 @@ from evolvability import Run
 from evolvability.evidence.claims import Claim, evolved_from, in_most, is_more, is_same, trained_by
 from evolvability.evidence.groups import group_runs
 from evolvability.evidence.paper_claims import CLAIMS, seeded_beats_random, share_of_directions
+from evolvability.evidence.setting_claims import SETTING_CLAIMS
 from evolvability.studies.adaptation import Adaptation, save_adaptation
 from tests.synthetic import config, made_up
 
@@ -196,3 +197,35 @@ def test_standard_es_from_scratch_is_a_random_start(world: list[Run]) -> None:
 def test_a_whole_ring_reaches_all_directions_and_half_of_it_half() -> None:
     assert share_of_directions(ring()[0]) == 1.0
     assert share_of_directions(ring(0, np.pi)[0]) == 0.5
+
+
+def test_learning_faster_is_reaching_the_same_distance_sooner(tmp_path: Path) -> None:
+    """Standard ES, which ends ten times as far, is at the others' half first, but later at its own half."""
+    generations = np.arange(11.0)
+    courses = {"mean_fitness": generations**2, "max_variance": 10 * np.sqrt(generations / 10)}
+    own: dict[str, Any] = {"seeds": 6, "generations": 11}
+    runs = []
+    for objective, course in courses.items():
+        rows = {"distance": np.tile(course, (6, 1)) * (1 + 0.001 * np.arange(6)[:, None])}
+        runs.append(made_up(tmp_path / objective, config("cheetah", objective=objective, **own), **rows))
+    claim = CLAIMS["standard-learns-faster/cheetah/max_variance"](runs)
+    assert claim.medians == (3.0, 3.0)  # 3 squared and 10 sqrt(0.3) are the first above 5
+    assert (claim.verdict, claim.reason) == ("does not hold", "no significant difference")
+    swift = made_up(
+        tmp_path / "swift",
+        config("cheetah", objective="mean_fitness", **own),
+        distance=np.tile(10 * generations, (6, 1)) * (1 + 0.001 * np.arange(6)[:, None]),
+    )
+    assert CLAIMS["standard-learns-faster/cheetah/max_variance"]([swift, runs[1]]).verdict == "holds"
+
+
+def test_ants_are_asked_how_far_they_go_in_whatever_direction(tmp_path: Path) -> None:
+    radii = {"mean_fitness": 10.0, "max_entropy": 9.0, "max_variance": 5.0}
+    runs = [
+        made_up(tmp_path / name, config("ant", objective=name, seeds=SEEDS, generations=21), ring(radius=radius))
+        for name, radius in radii.items()
+    ]
+    near, far = (SETTING_CLAIMS[f"goes-roughly-as-far/{name}"](runs) for name in ("max_variance", "max_entropy"))
+    assert (near.verdict, near.reason) == ("does not hold", "0 of 6 runs do")
+    assert far.verdict == "holds"
+    assert far.value == pytest.approx(0.9, abs=0.02)

@@ -259,3 +259,20 @@ def test_time_that_was_shared_counts_once() -> None:
     # The first ten seconds: 4 alone, 6 shared by two.
     assert execution.spent(rows) == {"ant": {"GPU": 4 + 3 + 5, "CPU": 10}, "maml": {"GPU": 3 + 4}}
     assert execution.spent([row("ant", None, 10), row("ant", None, 10)]) == {"ant": {"GPU": 20}}  # kept without a clock
+
+
+def test_report_says_which_runs_are_not_done_and_keeps_other_items(tmp_path: Path) -> None:
+    begun = config("cheetah", objective="maml", seeds=2, generations=5)
+    made_up(tmp_path / "runs" / "cheetah" / "maml", begun, distance=scores(1.0, 3)[:2], seconds=scores(1.0, 3)[:2])
+    row = {"item": "maml", "work": "cheetah/maml", "began": 0.0, "seconds": 90.0, "devices": ["gpu: H200"]}
+    (tmp_path / "times.jsonl").write_text(json.dumps(row) + "\n")
+    report = make_report(items_named(["graphs"]), tmp_path, "Scale made up")
+    assert [section.item.name for section in report.sections] == ["maml", "graphs"]
+    assert report.sections[0].warnings == ["cheetah/maml has 3 of 5 generations."]
+    html_page, markdown, _ = (path.read_text() for path in write_report(report, tmp_path))
+    for text in (html_page, markdown):
+        assert "cheetah/maml has 3 of 5 generations." in text
+        assert "maxvar-adapts-like-maml" in text
+        assert "1.5 min of GPU" in text
+    with pytest.raises(RunFolderError, match="There is no folder"):
+        make_report(items_named(["graphs"]), tmp_path / "nowhere", "Scale made up")

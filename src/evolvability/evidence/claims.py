@@ -80,8 +80,10 @@ def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Ans
     found = _compared(first, second)
     if found.p is None:
         return found
-    if found.value <= 0.5 or found.p >= SIGNIFICANT:
-        return found._replace(verdict="does not hold")
+    if found.p >= SIGNIFICANT:
+        return found._replace(verdict="does not hold", reason="no significant difference")
+    if found.value <= 0.5:
+        return found._replace(verdict="does not hold", reason="it is the other way round")
     if found.p < bound:
         return found._replace(verdict="holds")
     reason = f"p is below {SIGNIFICANT:g}, but not below the paper's {bound:.5f}".rstrip("0")
@@ -100,7 +102,7 @@ def is_same(first: Values, second: Values, *, enough: int = PAPER_RUNS) -> Answe
     if found.p is None:
         return found
     if found.p <= SIGNIFICANT:
-        return found._replace(verdict="does not hold")
+        return found._replace(verdict="does not hold", reason="they differ")
     if found.p <= NO_DIFFERENCE:
         reason = f"p is above {SIGNIFICANT:g}, but not above the paper's {NO_DIFFERENCE:g}"
         return found._replace(verdict="holds in part", reason=reason)
@@ -118,14 +120,11 @@ def _compared(first: Values, second: Values) -> Answer:
 
 
 def in_most(values: Values, meets: Callable[[float], bool]) -> Answer:
-    """Whether the median run meets a condition; where that one does not but some other does, it holds in part."""
-    median = float(np.median(values))
-    verdict: Verdict = "does not hold"
+    """Whether more than half of the runs meet a condition; where some do, but not so many, it holds in part."""
     number = sum(meets(float(value)) for value in values)
-    if number:
-        verdict = "holds" if meets(median) else "holds in part"
-    reason = f"{number} of {len(values)} runs do" if verdict == "holds in part" else ""
-    return Answer(median, (len(values),), verdict, reason=reason)
+    verdict: Verdict = "holds" if 2 * number > len(values) else "holds in part" if number else "does not hold"
+    reason = f"{number} of {len(values)} runs do"
+    return Answer(float(np.median(values)), (len(values),), verdict, reason=reason)
 
 
 def trained_by(runs: Sequence[Run], task: str, objective: str) -> RunGroup:

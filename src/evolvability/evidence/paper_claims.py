@@ -94,18 +94,18 @@ def distance_share(runs: Sequence[Run], task: str, objective: str) -> Claim:
 
 
 def standard_es_learns_faster(runs: Sequence[Run], task: str, objective: str) -> Claim:
-    """Standard ES takes fewer generations to half of its final distance."""
+    """Standard ES takes fewer generations to the same distance: half of what the nearer of both ends with."""
 
     def answer() -> Answer:
         pair = trained_pair(runs, task, objective)
-        times = [by_seed(group, [_half_time(run) for run in group.runs]) for group in pair]
+        level = min(float(np.median(quantity(group, "distance"))) for group in pair) / 2
+        times = [by_seed(group, [_time_to(level, run) for run in group.runs]) for group in pair]
         return is_more(times[1], times[0])
 
     statement = f"standard ES learns faster than {METHODS[objective]} ({task})"
     figure = "figure S1" if task == "cheetah" else "figure S2"
-    return claim(
-        statement, figure, "faster", f"P({METHODS[objective]} takes longer to half of its final distance)", answer
-    )
+    statistic = f"P({METHODS[objective]} takes longer to half of the nearer one's final distance)"
+    return claim(statement, figure, "faster", statistic, answer)
 
 
 def variants_move_alike(runs: Sequence[Run], task: str) -> Claim:
@@ -303,9 +303,10 @@ def per_seed(group: RunGroup, statistic: Callable[[Array], float]) -> list[float
     return by_seed(group, values)
 
 
-def _half_time(run: Run) -> list[float]:
-    """The first generation at which each seed has half of its final distance."""
-    return [float(np.argmax(own >= own[-1] / 2)) for own in run.metrics["distance"]]
+def _time_to(level: float, run: Run) -> list[float]:
+    """The first generation at which each seed has come so far; one more than there are, where it never does."""
+    distance = run.metrics["distance"]
+    return [float(np.argmax(own >= level)) if (own >= level).any() else float(len(own)) for own in distance]
 
 
 def _section(task: str) -> str:

@@ -55,6 +55,19 @@ def runs_far_both_ways(runs: Sequence[Run], objective: str, task: str = "cheetah
     return claim(statement, "figure 2", "nearly as far", statistic, answer)
 
 
+def goes_roughly_as_far(runs: Sequence[Run], objective: str, task: str = "ant") -> Claim:
+    """Mutations go, in whatever direction, roughly as far as standard ES goes in one."""
+
+    def answer() -> Answer:
+        standard, own = (per_seed(group, _median_distance) for group in trained_pair(runs, task, objective))
+        forwards = float(np.median(standard))
+        return in_most([distance / forwards for distance in own], lambda share: share >= NEARLY)
+
+    statement = f"{METHODS[objective]} goes roughly as far as standard ES in one direction alone ({task})"
+    statistic = f"median distance in that of standard ES, median over runs; roughly: {NEARLY:g}"
+    return claim(statement, "figure 4", "roughly as far", statistic, answer)
+
+
 def ring_is_hollow(runs: Sequence[Run], objective: str, task: str = "ant") -> Claim:
     """Few behaviors lie in the interior of the ring."""
 
@@ -110,6 +123,10 @@ def share_inside(behavior: Array) -> float:
     return float(np.mean(distance < np.median(distance) / 2))
 
 
+def _median_distance(behavior: Array) -> float:
+    return float(np.median(np.linalg.norm(behavior, axis=1)))
+
+
 def _reached(along: Array) -> float:
     """The median of those that go this way; zero if nobody does."""
     return float(np.median(along[along > 0])) if np.any(along > 0) else 0.0
@@ -120,6 +137,7 @@ def _claims() -> dict[str, Callable[[Sequence[Run]], Claim]]:
     for objective in EVOLVABILITY:
         found[f"finds-the-most-evolvable/{objective}"] = partial(finds_the_most_evolvable, objective=objective)
         found[f"runs-far-both-ways/{objective}"] = partial(runs_far_both_ways, objective=objective)
+        found[f"goes-roughly-as-far/{objective}"] = partial(goes_roughly_as_far, objective=objective)
         found[f"ring-is-hollow/{objective}"] = partial(ring_is_hollow, objective=objective)
         found[f"converges-to-the-goal/{objective}"] = partial(converges_to_the_goal, objective=objective)
         for task in PARAMETERS:

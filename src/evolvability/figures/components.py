@@ -57,15 +57,24 @@ class Panels:
 
 
 def data_from_runs(runs: Sequence[Run]) -> Panels:
-    """The seed whose final variance is the median one, of every run."""
+    """The seed whose final variance is the median one, of every run; of what was split, the one it was split from."""
     check_comparable(runs)
-    seeds = [representative_seed(run) for run in runs]
+    seeds = _shown_seeds(runs)
     found = [valid_behaviors(run, seed) for run, seed in zip(runs, seeds, strict=True)]
     if not any(len(behavior) for behavior, _ in found):
         raise RunFolderError("Nothing to draw: no member of the recorded generations is valid.")
     by = yardstick(common_reach([behavior for behavior, _ in found]))
     panels = [_species(run, seed, *own, by) for run, seed, own in zip(runs, seeds, found, strict=True)]
     return Panels(panels, by, behavior_names(runs[0].config, found[0][0].shape[1]))
+
+
+def _shown_seeds(runs: Sequence[Run]) -> list[int]:
+    seeds = [representative_seed(run) for run in runs]
+    split = {run.seeds[seed] for run, seed in zip(runs, seeds, strict=True) if run.origin}
+    for index, run in enumerate(runs):
+        if run.config.population != "mixture" and len(split) == 1 and split <= set(run.seeds):
+            seeds[index] = list(run.seeds).index(*split)
+    return seeds
 
 
 def draw(ax: Axes, data: Panels, index: int) -> None:

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -61,9 +61,10 @@ def timed(output: Path, work: Work) -> Iterator[None]:
             "seconds": round(time.monotonic() - clock, 2),
             "devices": describe_devices(),
         }
-        output.mkdir(parents=True, exist_ok=True)
-        with (output / TIMES).open("a") as file:
-            file.write(json.dumps(row) + "\n")
+        with suppress(OSError):  # where nothing can be written, the work itself has said so
+            output.mkdir(parents=True, exist_ok=True)
+            with (output / TIMES).open("a") as file:
+                file.write(json.dumps(row) + "\n")
 
 
 def times(output: Path) -> list[dict[str, Any]]:
@@ -73,7 +74,7 @@ def times(output: Path) -> list[dict[str, Any]]:
 
 
 def spent(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Seconds by item and kind of device, from `times`. What ran side by side on a device shares its time equally."""
+    """Seconds by item and kind of device, from `times`. What ran side by side on a GPU shares its time equally."""
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         own = found.setdefault(row["item"], {})
@@ -84,7 +85,7 @@ def spent(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
 
 def _share(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> float:
     """The seconds of a piece of work, those in which n pieces were under way on its device counted as 1/n."""
-    if "began" not in row:  # kept by an older version
+    if "began" not in row or row["devices"][0].startswith("cpu"):  # kept by an older version, or on many cores
         return float(row["seconds"])
     spans = [_span(other) for other in rows if "began" in other and other["devices"] == row["devices"]]
     begin, end = _span(row)

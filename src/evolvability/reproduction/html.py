@@ -42,7 +42,7 @@ def to_html(report: Report) -> str:
             [*map(_overview, report.sections), ("all", *overview_row(report.sections))],
             "overview",
         ),
-        f"<details><summary>What the verdicts mean</summary><p>{escape(NOTE)}</p></details>",
+        f"<details open><summary>What the verdicts mean</summary><p>{escape(NOTE)}</p></details>",
         *map(_section, report.sections),
         _tables(report),
         _configuration(report),
@@ -71,12 +71,13 @@ def _overview(section: Section) -> tuple[str, ...]:
 
 
 def _section(section: Section) -> str:
-    claims = [_claim(claim) for claim in section.claims.values()]
+    claims = [_claim(*named) for named in section.claims.items()]
+    warnings = "".join(f"<p class=warning>Not done: {escape(warning)}</p>" for warning in section.warnings)
     figures = "\n".join(map(_figure, section.figures))
     table = _table(CLAIM_COLUMNS, claims, "claims") if claims else ""
     title = escape(section.item.title)
     head = f'<section id="{section.item.name}">\n<h2>{title}</h2>'
-    return f'{head}\n<div class="figures">{figures}</div>\n{table}\n</section>'
+    return f'{head}\n{warnings}<div class="figures">{figures}</div>\n{table}\n</section>'
 
 
 def _figure(figure: Drawn) -> str:
@@ -91,13 +92,13 @@ def _figure(figure: Drawn) -> str:
     return f'<figure style="flex-basis:{ZOOM * inches:.2f}in">{image}{caption}</figcaption></figure>'
 
 
-def _claim(claim: Claim) -> tuple[str, ...]:
+def _claim(name: str, claim: Claim) -> tuple[str, ...]:
     reason = f"<small>{escape(claim.reason)}</small>" if claim.reason else ""
     verdict = f'<b class="{MARKS[claim.verdict]}">{claim.verdict}</b>{reason}'
     notes = "".join(f"<small>{escape(note)}</small>" for note in (claim.statistic, medians_text(claim)) if note)
     here = f"<b>{value_text(claim)}</b>{notes}"
-    texts = map(escape, (claim.section, claim.statement, claim.paper))
-    return (*texts, here, p_of(claim), runs_of(claim), verdict)
+    says = f'{escape(claim.statement)}<small id="{name}">{name}</small>'
+    return escape(claim.section), says, escape(claim.paper), here, p_of(claim), runs_of(claim), verdict
 
 
 def _tables(report: Report) -> str:

@@ -144,6 +144,7 @@ ITEMS: dict[str, Item] = {
             figures=("4", "S2"),
             claims=(
                 "all-directions",
+                "goes-roughly-as-far",
                 "ring-is-hollow",
                 "fewer-degenerate",
                 "standard-moves-further/ant",

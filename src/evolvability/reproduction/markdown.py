@@ -33,9 +33,11 @@ def to_markdown(report: Report, output: Path) -> str:
         NOTE,
     ]
     for section in report.sections:
-        parts += [f"## {section.item.title}", *(_figure(figure, output) for figure in section.figures)]
+        parts.append(f"## {section.item.title}")
+        parts += [f"**Not done:** {warning}" for warning in section.warnings]
+        parts += [_figure(figure, output) for figure in section.figures]
         if section.claims:
-            parts.append(_table(CLAIM_COLUMNS, [_claim(claim) for claim in section.claims.values()]))
+            parts.append(_table(CLAIM_COLUMNS, [_claim(*named) for named in section.claims.items()]))
     parts.append("## Hyperparameters")
     for table in report.tables:
         parts += [f"**{table.title}**", _table(("hyperparameter", "paper", "here"), table.rows)]
@@ -58,10 +60,10 @@ def _figure(figure: Drawn, output: Path) -> str:
     return f"![{figure.title}]({os.path.relpath(figure.path, output)})\n\n**{figure.title}** {figure.caption}"
 
 
-def _claim(claim: Claim) -> tuple[str, ...]:
+def _claim(name: str, claim: Claim) -> tuple[str, ...]:
     verdict = f"**{claim.verdict}**" + (f": {claim.reason}" if claim.reason else "")
     here = "; ".join(filter(None, (f"{value_text(claim)} ({claim.statistic})", medians_text(claim))))
-    return claim.section, claim.statement, claim.paper, here, p_of(claim), runs_of(claim), verdict
+    return claim.section, f"{claim.statement} `{name}`", claim.paper, here, p_of(claim), runs_of(claim), verdict
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evolvability.errors import UserError
+from evolvability.errors import RunFolderError, UserError
 from evolvability.evidence.claims import VERDICTS, Claim
 from evolvability.figures.registry import save_figure
 from evolvability.files import slug, write_output
 from evolvability.reproduction.execution import spent, times
-from evolvability.reproduction.items import ALL_CLAIMS, Item
+from evolvability.reproduction.items import ALL_CLAIMS, ITEMS, Item
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.tables import TABLES, HyperparameterTable
 from evolvability.runs import Run
@@ -49,12 +49,14 @@ class Section:
         figures: in the paper's order.
         claims: by name.
         seconds: how long its runs and studies took, by kind of device.
+        warnings: what a reader must know about its runs.
     """
 
     item: Item
     figures: list[Drawn]
     claims: dict[str, Claim]
     seconds: dict[str, float]
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,14 @@ def make_report(items: Sequence[Item], output: Path, scale: str) -> Report:
     """Draw the figures, ask for the verdicts, and gather the rest.
 
     Args:
-        items: what the report is about.
+        items: what the report is about; it is about whatever else was worked on in the output folder too.
         output: the folder that has the runs, and gets ``figures/``.
         scale: a line about the size of the runs.
     """
+    if not output.is_dir():
+        raise RunFolderError(f"There is no folder {output} to report on. Leave out --stage report to make the runs.")
+    worked_on = {row["item"] for row in times(output)} | {item.name for item in items}
+    items = [item for item in ITEMS.values() if item.name in worked_on]
     runs = [run for run in runs_below(output) if run.rows]
     seconds = _seconds(items, runs, output)
     sections = [
@@ -103,6 +109,7 @@ def make_report(items: Sequence[Item], output: Path, scale: str) -> Report:
             [_drawn(number, runs, output) for number in item.figures],
             {name: ALL_CLAIMS[name](runs) for name in item.claim_names},
             seconds.get(item.name, {}),
+            _warnings(item, runs),
         )
         for item in items
     ]
@@ -138,16 +145,31 @@ def _drawn(number: str, runs: Sequence[Run], output: Path) -> Drawn:
 
 def _seconds(items: Sequence[Item], runs: Sequence[Run], output: Path) -> dict[str, dict[str, float]]:
     """By item and kind of device: as they were kept; of run folders from elsewhere, what their generations took."""
-    tasks = {training.task: item.name for item in reversed(items) for training in item.trainings}
     return spent(
         times(output)
         or [
             {
-                "item": tasks[run.config.task],
+                "item": item.name,
                 "seconds": sum(row["seconds"] for row in run.rows) / run.config.seeds,
                 "devices": run.environment["devices"],
             }
             for run in runs
-            if run.config.task in tasks
+            for item in [item for item in items if _is_of(run, item)][:1]
         ]
     )
+
+
+def _is_of(run: Run, item: Item) -> bool:
+    """Whether a run is one that an item needs."""
+    own = (run.config.task, run.config.objective, bool(run.config.start_from))
+    return any((training.task, training.objective, bool(training.start)) == own for training in item.trainings)
+
+
+def _warnings(item: Item, runs: Sequence[Run]) -> list[str]:
+    """Runs of an item that are not done."""
+    own = [(run, len(run.rows) // run.config.seeds) for run in runs if _is_of(run, item)]
+    return [
+        f"{run.path.parent.name}/{run.path.name} has {done} of {run.config.generations} generations."
+        for run, done in own
+        if done < run.config.generations
+    ]

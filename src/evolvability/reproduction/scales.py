@@ -114,9 +114,9 @@ SCALES: dict[str, Scale] = {
                 "task_options": {"num_steps": 400, "observation_share": 0.05},
             },
             "ant": {
-                "population_size": 192,
-                "generations": 40,
-                "task_options": {"num_steps": 1000, "observation_share": 0.05},
+                "population_size": 128,
+                "generations": 30,
+                "task_options": {"num_steps": 600, "observation_share": 0.05},
             },
         },
         kinds={**FULL_KINDS, "maml": {"generations": 40, "maml": {"tasks": 8, "episodes": 5}}},

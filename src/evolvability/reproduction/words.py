@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from evolvability.config import MAML
 from evolvability.evidence.claims import VERDICTS, Claim
 from evolvability.evidence.reports import p_text
+from evolvability.evidence.statistics import SIGNIFICANT
 from evolvability.reproduction.estimates import duration
 from evolvability.reproduction.report import Report, Section
 from evolvability.runs import Run
@@ -18,11 +19,11 @@ RUNS_NOTE = (
 )
 NOTE = (
     "Holds: p below the paper's bound and in its direction; where the paper finds no difference, p above 0.1 in as "
-    "many runs as it has; where it gives a share, within 10 points; where it says what a population looks like, the "
-    "median run does. Holds in part: p below 0.05 but not below the paper's bound, also where of so few runs no "
-    "p-value could be; no difference, but in fewer runs; within 20 points; some runs do. Not enough runs: there are "
-    "none, or too few for any p-value below 0.05. Tests are two-sided Mann-Whitney U tests; P(a is above b) is the "
-    "probability that a run of a is above one of b."
+    "many runs as it has; where it gives a share, within 10 points; where it says what a population looks like, more "
+    "than half of the runs do. Holds in part: p below 0.05 but not below the paper's bound, also where of so few runs "
+    "no p-value could be; no difference, but in fewer runs; within 20 points; some runs do. Not enough runs: there are "
+    "none, or too few for any p-value below 0.05. Tests are two-sided Mann-Whitney U tests, for specialization "
+    "Wilcoxon's signed ranks, one-sided; P(a is above b) is the probability that a run of a is above one of b."
 )
 
 
@@ -41,8 +42,10 @@ def medians_text(claim: Claim) -> str:
 
 
 def p_of(claim: Claim) -> str:
-    """Its p-value."""
-    return "" if claim.p is None else p_text(claim.p)
+    """Its p-value, in digits enough to tell it from the bounds."""
+    if claim.p is None:
+        return ""
+    return f"{claim.p:.3f}" if claim.p >= SIGNIFICANT / 5 else p_text(claim.p)
 
 
 def runs_of(claim: Claim) -> str:
