@@ -263,7 +263,9 @@ def test_time_that_was_shared_counts_once() -> None:
 
 def test_report_says_which_runs_are_not_done_and_keeps_other_items(tmp_path: Path) -> None:
     begun = config("cheetah", objective="maml", seeds=2, generations=5)
-    made_up(tmp_path / "runs" / "cheetah" / "maml", begun, distance=scores(1.0, 3)[:2], seconds=scores(1.0, 3)[:2])
+    names = ("distance", "seconds", "fitness_mean", "fitness_before", "divergence", "action_std")
+    metrics: dict[str, Any] = {name: scores(1.0, 3)[:2] for name in names}
+    made_up(tmp_path / "runs" / "cheetah" / "maml", begun, **metrics)
     row = {"item": "maml", "work": "cheetah/maml", "began": 0.0, "seconds": 90.0, "devices": ["gpu: H200"]}
     (tmp_path / "times.jsonl").write_text(json.dumps(row) + "\n")
     report = make_report(items_named(["graphs"]), tmp_path, "Scale made up")
