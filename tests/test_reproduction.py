@@ -21,7 +21,7 @@ from evolvability.reproduction.items import ALL_CLAIMS, ITEMS, items_named
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import RunWork, StudyWork
 from evolvability.reproduction.report import make_report, write_report
-from evolvability.reproduction.scales import SCALES
+from evolvability.reproduction.scales import SCALES, are_of
 from evolvability.training import Evolution
 from tests.synthetic import config, made_up
 from tests.test_claims import ring, scores
@@ -278,3 +278,11 @@ def test_report_says_which_runs_are_not_done_and_keeps_other_items(tmp_path: Pat
         assert "1.5 min of GPU" in text
     with pytest.raises(RunFolderError, match="There is no folder"):
         make_report(items_named(["graphs"]), tmp_path / "nowhere", "Scale made up")
+
+
+def test_runs_of_another_size_are_not_called_by_the_scale() -> None:
+    small, large = (config("ant", population_size=size) for size in (1000, 10_000))
+    assert are_of([small, config("ant", objective="maml")], SCALES["gpu"])
+    assert not are_of([small, large], SCALES["gpu"])
+    assert are_of([large], SCALES["paper"])
+    assert are_of([], SCALES["paper"])

@@ -38,7 +38,7 @@ def reproduce(arguments: Sequence[str]) -> None:
         Args:
             items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; all unless given.
             scale: How large: smoke (two minutes), laptop (an hour or two on two cores), gpu (12 seeds, population
-                1,000), paper (12 seeds, population 10,000).
+                1,000: about an hour of one large GPU), paper (12 seeds, population 10,000: ten times that).
             stage: Only train, which needs no matplotlib, or only report, from the run folders that are there.
             output: The folder for run folders and report; runs/reproduce-SCALE unless given.
             dry_run: Only tell what would be done, and how long it would take.
@@ -54,7 +54,7 @@ def reproduce(arguments: Sequence[str]) -> None:
         if stage != "report":
             _train(chosen, size, folder, dry_run, quiet)
         if stage != "train" and not dry_run:
-            _report(chosen, f"Scale {scale}: {size.summary}", folder)
+            _report(chosen, scale, folder)
 
     tyro.cli(parse, prog="ees reproduce", args=arguments)
 
@@ -79,6 +79,7 @@ def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool,
         if scale.quick_compilation:  # a probe would take as long as the work
             print_text(f"an estimate: {scale.summary}")
         else:
+            print_text("estimating how long it takes, by short tries of what was not run here before ...")
             _print_estimates(estimates(works))
     if dry_run:
         return
@@ -90,10 +91,14 @@ def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool,
 
 
 def _report(items: "Sequence[Item]", scale: str, output: Path) -> None:
-    from evolvability.reproduction.report import make_report, write_report
+    from evolvability.reproduction.report import make_report, runs_below, write_report
+    from evolvability.reproduction.scales import SCALES, are_of
     from evolvability.reproduction.words import verdict_line
 
-    report = make_report(items, output, scale)
+    summary = f"Scale {scale}: {SCALES[scale].summary}"
+    if output.is_dir() and not are_of([run.config for run in runs_below(output)], SCALES[scale]):
+        summary = f"Runs of other sizes than those of scale {scale}, which are listed at the end"
+    report = make_report(items, output, summary)
     written = write_report(report, output)
     print_text(verdict_line(report))
     print_text(f"wrote {', '.join(map(str, written))}")

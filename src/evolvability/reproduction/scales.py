@@ -1,10 +1,10 @@
 """How large the paper's experiments are run: sizes by task and kind of run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evolvability.config import Config, layered
+from evolvability.config import MAML, Config, layered
 from evolvability.reproduction.items import Kind, Training
 
 STUDIES: dict[str, dict[str, int]] = {
@@ -52,6 +52,12 @@ class Scale:
     def batch(self, training: Training) -> int:
         """How many seeds of a training run side by side."""
         return _of(self.seeds_per_run, training.kind)
+
+
+def are_of(configs: Sequence[Config], scale: Scale) -> bool:
+    """Whether the populations of some runs have the sizes of a scale, as far as it has such runs."""
+    known = [config for config in configs if config.task in scale.tasks and config.objective != MAML]
+    return all(own.population_size == scale.config(Training(own.task, own.objective)).population_size for own in known)
 
 
 def _of(sizes: Mapping[str, int], kind: str) -> int:
@@ -123,7 +129,7 @@ SCALES: dict[str, Scale] = {
         studies={**STUDIES, "offspring": {"number": 200}},
     ),
     "gpu": Scale(
-        "an hour or two on one large GPU, the paper's seeds, a tenth of its population",
+        "about an hour on one large GPU, the paper's seeds, a tenth of its population",
         seeds={"": 12, "species": 6, "split": 6},
         seeds_per_run={"": 12},
         tasks={
