@@ -125,7 +125,7 @@ SCALES: dict[str, Scale] = {
                 "task_options": {"num_steps": 600, "observation_share": 0.05},
             },
         },
-        kinds={**FULL_KINDS, "maml": {"generations": 40, "maml": {"tasks": 8, "episodes": 5}}},
+        kinds={**FULL_KINDS, "maml": {"generations": 30, "maml": {"tasks": 8, "episodes": 5}}},
         studies={**STUDIES, "offspring": {"number": 200}},
     ),
     "gpu": Scale(
