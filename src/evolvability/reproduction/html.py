@@ -28,6 +28,8 @@ MARKS = {"holds": "yes", "holds in part": "part", "does not hold": "no", "not en
 """The style of each verdict."""
 ZOOM = 1.25
 """Figures are drawn for print; on a screen they are this much larger."""
+WIDE = 5.5
+"""Inches; a phone would show wider ones too small to read, and has them scrolled."""
 
 
 def to_html(report: Report) -> str:
@@ -88,8 +90,9 @@ def _figure(figure: Drawn) -> str:
     inches = int.from_bytes(content[16:20]) / RC["savefig.dpi"]  # where a PNG has its width
     data = base64.b64encode(content).decode()
     alt = escape(f"{figure.title}. {figure.caption}", quote=True)
-    image = f'<img alt="{alt}" src="data:image/png;base64,{data}">'
-    return f'<figure style="flex-basis:{ZOOM * inches:.2f}in">{image}{caption}</figcaption></figure>'
+    image = f'<div class="scroll"><img alt="{alt}" src="data:image/png;base64,{data}"></div>'
+    kind = ' class="wide"' if inches > WIDE else ""
+    return f'<figure{kind} style="flex-basis:{ZOOM * inches:.2f}in">{image}{caption}</figcaption></figure>'
 
 
 def _claim(name: str, claim: Claim) -> tuple[str, ...]:
