@@ -18,9 +18,14 @@ PARAMETERS = {"cheetah": 74_246, "ant": 75_272}
 
 
 def runs_of(
-    folder: Path, weaker: float = 0.9, inside: float = 0.0, parameters: int = 0, spent: float = 1.0
+    folder: Path,
+    weaker: float = 0.9,
+    reach: float = 0.9,
+    inside: float = 0.0,
+    parameters: int = 0,
+    spent: float = 1.0,
 ) -> list[Run]:
-    """Runs whose weaker side goes so far, whose rings have so many inside, with so many parameters more."""
+    """Runs whose weaker side and whose rings go so far, with so many inside, and so many parameters more."""
     made = []
     for task, number in PARAMETERS.items():
         for objective in ("mean_fitness", *EVOLVABILITY):
@@ -29,6 +34,7 @@ def runs_of(
                 behavior = behavior[:, :, :1] * 0 + np.where(np.arange(72) % 2, 30.0, -30.0 * weaker)[:, None]
                 behavior = np.abs(behavior) * 0 + 30.0 if objective == "mean_fitness" else behavior
             elif objective != "mean_fitness":
+                behavior *= reach
                 behavior[:, : int(72 * inside)] *= 0.1
             own = config(task, objective=objective, seeds=SEEDS, generations=21)
             factor = 1.0 if objective == "mean_fitness" else spent
@@ -70,7 +76,7 @@ def test_each_statement_holds_where_it_was_made_to_and_is_open_without_runs(name
 
 
 def test_statements_fail_where_they_are_false(tmp_path: Path) -> None:
-    false = runs_of(tmp_path, weaker=0.3, inside=0.25, parameters=1, spent=2.0) + interference(tmp_path, 2.0)
+    false = runs_of(tmp_path, weaker=0.3, reach=0.5, inside=0.25, parameters=1, spent=2.0) + interference(tmp_path, 2.0)
     verdicts = {name: claim(false).verdict for name, claim in SETTING_CLAIMS.items() if "converges" not in name}
     one_side = {name: verdicts.pop(name) for name in list(verdicts) if "both-ways" in name}
     assert set(one_side.values()) == {"holds in part"}
