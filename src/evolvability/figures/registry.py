@@ -97,5 +97,5 @@ def _small(picture: io.BytesIO) -> bytes:
         dots = image.info["dpi"]
         few = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     content = io.BytesIO()
-    few.save(content, "PNG", optimize=True, dpi=dots)
+    few.save(content, "PNG", dpi=dots)
     return content.getvalue()
