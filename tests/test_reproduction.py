@@ -20,7 +20,7 @@ from evolvability.reproduction.execution import conduct, times
 from evolvability.reproduction.items import ALL_CLAIMS, ITEMS, items_named
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import RunWork, StudyWork
-from evolvability.reproduction.report import make_report, write_report
+from evolvability.reproduction.report import _seconds, make_report, write_report
 from evolvability.reproduction.scales import SCALES, are_of
 from evolvability.training import Evolution
 from tests.synthetic import config, made_up
@@ -286,3 +286,18 @@ def test_runs_of_another_size_are_not_called_by_the_scale() -> None:
     assert not are_of([small, large], SCALES["gpu"])
     assert are_of([large], SCALES["paper"])
     assert are_of([], SCALES["paper"])
+
+
+def test_time_without_records_goes_to_the_item_that_a_run_is_of(tmp_path: Path) -> None:
+    """Of folders that other commands made: species are not booked under single populations, nor MAML under those."""
+    made = {
+        "single": config("ant", objective="max_entropy", seeds=2),
+        "species": config("ant", objective="max_entropy", population="mixture", components=2, seeds=2),
+        "maml": config("cheetah", objective="maml", seeds=2),
+    }
+    for name, own in made.items():
+        seconds: dict[str, Any] = {"seconds": scores(1.0, 2)[:2] * 0 + 30.0, "distance": scores(1.0, 2)[:2]}
+        made_up(tmp_path / name, own, **seconds)
+    runs = [Run(tmp_path / name) for name in made]
+    whole = {"CPU": 60.0}
+    assert _seconds(list(ITEMS.values()), runs, tmp_path) == {"ant": whole, "mixtures": whole, "maml": whole}

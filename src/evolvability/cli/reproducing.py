@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -38,7 +39,7 @@ def reproduce(arguments: Sequence[str]) -> None:
         Args:
             items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; all unless given.
             scale: How large: smoke (two minutes), laptop (an hour or two on two cores), gpu (12 seeds, population
-                1,000: about an hour of one large GPU), paper (12 seeds, population 10,000: ten times that).
+                1,000: about an hour of one large GPU), paper (12 seeds, population 10,000: many hours).
             stage: Only train, which needs no matplotlib, or only report, from the run folders that are there.
             output: The folder for run folders and report; runs/reproduce-SCALE unless given.
             dry_run: Only tell what would be done, and how long it would take.
@@ -91,14 +92,14 @@ def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool,
 
 
 def _report(items: "Sequence[Item]", scale: str, output: Path) -> None:
-    from evolvability.reproduction.report import make_report, runs_below, write_report
+    from evolvability.reproduction.report import make_report, write_report
     from evolvability.reproduction.scales import SCALES, are_of
     from evolvability.reproduction.words import verdict_line
 
-    summary = f"Scale {scale}: {SCALES[scale].summary}"
-    if output.is_dir() and not are_of([run.config for run in runs_below(output)], SCALES[scale]):
-        summary = f"Runs of other sizes than those of scale {scale}, which are listed at the end"
-    report = make_report(items, output, summary)
+    report = make_report(items, output, f"Scale {scale}: {SCALES[scale].summary}")
+    if not are_of([run.config for run in report.runs], SCALES[scale]):
+        other = f"Runs of other sizes than those of scale {scale}; they are listed at the end"
+        report = replace(report, scale=other)
     written = write_report(report, output)
     print_text(verdict_line(report))
     print_text(f"wrote {', '.join(map(str, written))}")

@@ -36,7 +36,7 @@ class Claim:
         p: its p-value; None where the statement has none, or there are too few runs for any.
         num_runs: how many runs each group has.
         verdict: whether the statement holds for the runs.
-        reason: why they cannot tell, or why it holds in part only.
+        reason: why they cannot tell, why it does not hold or in part only, or how many runs do.
         medians: of the groups, where two are compared; in the statistic's order.
     """
 

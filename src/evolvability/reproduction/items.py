@@ -37,6 +37,11 @@ class Training:
         return f"{self.task}/{self.objective if self.kind in ('train', 'maml') else f'{self.kind}-{self._method}'}"
 
     @property
+    def is_mixture(self) -> bool:
+        """Whether its population has several components."""
+        return self.kind in ("species", "split")
+
+    @property
     def _method(self) -> str:
         return self.start.rpartition("/")[2] if self.start else self.objective
 

@@ -161,8 +161,9 @@ def _seconds(items: Sequence[Item], runs: Sequence[Run], output: Path) -> dict[s
 
 def _is_of(run: Run, item: Item) -> bool:
     """Whether a run is one that an item needs."""
-    own = (run.config.task, run.config.objective, bool(run.config.start_from))
-    return any((training.task, training.objective, bool(training.start)) == own for training in item.trainings)
+    config = run.config
+    own = (config.task, config.objective, bool(config.start_from), config.population == "mixture")
+    return any((one.task, one.objective, bool(one.start), one.is_mixture) == own for one in item.trainings)
 
 
 def _warnings(item: Item, runs: Sequence[Run]) -> list[str]:
