@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from evolvability import ConfigError, Run, RunFolderError, cli
-from evolvability.config import layered
+from evolvability.config import PRESETS, layered, to_table
 from evolvability.reproduction import estimates, execution, plan
 from evolvability.reproduction.execution import conduct, times
 from evolvability.reproduction.items import ALL_CLAIMS, ITEMS, items_named
@@ -286,6 +286,23 @@ def test_runs_of_another_size_are_not_called_by_the_scale() -> None:
     assert not are_of([small, large], SCALES["gpu"])
     assert are_of([large], SCALES["paper"])
     assert are_of([], SCALES["paper"])
+    assert not are_of([large], replace(SCALES["paper"], preset="released-code"))
+
+
+def test_a_preset_changes_populations_and_leaves_maml_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """So that MAML's folder serves both settings."""
+    as_text, as_code = SCALES["gpu"], replace(SCALES["gpu"], preset="released-code")
+    changed = set()
+    for item in ITEMS.values():
+        for training in item.trainings:
+            one, other = to_table(as_text.config(training)), to_table(as_code.config(training))
+            if differences := {knob for knob in one if one[knob] != other[knob]}:
+                assert differences <= set(PRESETS["released-code"][1])
+                changed.add(training.kind)
+    assert changed == {"train", "species", "further", "split"}
+    with pytest.raises(SystemExit):
+        cli.main(["reproduce", "--scale", "smoke", "--preset", "laptop"])
+    assert "released-code" in capsys.readouterr().err
 
 
 def test_time_without_records_goes_to_the_item_that_a_run_is_of(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evolvability.studies.sweeps import Status
 
 ScaleName = Literal["smoke", "laptop", "gpu", "paper"]
+PresetName = Literal["released-code"]
 
 
 def reproduce(arguments: Sequence[str]) -> None:
@@ -29,6 +30,7 @@ def reproduce(arguments: Sequence[str]) -> None:
     def parse(
         items: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ITEM ...]")] = (),
         scale: ScaleName = "laptop",
+        preset: PresetName | None = None,
         stage: Literal["all", "train", "report"] = "all",
         output: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None,
         dry_run: bool = False,
@@ -40,22 +42,24 @@ def reproduce(arguments: Sequence[str]) -> None:
             items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; all unless given.
             scale: How large: smoke (two minutes), laptop (an hour or two on two cores), gpu (12 seeds, population
                 1,000: about an hour of one large GPU), paper (12 seeds, population 10,000: many hours).
+            preset: Other settings: released-code, what the authors' published program did where it differs from the
+                paper's text.
             stage: Only train, which needs no matplotlib, or only report, from the run folders that are there.
-            output: The folder for run folders and report; runs/reproduce-SCALE unless given.
+            output: The folder for run folders and report; runs/reproduce-SCALE unless given, with the preset's name.
             dry_run: Only tell what would be done, and how long it would take.
             quiet: Print nothing but the result.
         """
         from evolvability.reproduction.items import items_named
         from evolvability.reproduction.scales import SCALES
 
-        chosen, size = items_named(items), SCALES[scale]
-        folder = output or Path("runs") / f"reproduce-{scale}"
+        chosen, size = items_named(items), replace(SCALES[scale], preset=preset)
+        folder = output or Path("runs") / "-".join(filter(None, ("reproduce", scale, preset)))
         if size.quick_compilation:
             _compile_quickly(folder)
         if stage != "report":
             _train(chosen, size, folder, dry_run, quiet)
         if stage != "train" and not dry_run:
-            _report(chosen, scale, folder)
+            _report(chosen, scale, size, folder)
 
     tyro.cli(parse, prog="ees reproduce", args=arguments)
 
@@ -91,14 +95,16 @@ def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool,
         raise
 
 
-def _report(items: "Sequence[Item]", scale: str, output: Path) -> None:
+def _report(items: "Sequence[Item]", name: str, scale: "Scale", output: Path) -> None:
+    from evolvability.config import PRESETS
     from evolvability.reproduction.report import make_report, write_report
-    from evolvability.reproduction.scales import SCALES, are_of
+    from evolvability.reproduction.scales import are_of
     from evolvability.reproduction.words import verdict_line
 
-    report = make_report(items, output, f"Scale {scale}: {SCALES[scale].summary}")
-    if not are_of([run.config for run in report.runs], SCALES[scale]):
-        other = f"Runs of other sizes than those of scale {scale}; they are listed at the end"
+    settings = f". Preset {scale.preset}: {PRESETS[scale.preset][0]}" if scale.preset else ""
+    report = make_report(items, output, f"Scale {name}: {scale.summary}{settings}")
+    if not are_of([run.config for run in report.runs], scale):
+        other = f"Runs of other sizes or settings than those of scale {name}{settings}; they are listed at the end"
         report = replace(report, scale=other)
     written = write_report(report, output)
     print_text(verdict_line(report))

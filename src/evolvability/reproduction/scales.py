@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evolvability.config import MAML, Config, layered
+from evolvability.config import MAML, PRESETS, Config, layered
 from evolvability.reproduction.items import Kind, Training
 
 STUDIES: dict[str, dict[str, int]] = {
@@ -27,6 +27,7 @@ class Scale:
         kinds: further knobs by kind of run, over those of the task.
         studies: arguments of studies, by kind.
         quick_compilation: whether programs are so small that optimizing them takes longer than running them.
+        preset: settings below all of these, by name; none for MAML, which has no such knobs.
     """
 
     summary: str
@@ -36,6 +37,7 @@ class Scale:
     kinds: Mapping[Kind, Mapping[str, Any]]
     studies: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: STUDIES)
     quick_compilation: bool = False
+    preset: str | None = None
 
     def config(self, training: Training) -> Config:
         """The configuration of a training with all of its seeds; where it starts from is not set yet."""
@@ -47,7 +49,8 @@ class Scale:
         knobs["seeds"] = _of(self.seeds, training.kind)
         if training.task != "interference":
             knobs["record_centers"] = False  # 300 kB a seed and generation, which no figure and no claim needs
-        return layered(training.task, objective=training.objective, values=knobs)
+        preset = None if training.kind == MAML else self.preset
+        return layered(training.task, objective=training.objective, preset=preset, values=knobs)
 
     def batch(self, training: Training) -> int:
         """How many seeds of a training run side by side."""
@@ -55,9 +58,14 @@ class Scale:
 
 
 def are_of(configs: Sequence[Config], scale: Scale) -> bool:
-    """Whether the populations of some runs have the sizes of a scale, as far as it has such runs."""
+    """Whether the populations of some runs have the sizes and settings of a scale, as far as it has such runs."""
     known = [config for config in configs if config.task in scale.tasks and config.objective != MAML]
-    return all(own.population_size == scale.config(Training(own.task, own.objective)).population_size for own in known)
+    return all(_telling(own) == _telling(scale.config(Training(own.task, own.objective))) for own in known)
+
+
+def _telling(config: Config) -> list[Any]:
+    """What tells scales and presets apart."""
+    return [getattr(config, knob) for knob in ("population_size", *PRESETS["released-code"][1])]
 
 
 def _of(sizes: Mapping[str, int], kind: str) -> int:
