@@ -273,14 +273,23 @@ def maml(world: World, options: MamlOptions) -> Meta:
         return State(key, jnp.zeros((), jnp.int32), Cloud(centers[:1]), log_std, memory)
 
     def explore(state: State) -> Trial:
-        key_goals, key_before, key_after = jax.random.split(jax.random.fold_in(state.key, state.generation), 3)
+        key_goals, *keys = jax.random.split(jax.random.fold_in(state.key, state.generation), 3)
         goals = world.goals.draw(key_goals, options.tasks)
         actor = Actor(state.cloud.center[0], state.log_std)
+
+        def phase(actors: Actor, of: tuple[Array, Array]) -> tuple[Actor, tuple[Batch, Ending]]:
+            key, is_last = of
+            batch, ending = roll_out(world, key, actors, goals, state.memory, options.episodes, options.discount)
+
+            def adapted() -> Actor:
+                return _for_tasks(lambda own: adapt(world.policy, actor, own, **inner), batch)
+
+            return jax.lax.cond(is_last, lambda: actors, adapted), (batch, ending)
+
+        # As a loop, for rollouts of a robot take long to compile: once, not before and after.
         same = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (options.tasks, *leaf.shape)), actor)
-        episodes = (state.memory, options.episodes, options.discount)
-        before, started = roll_out(world, key_before, same, goals, *episodes)
-        adapted = _for_tasks(lambda own: adapt(world.policy, actor, own, **inner), before)
-        after, ended = roll_out(world, key_after, adapted, goals, *episodes)
+        _, phases = jax.lax.scan(phase, same, (jnp.stack(keys), jnp.array([False, True])))
+        (before, started), (after, ended) = (jax.tree.map(lambda leaf, i=i: leaf[i], phases) for i in range(2))
         return Trial(before, after, started, ended)
 
     def learn(state: State, trial: Trial) -> tuple[State, Info]:
