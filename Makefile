@@ -27,7 +27,7 @@ types: setup
 	$(BIN)/mypy
 
 test: lint types
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 25
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25
 	$(BIN)/mkdocs build --strict
 
 # The whole paper at a size that means nothing: every run is made, every figure drawn, every claim gets a value.

@@ -18,6 +18,15 @@ browser = pytest.fixture(scope="module")(browsers)
 opened = pytest.fixture(pages)
 
 
+LONG = ("test_kill", "test_dask", "test_maze", "test_sharding", "test_novelty")
+"""Files with few tests that take long."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those first, so that no process waits for another at the end."""
+    items.sort(key=lambda item: item.path.stem not in LONG)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def compilation_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The same program is compiled once for the whole suite, in whichever of its processes: a resumed run's, say."""
