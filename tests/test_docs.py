@@ -198,3 +198,9 @@ def test_reference_has_every_public_name() -> None:
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text()
     assert [page.name for page in PAGES[:-1] if f": {page.name}\n" not in navigation] == []
+
+
+def test_results_stay_light() -> None:
+    sizes = {path: path.stat().st_size for path in (ROOT / "results").rglob("*") if path.is_file()}
+    assert sum(sizes.values()) < 20e6
+    assert [path for path, size in sizes.items() if size > 2e6] == []

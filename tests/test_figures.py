@@ -244,12 +244,12 @@ def test_invalid_members_are_left_out(tmp_path: Path) -> None:
     assert data.rows[0].shares[0, [0, -1]] == pytest.approx([1 / 3, 2 / 3])
 
 
-def test_the_seed_shown_has_the_median_final_variance(tmp_path: Path) -> None:
+def test_the_seed_shown_has_the_median_final_distance(tmp_path: Path) -> None:
     run = written(tmp_path / "a", config(seed=10, seeds=3), np.ones((3, 1)))
-    spreads = np.array([3.0, 1.0, 2.0])
-    with_behaviors(run, 0, spreads[:, None, None] * np.array([-1.0, 1.0, -1.0, 1.0])[:, None])
+    # By their variances, 0, 9 and 1, it would be the last.
+    with_behaviors(run, 0, np.array([[4.0, 4.0, 4.0, 4.0], [-3.0, 3.0, -3.0, 3.0], [2.0, 0.0, 2.0, 0.0]])[:, :, None])
     row = behaviors.data_from_runs([run]).rows[0]
-    assert (behaviors.representative_seed(run), row.seed) == (2, 12)
+    assert (behaviors.representative_seed(run), row.seed) == (1, 11)
 
 
 def test_maps_share_square_limits_around_all_behaviors_and_the_origin(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from evolvability import ConfigError, Run, RunFolderError, cli
 from evolvability.config import PRESETS, layered, to_table
 from evolvability.reproduction import estimates, execution, plan
 from evolvability.reproduction.execution import conduct, times
-from evolvability.reproduction.items import ALL_CLAIMS, ITEMS, items_named
+from evolvability.reproduction.items import ALL_CLAIMS, ITEMS, Training, items_named
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import RunWork, StudyWork
 from evolvability.reproduction.report import _seconds, make_report, write_report
@@ -280,16 +280,20 @@ def test_report_says_which_runs_are_not_done_and_keeps_other_items(tmp_path: Pat
         make_report(items_named(["graphs"]), tmp_path / "nowhere", "Scale made up")
 
 
-def test_runs_of_another_size_are_not_called_by_the_scale() -> None:
+def test_runs_of_another_size_or_preset_are_not_called_by_the_scale() -> None:
     small, large = (config("ant", population_size=size) for size in (1000, 10_000))
     assert are_of([small, config("ant", objective="maml")], SCALES["gpu"])
     assert not are_of([small, large], SCALES["gpu"])
     assert are_of([large], SCALES["paper"])
     assert are_of([], SCALES["paper"])
-    assert not are_of([large], replace(SCALES["paper"], preset="released-code"))
+    as_code = replace(SCALES["paper"], preset="released-code")
+    assert not are_of([large], as_code)
+    assert are_of([as_code.config(Training("ant", "max_entropy"))], as_code)
+    typed = config("ant", population_size=10_000, behavior_shaping="centered_ranks", bandwidth=0.7071, l2=0.005)
+    assert are_of([typed], as_code)
 
 
-def test_a_preset_changes_populations_and_leaves_maml_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_preset_changes_populations_and_leaves_maml_alone() -> None:
     """So that MAML's folder serves both settings."""
     as_text, as_code = SCALES["gpu"], replace(SCALES["gpu"], preset="released-code")
     changed = set()
@@ -300,6 +304,14 @@ def test_a_preset_changes_populations_and_leaves_maml_alone(capsys: pytest.Captu
                 assert differences <= set(PRESETS["released-code"][1])
                 changed.add(training.kind)
     assert changed == {"train", "species", "further", "split"}
+
+
+def test_a_preset_has_a_folder_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["reproduce", "cheetah", "--scale", "smoke", "--preset", "released-code", "--dry-run"])
+    cli.main(["reproduce", "cheetah", "--scale", "smoke", "--stage", "report", "--dry-run"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "in runs/reproduce-smoke-released-code an estimate" in printed
+    assert "of the run folders in runs/reproduce-smoke" in printed
     with pytest.raises(SystemExit):
         cli.main(["reproduce", "--scale", "smoke", "--preset", "laptop"])
     assert "released-code" in capsys.readouterr().err

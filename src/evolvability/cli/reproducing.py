@@ -58,7 +58,9 @@ def reproduce(arguments: Sequence[str]) -> None:
             _compile_quickly(folder)
         if stage != "report":
             _train(chosen, size, folder, dry_run, quiet)
-        if stage != "train" and not dry_run:
+        if stage == "report" and dry_run:
+            print_text(f"would make report.html, report.md, claims.json and figures of the run folders in {folder}")
+        elif stage != "train" and not dry_run:
             _report(chosen, scale, size, folder)
 
     tyro.cli(parse, prog="ees reproduce", args=arguments)
@@ -104,7 +106,8 @@ def _report(items: "Sequence[Item]", name: str, scale: "Scale", output: Path) ->
     settings = f". Preset {scale.preset}: {PRESETS[scale.preset][0]}" if scale.preset else ""
     report = make_report(items, output, f"Scale {name}: {scale.summary}{settings}")
     if not are_of([run.config for run in report.runs], scale):
-        other = f"Runs of other sizes or settings than those of scale {name}{settings}; they are listed at the end"
+        asked = f"scale {name}" + (f" with preset {scale.preset}" if scale.preset else "")
+        other = f"Runs of other sizes or settings than those of {asked}; they are listed at the end"
         report = replace(report, scale=other)
     written = write_report(report, output)
     print_text(verdict_line(report))

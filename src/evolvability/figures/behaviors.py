@@ -24,7 +24,7 @@ from evolvability.runs import Run, spread_out
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
 MAX_STRIPS = 3  # side by side
-NOTE = "of each run: one seed, whose final variance of behavior is the median of its seeds"
+NOTE = "of each run: one seed, whose final mean distance is the median of its seeds"
 
 Array = np.ndarray[Any, Any]
 
@@ -93,10 +93,10 @@ def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None
 
 
 def representative_seed(run: Run) -> int:
-    """The index of the seed whose final behaviors have the median variance (of two in the middle, the lower)."""
+    """The index of the seed whose final behaviors have the median distance (of two in the middle, the lower)."""
     last = run.recorded[-1]
-    variances = [_valid(run, last, seed).var(axis=0).sum() for seed in range(run.config.seeds)]
-    return int(np.argsort(variances, kind="stable")[(len(variances) - 1) // 2])
+    distances = [np.linalg.norm(_valid(run, last, seed), axis=1).mean() for seed in range(run.config.seeds)]
+    return int(np.argsort(distances, kind="stable")[(len(distances) - 1) // 2])
 
 
 def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:

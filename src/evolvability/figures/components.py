@@ -57,7 +57,7 @@ class Panels:
 
 
 def data_from_runs(runs: Sequence[Run]) -> Panels:
-    """The seed whose final variance is the median one, of every run; of what was split, the one it was split from."""
+    """The seed of median final distance, of every run; of what was split, the one it was split from."""
     check_comparable(runs)
     seeds = _shown_seeds(runs)
     found = [valid_behaviors(run, seed) for run, seed in zip(runs, seeds, strict=True)]

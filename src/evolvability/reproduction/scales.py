@@ -64,8 +64,9 @@ def are_of(configs: Sequence[Config], scale: Scale) -> bool:
 
 
 def _telling(config: Config) -> list[Any]:
-    """What tells scales and presets apart."""
-    return [getattr(config, knob) for knob in ("population_size", *PRESETS["released-code"][1])]
+    """What tells scales and presets apart, numbers as somebody might type them."""
+    values = [getattr(config, knob) for knob in ("population_size", *PRESETS["released-code"][1])]
+    return [round(value, 4) if isinstance(value, float) else value for value in values]
 
 
 def _of(sizes: Mapping[str, int], kind: str) -> int:

@@ -11,7 +11,8 @@ from evolvability.reproduction.estimates import duration
 from evolvability.reproduction.report import Report, Section
 from evolvability.runs import Run
 
-RUN_COLUMNS = ("run", "seeds", "generations", "members", "steps", "sigma", "learning rate", "L2", "time")
+RUN_COLUMNS = ("run", "seeds", "generations", "members", "steps", "sigma", "learning rate", "L2", "behaviors", "time")
+SHAPED = {"standardize": "whitened", "centered_ranks": "ranked", "none": "as they are"}
 CLAIM_COLUMNS = ("where", "the paper says", "its value", "here", "p", "runs", "verdict")
 RUNS_NOTE = (
     "Every run folder has its whole configuration in config.toml. Time is by the clock, also of runs that shared a "
@@ -70,6 +71,7 @@ def run_row(run: Run, name: str) -> tuple[str, ...]:
         f"{config.sigma:g}",
         rate,
         "" if config.objective == MAML else f"{config.l2:g}",
+        SHAPED[config.behavior_shaping] if config.objective.startswith("max_") else "",
         duration(seconds),
     )
 
