@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import jax
 import pytest
 
 from evolvability import ConfigError, Run, RunFolderError, cli
@@ -312,6 +313,7 @@ def test_a_preset_has_a_folder_of_its_own(capsys: pytest.CaptureFixture[str]) ->
     printed = " ".join(capsys.readouterr().out.split())
     assert "in runs/reproduce-smoke-released-code an estimate" in printed
     assert "of the run folders in runs/reproduce-smoke" in printed
+    assert not jax.config.values["jax_disable_most_optimizations"]  # which would slow down all that comes after
     with pytest.raises(SystemExit):
         cli.main(["reproduce", "--scale", "smoke", "--preset", "laptop"])
     assert "released-code" in capsys.readouterr().err

@@ -54,8 +54,6 @@ def reproduce(arguments: Sequence[str]) -> None:
 
         chosen, size = items_named(items), replace(SCALES[scale], preset=preset)
         folder = output or Path("runs") / "-".join(filter(None, ("reproduce", scale, preset)))
-        if size.quick_compilation:
-            _compile_quickly(folder)
         if stage != "report":
             _train(chosen, size, folder, dry_run, quiet)
         if stage == "report" and dry_run:
@@ -90,6 +88,8 @@ def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool,
             _print_estimates(estimates(works))
     if dry_run:
         return
+    if scale.quick_compilation:
+        _compile_quickly(output)
     try:
         conduct(works, output, _watch(len(left), quiet))
     except KeyboardInterrupt:

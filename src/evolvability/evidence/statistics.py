@@ -71,6 +71,11 @@ class Comparison:
     test: Test
 
 
+def median_index(values: Values) -> int:
+    """Where the median of some values is; of two in the middle, the lower."""
+    return int(np.argsort(values, kind="stable")[(len(values) - 1) // 2])
+
+
 def median_interval(values: Values, level: float = 0.95) -> Interval:
     r"""The median, and the narrowest pair of order statistics that holds the true one with a probability of ``level``.
 

@@ -18,6 +18,8 @@ from matplotlib.text import Text
 
 from evolvability.errors import ConfigError, RunFolderError
 from evolvability.evidence.groups import start_name
+from evolvability.evidence.quantities import valid_behaviors
+from evolvability.evidence.statistics import median_index
 from evolvability.figures.style import HEAT, NOTE_COLOR, PAGE_WIDTH, behavior_names, new_figure, run_names
 from evolvability.runs import Run, spread_out
 
@@ -78,7 +80,7 @@ def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None
     most = most or (MAX_COLUMNS if shown == 1 else NUM_MAPS)
     shown_of = [_chosen(run, generations) or spread_out(run.recorded, most) for run in runs]
     clouds = [
-        [_valid(run, generation, seed)[:, :shown] for generation in chosen]
+        [valid_behaviors(run, seed, generation)[0][:, :shown] for generation in chosen]
         for run, seed, chosen in zip(runs, seeds, shown_of, strict=True)
     ]
     size = max(run.config.population_size for run in runs)
@@ -94,9 +96,8 @@ def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None
 
 def representative_seed(run: Run) -> int:
     """The index of the seed whose final behaviors have the median distance (of two in the middle, the lower)."""
-    last = run.recorded[-1]
-    distances = [np.linalg.norm(_valid(run, last, seed), axis=1).mean() for seed in range(run.config.seeds)]
-    return int(np.argsort(distances, kind="stable")[(len(distances) - 1) // 2])
+    clouds = (valid_behaviors(run, seed)[0] for seed in range(run.config.seeds))
+    return median_index([float(np.linalg.norm(cloud, axis=1).mean()) for cloud in clouds])
 
 
 def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:
@@ -207,12 +208,6 @@ def title(row: Row) -> str:
 
 def _chosen(run: Run, generations: Sequence[int] | None) -> list[int]:
     return [generation for generation in generations or () if generation in run.recorded]
-
-
-def _valid(run: Run, generation: int, seed: int) -> Array:
-    """(num_valid, num_behaviors)."""
-    arrays = run.behaviors(generation)
-    return arrays["behavior"][seed][arrays["valid"][seed].astype(bool)]
 
 
 def _common_edges(clouds: Sequence[Array], size: int) -> list[Array]:

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from evolvability.errors import ConfigError, RunFolderError
 from evolvability.evidence.groups import run_names
+from evolvability.evidence.statistics import median_index
 from evolvability.figures.curves import Array
 from evolvability.figures.style import NOTE_COLOR, behavior_names, line_styles, new_figure
 from evolvability.runs import Run
@@ -110,6 +111,5 @@ def figure(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Figure:
 
 
 def _median_seed(clouds: Sequence[Array]) -> tuple[int, Array]:
-    variances = [float(cloud.var(axis=0).sum()) for cloud in clouds]
-    index = int(np.argsort(variances, kind="stable")[(len(variances) - 1) // 2])
+    index = median_index([float(cloud.var(axis=0).sum()) for cloud in clouds])
     return index, clouds[index]

@@ -277,8 +277,8 @@ def maml(world: World, options: MamlOptions) -> Meta:
         goals = world.goals.draw(key_goals, options.tasks)
         actor = Actor(state.cloud.center[0], state.log_std)
 
-        def phase(actors: Actor, of: tuple[Array, Array]) -> tuple[Actor, tuple[Batch, Ending]]:
-            key, is_last = of
+        def phase(actors: Actor, given: tuple[Array, Array]) -> tuple[Actor, tuple[Batch, Ending]]:
+            key, is_last = given
             batch, ending = roll_out(world, key, actors, goals, state.memory, options.episodes, options.discount)
 
             def adapted() -> Actor:
@@ -289,7 +289,8 @@ def maml(world: World, options: MamlOptions) -> Meta:
         # As a loop, for rollouts of a robot take long to compile: once, not before and after.
         same = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (options.tasks, *leaf.shape)), actor)
         _, phases = jax.lax.scan(phase, same, (jnp.stack(keys), jnp.array([False, True])))
-        (before, started), (after, ended) = (jax.tree.map(lambda leaf, i=i: leaf[i], phases) for i in range(2))
+        before, started = jax.tree.map(lambda leaf: leaf[0], phases)
+        after, ended = jax.tree.map(lambda leaf: leaf[1], phases)
         return Trial(before, after, started, ended)
 
     def learn(state: State, trial: Trial) -> tuple[State, Info]:
