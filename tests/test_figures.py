@@ -88,6 +88,14 @@ def test_identity_ignores_seeds_and_length_alone() -> None:
     assert identity(config(task_options={"start": 2.0})) != identity(config())
 
 
+@pytest.mark.parametrize(("objective", "idle"), [("max_variance", False), ("mean_fitness", True)])
+def test_identity_ignores_the_knobs_of_other_objectives(objective: str, idle: bool) -> None:
+    plain = identity(config(objective=objective))
+    assert identity(config(objective=objective, bandwidth=0.5)) == plain
+    assert (identity(config(objective=objective, behavior_shaping="centered_ranks")) == plain) == idle
+    assert identity(config(bandwidth=0.5)) != identity(config())
+
+
 def test_names_tell_runs_of_one_method_apart_by_the_knobs_that_differ() -> None:
     configs = [config(sigma=0.1), config(sigma=0.2, mirrored=True), config(objective="max_variance")]
     assert run_names(configs) == [

@@ -28,6 +28,12 @@ METHODS = {
 SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid", "chunk_size")
 """Knobs that say how much of a run there is, not what happens in it."""
 
+IDLE = {
+    "max_variance": ("bandwidth", "leave_one_out"),
+    "mean_fitness": ("bandwidth", "leave_one_out", "behavior_shaping"),
+}
+"""Knobs of other objectives, which change nothing in runs of these."""
+
 
 @dataclass(frozen=True)
 class RunGroup:
@@ -130,7 +136,8 @@ def _identity(run: Run) -> str:
 
 def _knobs(config: Config) -> dict[str, Any]:
     """The knobs that decide what happens, the task's own options among them under ``task.NAME``."""
-    table = {key: value for key, value in to_table(config).items() if key not in SAME_COURSE}
+    unheeded = (*SAME_COURSE, *IDLE.get(config.objective, ()))
+    table = {key: value for key, value in to_table(config).items() if key not in unheeded}
     options, maml = table.pop("task_options"), table.pop(MAML)
     table |= {f"task.{key}": value for key, value in options.items()}
     return table | (

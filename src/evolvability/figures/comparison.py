@@ -1,5 +1,7 @@
 """A comparison of groups: every seed, medians with their intervals, and p-values between the groups."""
 
+from textwrap import fill
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,6 +11,7 @@ from evolvability.evidence.reports import Report, p_text, title
 from evolvability.figures.style import METHOD_COLORS, NOTE_COLOR, OTHER_COLORS, new_figure
 
 MAX_BRACKETS = 6
+COLUMN = 18  # characters
 
 
 def draw(ax: Axes, report: Report) -> None:
@@ -19,8 +22,8 @@ def draw(ax: Axes, report: Report) -> None:
         interval = report.intervals[name]
         ax.plot([place + 0.26] * 2, [interval.low, interval.high], color=color, linewidth=1.2)
         ax.plot([place + 0.18, place + 0.34], [interval.median] * 2, color=color, linewidth=2.2)
-    names = [f"{name}\n({len(values)} runs)" for name, values in report.values.items()]
-    ax.set_xticks(range(len(names)), [name.replace(", ", ",\n") for name in names])
+    names = [f"{_wrapped(name)}\n({len(values)} runs)" for name, values in report.values.items()]
+    ax.set_xticks(range(len(names)), names)
     ax.set(xlim=(-0.5, len(names) - 0.4), ylabel=report.metric.replace("_", " "))
     ax.grid(visible=True, axis="y")
     if len(report.comparisons) <= MAX_BRACKETS:
@@ -33,10 +36,17 @@ def figure(report: Report) -> Figure:
     ax = drawing.subplots()
     draw(ax, report)
     ax.set_title(title(report), loc="left")
-    correction = f", corrected ({report.correction})" if report.correction else ""
-    note = f"dots: seeds; bars: medians and their intervals; p: Mann-Whitney U, two-sided{correction}"
+    note = "dots: seeds; bars: medians and their intervals"
+    if len(report.comparisons) <= MAX_BRACKETS:
+        correction = f", corrected ({report.correction})" if report.correction else ""
+        note += f"; p: Mann-Whitney U, two-sided{correction}"
     drawing.supxlabel(note, fontsize=6, color=NOTE_COLOR)
     return drawing
+
+
+def _wrapped(name: str) -> str:
+    """A name in lines as narrow as a column: one for each of its parts, or more."""
+    return "\n".join(fill(part, COLUMN, break_long_words=False) for part in name.replace(", ", ",\n").splitlines())
 
 
 def _draw_brackets(ax: Axes, report: Report) -> None:
@@ -55,11 +65,7 @@ def _draw_brackets(ax: Axes, report: Report) -> None:
 
 
 def _colors(report: Report) -> list[str]:
-    """A method's own color for the first group of it."""
+    """A method's own color for every group of it: its columns are told apart by their names."""
     by_name = {METHODS[objective]: color for objective, color in METHOD_COLORS.items()}
     spare = iter(OTHER_COLORS * len(report.values))
-    colors: list[str] = []
-    for name in report.values:
-        own = by_name.get(name.split(",")[0])
-        colors.append(own if own is not None and own not in colors else next(spare))
-    return colors
+    return [by_name.get(name.split(",")[0]) or next(spare) for name in report.values]
