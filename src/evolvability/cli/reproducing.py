@@ -30,7 +30,7 @@ def reproduce(arguments: Sequence[str]) -> None:
     def parse(
         items: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ITEM ...]")] = (),
         scale: ScaleName = "laptop",
-        preset: PresetName | None = None,
+        preset: Annotated[PresetName | None, tyro.conf.arg(metavar="NAME")] = None,
         stage: Literal["all", "train", "report"] = "all",
         output: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None,
         dry_run: bool = False,
