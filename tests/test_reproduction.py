@@ -21,7 +21,7 @@ from evolvability.reproduction.execution import conduct, times
 from evolvability.reproduction.items import ALL_CLAIMS, ITEMS, Training, items_named
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import RunWork, StudyWork
-from evolvability.reproduction.report import _seconds, make_report, write_report
+from evolvability.reproduction.report import _seconds, make_report, of_scale, write_report
 from evolvability.reproduction.scales import SCALES, are_of
 from evolvability.training import Evolution
 from tests.synthetic import config, made_up
@@ -292,6 +292,16 @@ def test_runs_of_another_size_or_preset_are_not_called_by_the_scale() -> None:
     assert are_of([as_code.config(Training("ant", "max_entropy"))], as_code)
     typed = config("ant", population_size=10_000, behavior_shaping="centered_ranks", bandwidth=0.7071, l2=0.005)
     assert are_of([typed], as_code)
+
+
+def test_of_runs_with_different_settings_those_asked_for_are_judged(tmp_path: Path) -> None:
+    as_text, as_code = SCALES["gpu"], replace(SCALES["gpu"], preset="released-code")
+    made = {"code": as_code, "text": as_text, "large": SCALES["paper"]}
+    runs = [made_up(tmp_path / name, scale.config(Training("ant", "max_entropy"))) for name, scale in made.items()]
+    other = made_up(tmp_path / "other", as_code.config(Training("ant", "max_variance")))
+    assert of_scale([*runs, other], as_code) == [runs[0], other]
+    assert of_scale([*runs, other], as_text) == [runs[1], other]  # there is no other run of MaxVar
+    assert of_scale(runs, SCALES["laptop"]) == runs
 
 
 def test_a_preset_changes_populations_and_leaves_maml_alone() -> None:

@@ -104,7 +104,7 @@ def _report(items: "Sequence[Item]", name: str, scale: "Scale", output: Path) ->
     from evolvability.reproduction.words import verdict_line
 
     settings = f". Preset {scale.preset}: {PRESETS[scale.preset][0]}" if scale.preset else ""
-    report = make_report(items, output, f"Scale {name}: {scale.summary}{settings}")
+    report = make_report(items, output, f"Scale {name}: {scale.summary}{settings}", scale)
     if not are_of([run.config for run in report.runs], scale):
         asked = f"scale {name}" + (f" with preset {scale.preset}" if scale.preset else "")
         other = f"Runs of other sizes or settings than those of {asked}; they are listed at the end"

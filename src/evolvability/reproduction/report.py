@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from evolvability.config import Config
 from evolvability.errors import RunFolderError, UserError
 from evolvability.evidence.claims import VERDICTS, Claim
 from evolvability.figures.registry import save_figure
@@ -14,6 +15,7 @@ from evolvability.files import slug, write_output
 from evolvability.reproduction.execution import spent, times
 from evolvability.reproduction.items import ALL_CLAIMS, ITEMS, Item
 from evolvability.reproduction.pictures import PICTURES
+from evolvability.reproduction.scales import Scale, are_of
 from evolvability.reproduction.tables import TABLES, HyperparameterTable
 from evolvability.runs import Run
 
@@ -89,19 +91,29 @@ def runs_below(folder: Path) -> list[Run]:
     return [Run(path.parent) for path in sorted(folder.rglob("config.toml"))]
 
 
-def make_report(items: Sequence[Item], output: Path, scale: str) -> Report:
+def of_scale(runs: Sequence[Run], scale: Scale) -> list[Run]:
+    """All of some runs; but where some that differ in size or settings alone are of a scale, only those."""
+    fitting = {run.path for run in runs if are_of([run.config], scale)}
+    decided = {_what(run.config) for run in runs if run.path in fitting}
+    return [run for run in runs if run.path in fitting or _what(run.config) not in decided]
+
+
+def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale | None = None) -> Report:
     """Draw the figures, ask for the verdicts, and gather the rest.
 
     Args:
         items: what the report is about; it is about whatever else was worked on in the output folder too.
         output: the folder that has the runs, and gets ``figures/``.
-        scale: a line about the size of the runs.
+        summary: a line about the size of the runs.
+        scale: the size and settings of runs to prefer, where there are others too.
     """
     if not output.is_dir():
         raise RunFolderError(f"There is no folder {output} to report on. Leave out --stage report to make the runs.")
     worked_on = {row["item"] for row in times(output)} | {item.name for item in items}
     items = [item for item in ITEMS.values() if item.name in worked_on]
     runs = [run for run in runs_below(output) if run.rows]
+    if scale is not None:
+        runs = of_scale(runs, scale)
     seconds = _seconds(items, runs, output)
     sections = [
         Section(
@@ -114,7 +126,7 @@ def make_report(items: Sequence[Item], output: Path, scale: str) -> Report:
         for item in items
     ]
     machines = list({json.dumps(run.environment, sort_keys=True): run.environment for run in runs}.values())
-    return Report(scale, sections, runs, machines, [table(runs) for table in TABLES])
+    return Report(summary, sections, runs, machines, [table(runs) for table in TABLES])
 
 
 def write_report(report: Report, output: Path) -> list[Path]:
@@ -161,9 +173,13 @@ def _seconds(items: Sequence[Item], runs: Sequence[Run], output: Path) -> dict[s
 
 def _is_of(run: Run, item: Item) -> bool:
     """Whether a run is one that an item needs."""
-    config = run.config
-    own = (config.task, config.objective, bool(config.start_from), config.population == "mixture")
+    own = _what(run.config)
     return any((one.task, one.objective, bool(one.start), one.is_mixture) == own for one in item.trainings)
+
+
+def _what(config: Config) -> tuple[str, str, bool, bool]:
+    """Which training of the paper a run is one of."""
+    return config.task, config.objective, bool(config.start_from), config.population == "mixture"
 
 
 def _warnings(item: Item, runs: Sequence[Run]) -> list[str]:
