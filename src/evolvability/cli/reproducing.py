@@ -79,7 +79,10 @@ def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool,
 
     works = plan(items, scale, output)
     left = [work for work in works if work.status() != "done"]
-    say(quiet, f"{plural(len(works), 'piece')} of work, {len(works) - len(left)} of them done, in {output}")
+    if works:
+        say(quiet, f"{plural(len(works), 'piece')} of work, {len(works) - len(left)} of them done, in {output}")
+    else:
+        say(quiet, "no runs are needed")
     if left and (dry_run or not quiet):
         if scale.quick_compilation:  # a probe would take as long as the work
             print_text(f"an estimate: {scale.summary}")

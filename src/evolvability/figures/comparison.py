@@ -37,6 +37,8 @@ def figure(report: Report) -> Figure:
     draw(ax, report)
     ax.set_title(title(report), loc="left")
     note = "dots: seeds; bars: medians and their intervals"
+    if too_few := [one.number for one in report.intervals.values() if one.level < 0.95]:
+        note += f" (of {max(too_few)} runs or fewer: all of them, less than 95 %)"
     if len(report.comparisons) <= MAX_BRACKETS:
         correction = f", corrected ({report.correction})" if report.correction else ""
         note += f"; p: Mann-Whitney U, two-sided{correction}"
