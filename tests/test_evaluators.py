@@ -32,15 +32,6 @@ KNOBS: dict[str, Any] = {"population_size": 24, "generations": 3, "sigma": 0.1, 
 EVERYONE = {(generation, member) for generation in range(3) for member in range(24)}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def workers_share_compiled_programs(compilation_cache: None) -> Iterator[None]:
-    config: Any = jax.config
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(config.jax_compilation_cache_dir))
-        patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-        yield
-
-
 @pytest.fixture(scope="module")
 def two_processes() -> Iterator[LocalProcesses]:
     pool = LocalProcesses(2)
