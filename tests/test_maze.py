@@ -13,7 +13,7 @@ from evolvability.figures.registry import draw_figure
 from evolvability.tasks.maze import HALF_WIDTH, LEVEL, REACHED, UPRIGHT, MazeOptions, maze, moved
 from tests.test_tasks import members_of
 
-SEEDS = 5
+SEEDS = 4
 
 
 def crosses(start: np.ndarray, end: np.ndarray) -> bool:
