@@ -13,8 +13,6 @@ from evolvability.figures.registry import draw_figure
 from evolvability.tasks.maze import HALF_WIDTH, LEVEL, REACHED, UPRIGHT, MazeOptions, maze, moved
 from tests.test_tasks import members_of
 
-SEEDS = 4
-
 
 def crosses(start: np.ndarray, end: np.ndarray) -> bool:
     """Whether a straight line from start to end meets a wall."""
@@ -64,9 +62,7 @@ def test_replays_end_where_evaluation_says() -> None:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     folder = tmp_path_factory.mktemp("maze")
     for objective in ("mean_fitness", "ns_es", "qe_es"):
-        evolve(
-            "maze", objective=objective, seeds=SEEDS, record_every=20, record_centers=False, output=folder / objective
-        )
+        evolve("maze", objective=objective, seeds=10, record_every=20, record_centers=False, output=folder / objective)
     return {path.name: Run(path) for path in sorted(folder.iterdir())}
 
 
@@ -82,12 +78,12 @@ def test_plain_es_ends_at_the_bottom_of_the_trap(runs: dict[str, Run]) -> None:
 
 @pytest.mark.parametrize("objective", ["ns_es", "qe_es"])
 def test_novelty_and_quality_evolvability_find_the_goal(objective: str, runs: dict[str, Run]) -> None:
-    assert num_solved(runs[objective]) == SEEDS
+    assert num_solved(runs[objective]) == 10
 
 
 def test_the_figure_shows_who_solved_it(runs: dict[str, Run], tmp_path: Path) -> None:
     data = data_from_runs([runs["mean_fitness"], runs["ns_es"]])
     solved = num_solved(runs["mean_fitness"])
-    assert [(ends.name, ends.solved) for ends in data] == [("standard ES", (solved, SEEDS)), ("NS-ES", (SEEDS, SEEDS))]
+    assert [(ends.name, ends.solved) for ends in data] == [("standard ES", (solved, 10)), ("NS-ES", (10, 10))]
     assert np.abs(data[1].position).max() < HALF_WIDTH
     assert draw_figure("maze", list(runs.values()), tmp_path / "maze.svg").stat().st_size > 20_000

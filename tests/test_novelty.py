@@ -113,12 +113,14 @@ def test_a_run_with_a_history_resumes_bit_by_bit(tmp_path: Path) -> None:
     whole = evolve("point", generations=6, output=tmp_path / "whole", **knobs)
     evolve("point", generations=3, output=tmp_path / "parts", **knobs)
     resume(tmp_path / "parts", generations=6)
+    again = evolve("point", generations=6, **knobs)
     arrays = named_arrays(whole.state)
     assert arrays["history/0/archive/behavior"].shape == (2, 4, 2)
     assert arrays["history/0/archive/added"].tolist() == [6, 6]
     resumed = Run(tmp_path / "parts").state()
     for name, array in arrays.items():
         assert resumed[name].tobytes() == array.tobytes(), name
+        assert named_arrays(again.state)[name].tobytes() == array.tobytes(), name
 
 
 def test_chunks_and_components_and_hosts_remember_alike() -> None:
