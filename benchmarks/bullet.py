@@ -29,8 +29,8 @@ import numpy as np
 from mujoco.batch import Batch
 
 from evolvability import make_task, normal
-from evolvability.config import layered
-from evolvability.robots import ROBOTS, STEPS_PER_CONTROL, TIME_STEP, Robot
+from evolvability.config.schema import layered
+from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, TIME_STEP, Robot
 
 ENVIRONMENTS = {"cheetah": "HalfCheetahBulletEnv-v0", "ant": "AntBulletEnv-v0"}
 KINDS = ("random", "bang-bang", "gait")

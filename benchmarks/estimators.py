@@ -18,13 +18,13 @@ import jax
 import jax.numpy as jnp
 
 from evolvability import Run, make_task, max_variance, normal
-from evolvability.config import layered
-from evolvability.normalizer import Moments, merge
-from evolvability.policy_gradient import Exploration, explore
-from evolvability.shaping import identity
+from evolvability.config.schema import layered
+from evolvability.core.shaping import identity
+from evolvability.core.types import Cloud
+from evolvability.methods.policy_gradient import Exploration, explore
 from evolvability.studies.estimators import compare
 from evolvability.tasks.base import Task, world_of
-from evolvability.types import Cloud
+from evolvability.tasks.normalizer import Moments, merge
 
 
 def main() -> None:

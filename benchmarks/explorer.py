@@ -19,10 +19,10 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from evolvability import Run
-from evolvability.config import layered
+from evolvability.config.schema import layered
 from evolvability.explorer.server import Server
 from evolvability.explorer.service import Explorer
-from evolvability.runs import RunWriter
+from evolvability.runs.folder import RunWriter
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 STEP = """async step => {

@@ -21,15 +21,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from evolvability.config import layered
-from evolvability.engines.mjx import simulator
-from evolvability.normalizer import Moments, include
-from evolvability.observations import has_fallen, is_plausible, observe
-from evolvability.policies import mlp
-from evolvability.robots import ROBOTS, Robot, Solver
-from evolvability.strategy import step
-from evolvability.training import Evolution
-from evolvability.types import Sample
+from evolvability.config.schema import layered
+from evolvability.core.strategy import step
+from evolvability.core.types import Sample
+from evolvability.tasks.engines.mjx import simulator
+from evolvability.tasks.normalizer import Moments, include
+from evolvability.tasks.observations import has_fallen, is_plausible, observe
+from evolvability.tasks.policies import mlp
+from evolvability.tasks.robots import ROBOTS, Robot, Solver
+from evolvability.training.driver import Evolution
 
 PARTS = ("noise", "policy", "physics", "statistics", "objective", "update")
 

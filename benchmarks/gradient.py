@@ -24,9 +24,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.objectives import max_entropy, sample_weights
-from evolvability.populations import normal
-from evolvability.types import Cloud, Outcome, Sample, outcome
+from evolvability.core.objectives import max_entropy, sample_weights
+from evolvability.core.populations import normal
+from evolvability.core.types import Cloud, Outcome, Sample, outcome
 
 SIGMA = 0.02
 POPULATION = normal(SIGMA)

@@ -30,16 +30,16 @@ import jax
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from evolvability.config import Config, layered
-from evolvability.evaluators.crew import Crew
-from evolvability.evaluators.dask import DaskPool
-from evolvability.evaluators.pools import LocalProcesses, Pool
-from evolvability.normalizer import LIMIT
-from evolvability.policies import network
+from evolvability.config.schema import Config, layered
 from evolvability.tasks.base import Task
 from evolvability.tasks.gymnasium import GymnasiumOptions, Made, gymnasium_task
+from evolvability.tasks.normalizer import LIMIT
+from evolvability.tasks.policies import network
 from evolvability.tasks.simulators import Address, HostArray, Simulator, Trial, host_task
-from evolvability.training import Evolution
+from evolvability.training.driver import Evolution
+from evolvability.workers.connect import Crew
+from evolvability.workers.dask import DaskPool
+from evolvability.workers.pools import LocalProcesses, Pool
 
 LARGE, SMALL = 74_246, 100
 TCP_INFO, BYTES_RECEIVED = 11, 128  # of Linux: the option, and the offset of the count in it

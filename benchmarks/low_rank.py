@@ -24,9 +24,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from evolvability import evolve
-from evolvability.policies import mlp
-from evolvability.populations import Population, low_rank, normal
-from evolvability.types import Cloud, Sample
+from evolvability.core.populations import Population, low_rank, normal
+from evolvability.core.types import Cloud, Sample
+from evolvability.tasks.policies import mlp
 
 SIZES = (26, 256, 256, 6)
 POLICY = mlp(SIZES)

@@ -18,9 +18,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from evolvability.config import layered
-from evolvability.meta.maml import adapt, maml, outer_problem, outer_step
-from evolvability.meta.rollouts import Actor, Batch, roll_out
+from evolvability.config.schema import layered
+from evolvability.methods.maml import adapt, maml, outer_problem, outer_step
+from evolvability.methods.rollouts import Actor, Batch, roll_out
 from evolvability.tasks.base import world_of
 from evolvability.tasks.registry import make_task
 

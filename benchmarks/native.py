@@ -19,13 +19,13 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
-from evolvability.engines.base import EpisodeOptions
-from evolvability.engines.mujoco import mujoco_engine
-from evolvability.normalizer import no_moments
-from evolvability.policies import Policy, mlp
-from evolvability.populations import normal
-from evolvability.robots import ROBOTS, STEPS_PER_CONTROL, Robot
-from evolvability.types import Sample
+from evolvability.core.populations import normal
+from evolvability.core.types import Sample
+from evolvability.tasks.engines.base import EpisodeOptions
+from evolvability.tasks.engines.mujoco import mujoco_engine
+from evolvability.tasks.normalizer import no_moments
+from evolvability.tasks.policies import Policy, mlp
+from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, Robot
 
 Array = np.ndarray[Any, Any]
 

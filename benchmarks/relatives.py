@@ -25,8 +25,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.novelty import Archive, novelty
-from evolvability.quality import nondominated_fronts
+from evolvability.methods.novelty import Archive, novelty
+from evolvability.methods.quality_evolvability import nondominated_fronts
 
 TILE = 50
 NUM_NEIGHBORS = 10

@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from mujoco.batch import Batch
 
-from evolvability.engines.mjx import simulator
-from evolvability.observations import MAX_SPEED, is_plausible
-from evolvability.robots import ROBOTS, STEPS_PER_CONTROL, Robot, Solver
+from evolvability.tasks.engines.mjx import simulator
+from evolvability.tasks.observations import MAX_SPEED, is_plausible
+from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, Robot, Solver
 
 TORQUES = ("random", "bang-bang", "pumping")
 SETTINGS = ((1, 4), (2, 6), (4, 8), (8, 12), (100, 50))

@@ -20,11 +20,11 @@ import numpy as np
 
 from evolvability import Run, make_task, normal
 from evolvability.cli import main as ees
+from evolvability.core.types import Cloud
 from evolvability.figures.registry import save_figure
 from evolvability.figures.style import PAGE_WIDTH, letter, new_figure
-from evolvability.runs import spread_out
+from evolvability.runs.folder import spread_out
 from evolvability.studies.measures import num_distinct
-from evolvability.types import Cloud
 
 SEARCH = "evolvability_search"
 METHODS: dict[str, tuple[str, int]] = {

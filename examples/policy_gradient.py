@@ -16,11 +16,11 @@ import numpy as np
 import optax
 
 from evolvability import evolvability_es, make_task, max_variance, normal
+from evolvability.core.objectives import raw_variance
+from evolvability.core.strategy import start, step
 from evolvability.figures.estimators import draw_learning, draw_quality
 from evolvability.figures.style import letter, new_figure, paper_style
-from evolvability.objectives import raw_variance
-from evolvability.policy_gradient import Exploration, Learner, action_score, parameter_score, policy_gradient_es
-from evolvability.strategy import start, step
+from evolvability.methods.policy_gradient import Exploration, Learner, action_score, parameter_score, policy_gradient_es
 from evolvability.tasks.base import world_of
 
 RESULTS = Path(__file__).parents[1] / "results" / "benchmarks"

@@ -14,8 +14,8 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from evolvability.normalizer import Moments, no_moments
 from evolvability.tasks.base import Task
+from evolvability.tasks.normalizer import Moments, no_moments
 from evolvability.tasks.simulators import Address, HostArray, Simulator, Trial, host_task
 
 ROOT = Path(__file__).parents[1]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from jax import Array
 
-from evolvability.types import Outcome, outcome
-from evolvability.videos import draw_without_window
+from evolvability.core.types import Outcome, outcome
+from evolvability.explorer.films import draw_without_window
 from tests.browsing import browsers, pages
 
 draw_without_window()  # before anything imports MuJoCo, which chooses once

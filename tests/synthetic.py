@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from evolvability import Run
-from evolvability.config import Config, layered, to_table
-from evolvability.runs import RunWriter
+from evolvability.config.schema import Config, layered, to_table
+from evolvability.runs.folder import RunWriter
 
 Array = np.ndarray[Any, Any]
 

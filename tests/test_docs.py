@@ -17,12 +17,12 @@ import tyro
 
 import evolvability
 from evolvability import cli
-from evolvability.config import PRESETS, Config
-from evolvability.errors import UserError
+from evolvability.config.schema import PRESETS, Config
+from evolvability.core.errors import UserError
 from evolvability.figures.registry import FIGURES
-from evolvability.meta.maml import MamlOptions
-from evolvability.processes import Processes
+from evolvability.methods.maml import MamlOptions
 from evolvability.tasks.registry import TASKS
+from evolvability.training.processes import Processes
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]

@@ -1,21 +1,21 @@
 """Evolvability ES: optimize directly for parameters whose mutations behave in very different ways."""
 
-from evolvability.asktell import AskTell
-from evolvability.config import Config
-from evolvability.errors import ConfigError, RunFolderError, TaskError, UserError
-from evolvability.expectation import Distribution, box, expect, expectation
-from evolvability.natural import natural_gradient
-from evolvability.objectives import max_entropy, max_variance, mean_fitness, sample_weights, weighted_sum
-from evolvability.populations import Population, diagonal_normal, low_rank, mixture, normal
-from evolvability.runs import Run
-from evolvability.strategy import Algorithm, Info, State, evolvability_es
+from evolvability.config.schema import Config
+from evolvability.core.errors import ConfigError, RunFolderError, TaskError, UserError
+from evolvability.core.expectation import Distribution, box, expect, expectation
+from evolvability.core.natural_gradient import natural_gradient
+from evolvability.core.objectives import max_entropy, max_variance, mean_fitness, sample_weights, weighted_sum
+from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal
+from evolvability.core.strategy import Algorithm, Info, State, evolvability_es
+from evolvability.core.types import Cloud, Outcome, Sample, outcome
+from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import pick_mutation
 from evolvability.studies.offspring import measure
 from evolvability.tasks.base import Task
 from evolvability.tasks.functions import function_task
 from evolvability.tasks.registry import make_task
-from evolvability.training import Result, evolve, resume
-from evolvability.types import Cloud, Outcome, Sample, outcome
+from evolvability.training.ask_tell import AskTell
+from evolvability.training.driver import Result, evolve, resume
 
 __version__ = "0.1.0"
 

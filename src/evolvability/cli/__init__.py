@@ -14,28 +14,28 @@ import tyro
 from rich.markup import escape
 from rich.table import Table
 
-from evolvability.cli.meta import maml, parse_maml, race
+from evolvability.cli.maml import maml, parse_maml, race
 from evolvability.cli.options import TrainOptions, WorkerOptions, lookup
+from evolvability.cli.populations import adapt, evolve_from, measure, split
 from evolvability.cli.printing import console, errors, finish, free_folder, plural, print_text, resumable, say
 from evolvability.cli.reproducing import reproduce
-from evolvability.cli.studies import compare, export, sweep
-from evolvability.cli.uses import adapt, evolve_from, measure, split
-from evolvability.cli.watching import explore, video
-from evolvability.config import PRESETS, Config, layered, read_toml
-from evolvability.display import display
-from evolvability.errors import ConfigError, UserError, unknown
-from evolvability.processes import Processes, is_first, join, leave
+from evolvability.cli.several_runs import compare, export, sweep
+from evolvability.cli.viewing import explore, video
+from evolvability.config.schema import PRESETS, Config, layered, read_toml
+from evolvability.core.errors import ConfigError, UserError, unknown
 from evolvability.tasks.base import Task
+from evolvability.training.processes import Processes, is_first, join, leave
+from evolvability.training.progress import display
 
 if TYPE_CHECKING:
-    from evolvability.evaluators.crew import Crew
+    from evolvability.workers.connect import Crew
 
 
 def train(arguments: Sequence[str]) -> None:
     """Run a task into a new run folder: ees train TASK [options]."""
     from evolvability.tasks.registry import make_task
-    from evolvability.training import Evolution
-    from evolvability.training import train as run_training
+    from evolvability.training.driver import Evolution
+    from evolvability.training.driver import train as run_training
 
     options, processes, config = parse_train(arguments)
     join(processes)
@@ -56,9 +56,9 @@ def train(arguments: Sequence[str]) -> None:
 
 def resume(arguments: Sequence[str]) -> None:
     """Go on with a run that was interrupted: ees resume RUN [--generations N]."""
-    from evolvability.runs import Run
+    from evolvability.runs.folder import Run
     from evolvability.tasks.registry import make_task
-    from evolvability.training import resume as resume_run
+    from evolvability.training.driver import resume as resume_run
 
     def parse(
         run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")],
@@ -100,8 +100,8 @@ def resume(arguments: Sequence[str]) -> None:
 
 def list_names(arguments: Sequence[str]) -> None:
     """Show the tasks, objectives, populations and presets there are: ees list."""
-    from evolvability.methods import OBJECTIVES
-    from evolvability.populations import POPULATIONS
+    from evolvability.core.populations import POPULATIONS
+    from evolvability.methods.registry import OBJECTIVES
     from evolvability.tasks.registry import TASKS
 
     def parse() -> None:
@@ -123,8 +123,8 @@ def list_names(arguments: Sequence[str]) -> None:
 
 def show(arguments: Sequence[str]) -> None:
     """Summarize run folders: ees show RUN [RUN...]."""
-    from evolvability.runs import Run
-    from evolvability.summaries import summary_table
+    from evolvability.cli.summaries import summary_table
+    from evolvability.runs.folder import Run
 
     def parse(
         runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")],
@@ -146,7 +146,7 @@ def show(arguments: Sequence[str]) -> None:
 def figure(arguments: Sequence[str]) -> None:
     """Draw a figure from run folders: ees figure NAME RUN [RUN...] [--output FILE]."""
     from evolvability.figures.registry import FIGURES, draw_figure
-    from evolvability.runs import Run
+    from evolvability.runs.folder import Run
 
     names = ", ".join(FIGURES)
 
@@ -272,7 +272,7 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Processes, Conf
 @contextmanager
 def _crew(task: Task, options: WorkerOptions) -> Iterator["Crew | None"]:
     """The workers that are asked for; None for a task that needs none."""
-    from evolvability.evaluators.crew import opened
+    from evolvability.workers.connect import opened
 
     asked = options.dask if options.dask is not None else options.workers
     if task.simulator is None and asked is None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from evolvability.errors import ConfigError
+from evolvability.core.errors import ConfigError
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from evolvability.config import Config
-from evolvability.errors import ClusterError
+from evolvability.config.schema import Config
+from evolvability.core.errors import ClusterError
 
 console = Console(emoji=False)  # :end: is a user's own, too
 errors = Console(stderr=True, emoji=False)
@@ -57,7 +57,7 @@ def resumable(path: Path) -> Iterator[None]:
 
 def finish(path: Path) -> None:
     """What became of a run."""
-    from evolvability.runs import Run
-    from evolvability.summaries import summary_line
+    from evolvability.cli.summaries import summary_line
+    from evolvability.runs.folder import Run
 
     print_text(f"{summary_line(Run(path))}\nfigures: ees figure curves {path}\nwatch its mutations: ees explore {path}")

@@ -11,7 +11,7 @@ import tyro
 from rich.table import Table
 
 from evolvability.cli.printing import console, errors, plural, print_text, say
-from evolvability.display import display
+from evolvability.training.progress import display
 
 if TYPE_CHECKING:
     from evolvability.reproduction.execution import Watch
@@ -101,10 +101,10 @@ def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool,
 
 
 def _report(items: "Sequence[Item]", name: str, scale: "Scale", output: Path) -> None:
-    from evolvability.config import PRESETS
+    from evolvability.config.schema import PRESETS
+    from evolvability.reproduction.formatting import verdict_line
     from evolvability.reproduction.report import make_report, write_report
     from evolvability.reproduction.scales import are_of
-    from evolvability.reproduction.words import verdict_line
 
     settings = f". Preset {scale.preset}: {PRESETS[scale.preset][0]}" if scale.preset else ""
     report = make_report(items, output, f"Scale {name}: {scale.summary}{settings}", scale)

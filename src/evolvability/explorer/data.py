@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.config import to_table
-from evolvability.errors import RunFolderError
+from evolvability.config.schema import to_table
+from evolvability.core.errors import RunFolderError
 from evolvability.figures.style import METHODS, behavior_names
-from evolvability.motions import HostArray
-from evolvability.runs import Run, spread_out
+from evolvability.runs.folder import Run, spread_out
+from evolvability.tasks.replay import HostArray
 
 Arrays = dict[str, HostArray]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.errors import ConfigError
+from evolvability.core.errors import ConfigError
 from evolvability.explorer import data
 from evolvability.explorer.page import page
 from evolvability.explorer.service import Explorer
-from evolvability.files import write_output
-from evolvability.motions import HostArray
-from evolvability.runs import Run, spread_out
-from evolvability.studies.rebuilding import FRESH_TOGETHER
+from evolvability.runs.files import write_output
+from evolvability.runs.folder import Run, spread_out
+from evolvability.studies.rebuild import FRESH_TOGETHER
+from evolvability.tasks.replay import HostArray
 
 PICTURES = 100
 """Of an episode of a task that draws itself."""

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from evolvability.errors import ConfigError
+from evolvability.core.errors import ConfigError
 from evolvability.explorer.page import page
 from evolvability.explorer.service import Explorer, explained
 

@@ -10,13 +10,12 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 import safetensors.numpy
 
-from evolvability.errors import ConfigError, UserError, unknown
+from evolvability.core.errors import ConfigError, UserError, unknown
 from evolvability.explorer import data
 from evolvability.explorer.trust import objection
 from evolvability.figures.style import run_names
-from evolvability.motions import Motion, Stage
-from evolvability.runs import Run
-from evolvability.studies.rebuilding import (
+from evolvability.runs.folder import Run
+from evolvability.studies.rebuild import (
     FRESH_TOGETHER,
     Brood,
     Parent,
@@ -30,6 +29,7 @@ from evolvability.studies.rebuilding import (
     watchable_task,
 )
 from evolvability.tasks.base import Task
+from evolvability.tasks.replay import Motion, Stage
 
 Value = TypeVar("Value")
 FRAMES_PER_SECOND = 30
@@ -135,7 +135,7 @@ class Explorer:
 
     def video(self, asked: "Question") -> bytes:
         """The episodes of several mutations as a film."""
-        from evolvability.videos import film
+        from evolvability.explorer.films import film
 
         task = self._task(asked)
         if task.stage is None or (task.stage.model is None and task.stage.simulator is None):

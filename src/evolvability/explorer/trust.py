@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evolvability.config import Config
-from evolvability.errors import RunFolderError
-from evolvability.runs import FILES, Run
+from evolvability.config.schema import Config
+from evolvability.core.errors import RunFolderError
+from evolvability.runs.folder import FILES, Run
 from evolvability.tasks.registry import own_code
 
 FOLDERS = ("behaviors", "centers", "checkpoints")

@@ -8,12 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evolvability.errors import RunFolderError
-from evolvability.evidence.groups import RunGroup, group_runs
+from evolvability.core.errors import RunFolderError
 from evolvability.figures.curves import ENOUGH_FOR_QUARTILES, Band, quantiles
 from evolvability.figures.style import letter, line_styles, new_figure
-from evolvability.runs import Run
+from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import adapted_goals, load_adaptation
+from evolvability.studies.groups import RunGroup, group_runs
 
 TICKS = (1, 2, 5, 10, 20, 40, 100, 200, 500, 1000)
 Array = np.ndarray[Any, Any]

@@ -16,12 +16,12 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from evolvability.errors import ConfigError, RunFolderError
-from evolvability.evidence.groups import start_name
-from evolvability.evidence.quantities import valid_behaviors
-from evolvability.evidence.statistics import median_index
+from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.figures.style import HEAT, NOTE_COLOR, PAGE_WIDTH, behavior_names, new_figure, run_names
-from evolvability.runs import Run, spread_out
+from evolvability.runs.folder import Run, spread_out
+from evolvability.studies.groups import start_name
+from evolvability.studies.quantities import valid_behaviors
+from evolvability.studies.statistics import median_index
 
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evolvability.evidence.groups import METHODS
-from evolvability.evidence.reports import Report, p_text, title
 from evolvability.figures.style import METHOD_COLORS, NOTE_COLOR, OTHER_COLORS, new_figure
+from evolvability.studies.comparison import Report, p_text, title
+from evolvability.studies.groups import METHODS
 
 MAX_BRACKETS = 6
 COLUMN = 18  # characters

@@ -8,13 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evolvability.errors import RunFolderError
-from evolvability.evidence.groups import method_name
-from evolvability.evidence.quantities import specialization_of, valid_behaviors
+from evolvability.core.errors import RunFolderError
 from evolvability.figures.behaviors import check_comparable, representative_seed
 from evolvability.figures.style import behavior_names, letter, new_figure
-from evolvability.runs import Run
+from evolvability.runs.folder import Run
+from evolvability.studies.groups import method_name
 from evolvability.studies.measures import Yardstick, common_reach, coverage, yardstick
+from evolvability.studies.quantities import specialization_of, valid_behaviors
 
 # Okabe and Ito's, in an order in which neighbors differ most; one component alone is dark gray.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from evolvability.checkpoints import Arrays
-from evolvability.errors import RunFolderError
+from evolvability.core.errors import RunFolderError
 from evolvability.figures.style import identity, letter, line_styles, new_figure, run_names
-from evolvability.runs import Run
+from evolvability.runs.checkpoints import Arrays
+from evolvability.runs.folder import Run
 
 METRICS = {
     "variance": "variance of behavior",

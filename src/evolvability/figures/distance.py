@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from evolvability.figures.curves import METRICS, add_legend, data_from_runs, draw
 from evolvability.figures.style import new_figure
-from evolvability.runs import Run
+from evolvability.runs.folder import Run
 
 
 def figure(runs: Sequence[Run]) -> Figure:

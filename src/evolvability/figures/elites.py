@@ -8,13 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evolvability.errors import ConfigError
-from evolvability.evidence.groups import run_names
+from evolvability.core.errors import ConfigError
 from evolvability.figures.behaviors import check_comparable
 from evolvability.figures.curves import ENOUGH_FOR_QUARTILES, Band, quantiles
 from evolvability.figures.style import behavior_names, letter, line_styles, new_figure
-from evolvability.runs import Run
-from evolvability.studies.elites import Elites, archive_yardstick, fill_archive, worst_fitness
+from evolvability.runs.folder import Run
+from evolvability.studies.groups import run_names
+from evolvability.studies.map_elites import Elites, archive_yardstick, fill_archive, worst_fitness
 
 Array = np.ndarray[Any, Any]
 CURVES = {"coverage": "coverage (share of cells)", "qd_score": "QD score"}

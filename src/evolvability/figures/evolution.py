@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from evolvability.errors import ConfigError
-from evolvability.evidence.groups import group_runs, start_name
+from evolvability.core.errors import ConfigError
 from evolvability.figures.behaviors import Heatmaps, draw_map
 from evolvability.figures.behaviors import data_from_runs as heatmaps
 from evolvability.figures.curves import ENOUGH_FOR_QUARTILES, Band, measured, quantiles, stacked
 from evolvability.figures.style import METHOD_COLORS, OTHER_COLORS, letter, new_figure
-from evolvability.runs import Run
+from evolvability.runs.folder import Run
+from evolvability.studies.groups import group_runs, start_name
 
 GENERATIONS = (0, 5, 10, 20)
 """Those the paper shows; of a shorter run, those it has."""

@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.stats import norm
 
-from evolvability.feasibility import (
+from evolvability.figures.style import NOTE_COLOR
+from evolvability.theory.feasibility import (
     Network,
     apply,
     choose_constants,
@@ -19,7 +20,6 @@ from evolvability.feasibility import (
     num_params,
     probability_bound,
 )
-from evolvability.figures.style import NOTE_COLOR
 
 Values = np.ndarray[Any, Any]
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from evolvability.figures.behaviors import Heatmaps, add_colorbar, add_note, data_from_runs, draw_map, panels, title
 from evolvability.figures.style import METHOD_COLORS, OTHER_COLORS, new_figure
-from evolvability.runs import Run
+from evolvability.runs.folder import Run
 
 PANEL_WIDTH = 2.1
 

@@ -18,8 +18,8 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
-from evolvability.graph_nodes import sort
-from evolvability.graphs import Deterministic, Expectation, Graph, Input, Node, Stochastic
+from evolvability.theory.graph_nodes import sort
+from evolvability.theory.graphs import Deterministic, Expectation, Graph, Input, Node, Stochastic
 
 Point = tuple[float, float]
 Positions = Mapping[str, Point]

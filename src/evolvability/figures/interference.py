@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from evolvability.errors import ConfigError
+from evolvability.core.errors import ConfigError
 from evolvability.figures.curves import Measured, distinct, measured, quantiles, stacked
 from evolvability.figures.style import METHOD_COLORS, OTHER_COLORS, PAGE_WIDTH, letter, method_name, new_figure
-from evolvability.runs import Run
+from evolvability.runs.folder import Run
 from evolvability.tasks.interference import MOST_EVOLVABLE, pattern
 
 BASELINE = "mean_fitness"

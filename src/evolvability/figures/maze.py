@@ -10,11 +10,11 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from evolvability.errors import ConfigError
-from evolvability.evidence.groups import run_names
+from evolvability.core.errors import ConfigError
 from evolvability.figures.behaviors import check_comparable
 from evolvability.figures.style import HEAT, NOTE_COLOR, letter, new_figure
-from evolvability.runs import Run
+from evolvability.runs.folder import Run
+from evolvability.studies.groups import run_names
 from evolvability.tasks.maze import GOAL, HALF_WIDTH, LEVEL, REACHED, UPRIGHT
 
 Array = np.ndarray[Any, Any]

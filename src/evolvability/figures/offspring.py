@@ -10,13 +10,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evolvability.errors import ConfigError, RunFolderError
-from evolvability.evidence.groups import run_names
-from evolvability.evidence.statistics import median_index
+from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.figures.curves import Array
 from evolvability.figures.style import NOTE_COLOR, behavior_names, line_styles, new_figure
-from evolvability.runs import Run
-from evolvability.studies.mutants import kept_offspring, kept_sigmas
+from evolvability.runs.folder import Run
+from evolvability.studies.groups import run_names
+from evolvability.studies.kept_offspring import kept_offspring, kept_sigmas
+from evolvability.studies.statistics import median_index
 
 NUM_BINS = 60
 NOTE = "each row: one seed, whose variance of behavior is the median of its run's seeds"

@@ -7,12 +7,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evolvability.errors import RunFolderError
-from evolvability.evidence.groups import RunGroup, group_runs
+from evolvability.core.errors import RunFolderError
 from evolvability.figures.adaptation import goal_title
 from evolvability.figures.curves import ENOUGH_FOR_QUARTILES, Array, Band, quantiles
 from evolvability.figures.style import letter, line_styles, new_figure
-from evolvability.runs import Run
+from evolvability.runs.folder import Run
+from evolvability.studies.groups import RunGroup, group_runs
 from evolvability.studies.races import Raced, races_of
 
 ADAPTER_NAMES = {

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from PIL import Image
 
-from evolvability.errors import ConfigError, unknown
+from evolvability.core.errors import ConfigError, unknown
 from evolvability.figures import (
     adaptation,
     behaviors,
@@ -19,14 +19,14 @@ from evolvability.figures import (
     evolution,
     final,
     interference,
+    maml,
     maze,
-    meta,
     offspring,
     race,
 )
 from evolvability.figures.style import paper_style
-from evolvability.files import write_output
-from evolvability.runs import Run
+from evolvability.runs.files import write_output
+from evolvability.runs.folder import Run
 
 FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "interference": interference.figure,
@@ -37,7 +37,7 @@ FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "adaptation": adaptation.figure,
     "evolution": evolution.figure,
     "components": components.figure,
-    "maml": meta.figure,
+    "maml": maml.figure,
     "race": race.figure,
     "offspring": offspring.figure,
     "maze": maze.figure,

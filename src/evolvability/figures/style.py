@@ -12,12 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from evolvability.config import Config
-from evolvability.errors import UserError
-from evolvability.evidence.groups import METHODS as METHODS
-from evolvability.evidence.groups import identity as identity
-from evolvability.evidence.groups import method_name as method_name
-from evolvability.evidence.groups import run_names as run_names
+from evolvability.config.schema import Config
+from evolvability.core.errors import UserError
+from evolvability.studies.groups import METHODS as METHODS
+from evolvability.studies.groups import identity as identity
+from evolvability.studies.groups import method_name as method_name
+from evolvability.studies.groups import run_names as run_names
 from evolvability.tasks.registry import TASKS, make_task, own_code
 
 PAGE_WIDTH = 7.0
@@ -105,7 +105,7 @@ def behavior_names(config: Config, num_behaviors: int) -> list[str]:
     """A label for every behavior dimension, where there are more than two with its number.
 
     Examples:
-        >>> from evolvability.config import layered
+        >>> from evolvability.config.schema import layered
         >>> behavior_names(layered("point"), 2), behavior_names(layered("somebodys:task"), 1)
         (['behavior x', 'behavior y'], ['behavior 1'])
     """

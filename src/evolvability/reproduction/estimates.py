@@ -8,11 +8,11 @@ from typing import Any
 
 import jax
 
-from evolvability.config import MAML, Config
-from evolvability.environment import describe_devices
+from evolvability.config.schema import MAML, Config
 from evolvability.reproduction.plan import RunWork, StudyWork, Work
-from evolvability.runs import Run
-from evolvability.training import Evolution
+from evolvability.runs.environment import describe_devices
+from evolvability.runs.folder import Run
+from evolvability.training.driver import Evolution
 
 PROBE_SHARE = 20
 """A probe's episodes are this many times shorter than those of the run."""

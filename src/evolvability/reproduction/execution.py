@@ -8,11 +8,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from evolvability.environment import describe_devices
-from evolvability.errors import UserError
+from evolvability.core.errors import UserError
 from evolvability.reproduction.plan import RunWork, Work
+from evolvability.runs.environment import describe_devices
 from evolvability.studies.sweeps import Status
-from evolvability.training import Evolution, Rows, resume, train
+from evolvability.training.driver import Evolution, Rows, resume, train
 
 TIMES = "times.jsonl"
 """One object a piece of work, in the output folder: whatever was done, interrupted or not, and its seconds."""

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
 
-from evolvability.config import to_toml
-from evolvability.evidence.claims import VERDICTS, Claim
+from evolvability.config.schema import to_toml
 from evolvability.figures.style import RC
-from evolvability.reproduction.report import Drawn, Report, Section
-from evolvability.reproduction.words import (
+from evolvability.reproduction.claims.claim import VERDICTS, Claim
+from evolvability.reproduction.formatting import (
     CLAIM_COLUMNS,
     NOTE,
     RUN_COLUMNS,
@@ -23,6 +22,7 @@ from evolvability.reproduction.words import (
     value_text,
     verdict_line,
 )
+from evolvability.reproduction.report import Drawn, Report, Section
 
 MARKS = {"holds": "yes", "holds in part": "part", "does not hold": "no", "not enough runs": "open"}
 """The style of each verdict."""

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from evolvability.errors import ConfigError, unknown
-from evolvability.evidence.maml_claims import MAML_CLAIMS
-from evolvability.evidence.paper_claims import CLAIMS
-from evolvability.evidence.setting_claims import SETTING_CLAIMS
+from evolvability.core.errors import ConfigError, unknown
+from evolvability.reproduction.claims.maml import MAML_CLAIMS
+from evolvability.reproduction.claims.paper import CLAIMS
+from evolvability.reproduction.claims.settings import SETTING_CLAIMS
 
 ALL_CLAIMS = SETTING_CLAIMS | CLAIMS | MAML_CLAIMS
 """Every statement of the paper that runs can check, by name."""

@@ -4,9 +4,8 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from evolvability.evidence.claims import VERDICTS, Claim
-from evolvability.reproduction.report import Drawn, Report, Section
-from evolvability.reproduction.words import (
+from evolvability.reproduction.claims.claim import VERDICTS, Claim
+from evolvability.reproduction.formatting import (
     CLAIM_COLUMNS,
     NOTE,
     RUN_COLUMNS,
@@ -20,6 +19,7 @@ from evolvability.reproduction.words import (
     value_text,
     verdict_line,
 )
+from evolvability.reproduction.report import Drawn, Report, Section
 
 
 def to_markdown(report: Report, output: Path) -> str:

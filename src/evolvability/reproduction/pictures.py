@@ -5,11 +5,8 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from evolvability import paper_graphs
-from evolvability.config import MAML
-from evolvability.errors import RunFolderError
-from evolvability.evidence.claims import evolved_from, species, trained_by
-from evolvability.evidence.maml_claims import QUARTER
+from evolvability.config.schema import MAML
+from evolvability.core.errors import RunFolderError
 from evolvability.figures import (
     adaptation,
     behaviors,
@@ -19,12 +16,15 @@ from evolvability.figures import (
     final,
     graphs,
     interference,
-    meta,
+    maml,
     offspring,
     race,
 )
-from evolvability.graphs import Deterministic, Expectation, Input, NestedGraph, Stochastic
-from evolvability.runs import Run
+from evolvability.reproduction.claims.claim import evolved_from, species, trained_by
+from evolvability.reproduction.claims.maml import QUARTER
+from evolvability.runs.folder import Run
+from evolvability.theory import paper_graphs
+from evolvability.theory.graphs import Deterministic, Expectation, Input, NestedGraph, Stochastic
 
 METHODS = ("mean_fitness", "max_variance", "max_entropy")
 EVOLVABILITY = METHODS[1:]
@@ -169,7 +169,7 @@ PICTURES: dict[str, Picture] = {
     ),
     "MAML's training": Picture(
         "Returns before and after adaptation over MAML's outer steps; not in the paper.",
-        lambda runs: meta.figure(trained_by(runs, "cheetah", MAML).runs),
+        lambda runs: maml.figure(trained_by(runs, "cheetah", MAML).runs),
     ),
 }
 """By number, or by name for what is not in the paper."""

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evolvability.evidence.maml_claims import GOALS
+from evolvability.reproduction.claims.maml import GOALS
 from evolvability.reproduction.items import Item, Study, Training
 from evolvability.reproduction.scales import Scale
-from evolvability.runs import Run
+from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import adapt, adapted_goals, load_adaptation
-from evolvability.studies.mutants import keep_offspring, kept_generation, kept_sigmas
+from evolvability.studies.kept_offspring import keep_offspring, kept_generation, kept_sigmas
+from evolvability.studies.per_seed import is_current
 from evolvability.studies.races import own_adapter, race, races_of
-from evolvability.studies.seeds import is_current
 from evolvability.studies.sweeps import Planned, Status, batches, status
 
 

@@ -7,17 +7,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evolvability.config import Config
-from evolvability.errors import RunFolderError, UserError
-from evolvability.evidence.claims import VERDICTS, Claim
+from evolvability.config.schema import Config
+from evolvability.core.errors import RunFolderError, UserError
 from evolvability.figures.registry import save_figure
-from evolvability.files import slug, write_output
+from evolvability.reproduction.claims.claim import VERDICTS, Claim
 from evolvability.reproduction.execution import spent, times
 from evolvability.reproduction.items import ALL_CLAIMS, ITEMS, Item
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.scales import Scale, are_of
 from evolvability.reproduction.tables import TABLES, HyperparameterTable
-from evolvability.runs import Run
+from evolvability.runs.files import slug, write_output
+from evolvability.runs.folder import Run
 
 
 @dataclass(frozen=True)

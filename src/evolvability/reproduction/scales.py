@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evolvability.config import MAML, PRESETS, Config, layered
+from evolvability.config.schema import MAML, PRESETS, Config, layered
 from evolvability.reproduction.items import Kind, Training
 
 STUDIES: dict[str, dict[str, int]] = {

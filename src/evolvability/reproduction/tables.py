@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from evolvability.config import MAML, Config
-from evolvability.runs import Run
+from evolvability.config.schema import MAML, Config
+from evolvability.runs.folder import Run
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.checkpoints import write_whole
-from evolvability.config import Config
-from evolvability.errors import ConfigError, RunFolderError, TaskError
-from evolvability.files import slug
-from evolvability.goals import FITNESS, Goal, goal_named
-from evolvability.noise import Shapes
-from evolvability.origins import mutations as drawn_mutations
-from evolvability.origins import trained
-from evolvability.runs import Run
+from evolvability.config.schema import Config
+from evolvability.core.errors import ConfigError, RunFolderError, TaskError
+from evolvability.core.noise import Shapes
+from evolvability.core.types import Cloud, Outcome, PyTree, Sample
+from evolvability.runs.checkpoints import write_whole
+from evolvability.runs.files import slug
+from evolvability.runs.folder import Run
+from evolvability.runs.trained import mutations as drawn_mutations
+from evolvability.runs.trained import trained
 from evolvability.studies.offspring import Evaluate, at_center, evaluator
-from evolvability.studies.seeds import each_seed, finish
+from evolvability.studies.per_seed import each_seed, finish
 from evolvability.tasks.base import Task
+from evolvability.tasks.goals import FITNESS, Goal, goal_named
 from evolvability.tasks.registry import make_task
-from evolvability.types import Cloud, Outcome, PyTree, Sample
 
 START_NOISE = 0.1
 """By how much start states differ in the evaluations that are reported, in radians, where a task has that option."""

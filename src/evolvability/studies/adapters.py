@@ -15,19 +15,19 @@ import numpy as np
 import optax
 from jax import Array
 
-from evolvability.errors import ConfigError, unknown
-from evolvability.goals import POINT, goal_named
-from evolvability.meta.maml import MamlOptions
-from evolvability.meta.maml import adapt as gradient_step
-from evolvability.meta.rollouts import Actor, roll_out
-from evolvability.objectives import mean_fitness
-from evolvability.populations import normal
-from evolvability.strategy import evolvability_es
+from evolvability.core.errors import ConfigError, unknown
+from evolvability.core.objectives import mean_fitness
+from evolvability.core.populations import normal
+from evolvability.core.strategy import evolvability_es
+from evolvability.core.types import Cloud, PyTree, Sample
+from evolvability.methods.maml import MamlOptions
+from evolvability.methods.maml import adapt as gradient_step
+from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.studies.offspring import Evaluate
 from evolvability.tasks.base import Task, world_of
+from evolvability.tasks.goals import POINT, goal_named
 from evolvability.tasks.locomotion import heading
-from evolvability.types import Cloud, PyTree, Sample
-from evolvability.worlds import World
+from evolvability.tasks.world import World
 
 HostArray = np.ndarray[Any, Any]
 

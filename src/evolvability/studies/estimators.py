@@ -18,8 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.objectives import Objective
-from evolvability.policy_gradient import (
+from evolvability.core.objectives import Objective
+from evolvability.core.types import Cloud, PyTree
+from evolvability.methods.policy_gradient import (
     Episodes,
     Estimator,
     Exploration,
@@ -28,7 +29,6 @@ from evolvability.policy_gradient import (
     parameter_score,
     weights_over_time,
 )
-from evolvability.types import Cloud, PyTree
 
 ESTIMATORS: dict[str, Estimator] = {
     "parameters": parameter_score,

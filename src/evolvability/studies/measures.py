@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from evolvability.errors import ConfigError
-from evolvability.objectives import raw_entropy
-from evolvability.types import outcome
+from evolvability.core.errors import ConfigError
+from evolvability.core.objectives import raw_entropy
+from evolvability.core.types import outcome
 
 Array = np.ndarray[Any, Any]
 MAX_TARGETS = 1000

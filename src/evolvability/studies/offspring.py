@@ -13,15 +13,15 @@ import safetensors.numpy
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from evolvability.checkpoints import Arrays, restore
-from evolvability.config import Config, layered
-from evolvability.errors import ConfigError, TaskError
-from evolvability.origins import mutations, trained
-from evolvability.runs import Run
+from evolvability.config.schema import Config, layered
+from evolvability.core.errors import ConfigError, TaskError
+from evolvability.core.types import Cloud, Outcome, PyTree, Sample
+from evolvability.runs.checkpoints import Arrays, restore
+from evolvability.runs.folder import Run
+from evolvability.runs.trained import mutations, trained
 from evolvability.studies.measures import Measures, Yardstick, common_reach, measures, yardstick
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON, make_task
-from evolvability.types import Cloud, Outcome, PyTree, Sample
 
 HostArray = np.ndarray[Any, Any]
 Evaluate = Callable[[Array, Sample, PyTree], tuple[Outcome, PyTree]]

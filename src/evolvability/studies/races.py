@@ -11,20 +11,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.checkpoints import load_checkpoint, write_whole
-from evolvability.config import ES_MAML, MAML
-from evolvability.errors import ConfigError, RunFolderError, unknown
-from evolvability.files import slug
-from evolvability.goals import Goal, goal_named
-from evolvability.origins import trained
-from evolvability.runs import Run
+from evolvability.config.schema import ES_MAML, MAML
+from evolvability.core.errors import ConfigError, RunFolderError, unknown
+from evolvability.core.types import PyTree, Sample, written_out
+from evolvability.runs.checkpoints import load_checkpoint, write_whole
+from evolvability.runs.files import slug
+from evolvability.runs.folder import Run
+from evolvability.runs.trained import trained
 from evolvability.studies.adaptation import mean_of_valid, to_lists, with_start_noise
 from evolvability.studies.adapters import ADAPTERS, Adapter, Ground, Start, adapter_named
 from evolvability.studies.offspring import Evaluate, evaluator
-from evolvability.studies.seeds import each_seed, finish
+from evolvability.studies.per_seed import each_seed, finish
 from evolvability.tasks.base import Task
+from evolvability.tasks.goals import Goal, goal_named
 from evolvability.tasks.registry import make_task
-from evolvability.types import PyTree, Sample, written_out
 
 HostArray = np.ndarray[Any, Any]
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from evolvability.config import MAML, Config, layered, read_toml, to_table
-from evolvability.errors import ConfigError, RunFolderError, UserError
-from evolvability.files import slug
-from evolvability.runs import Run
-from evolvability.training import Evolution, Rows, resume, train
+from evolvability.config.schema import MAML, Config, layered, read_toml, to_table
+from evolvability.core.errors import ConfigError, RunFolderError, UserError
+from evolvability.runs.files import slug
+from evolvability.runs.folder import Run
+from evolvability.training.driver import Evolution, Rows, resume, train
 
 TABLES = ("task_options", MAML)
 Status = Literal["new", "begun", "done"]

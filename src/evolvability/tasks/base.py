@@ -6,11 +6,11 @@ from typing import Any
 
 from jax import Array
 
-from evolvability.errors import ConfigError
-from evolvability.motions import Stage
-from evolvability.noise import Shapes
-from evolvability.types import Outcome, PyTree, Sample
-from evolvability.worlds import World
+from evolvability.core.errors import ConfigError
+from evolvability.core.noise import Shapes
+from evolvability.core.types import Outcome, PyTree, Sample
+from evolvability.tasks.replay import Stage
+from evolvability.tasks.world import World
 
 
 @dataclass(frozen=True)

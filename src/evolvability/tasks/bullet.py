@@ -8,7 +8,7 @@ floor, which never moves. Of a robot that moves by 1 m it says 16/17 m for the c
 from dataclasses import dataclass, fields
 from typing import Any
 
-from evolvability.errors import ConfigError
+from evolvability.core.errors import ConfigError
 from evolvability.tasks.base import Task
 from evolvability.tasks.gymnasium import Episode, GymnasiumOptions, Made, gymnasium_task
 from evolvability.tasks.locomotion import heading

@@ -9,10 +9,10 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from evolvability.errors import TaskError
-from evolvability.noise import shapes_of
+from evolvability.core.errors import TaskError
+from evolvability.core.noise import shapes_of
+from evolvability.core.types import Outcome, PyTree, Sample, outcome
 from evolvability.tasks.base import Task
-from evolvability.types import Outcome, PyTree, Sample, outcome
 
 
 def function_task(

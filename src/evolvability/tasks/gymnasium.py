@@ -10,12 +10,12 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from evolvability.errors import ConfigError, TaskError, UserError
-from evolvability.motions import Stage
-from evolvability.normalizer import LIMIT, Moments, no_moments, scaling
-from evolvability.policies import mlp, network
+from evolvability.core.errors import ConfigError, TaskError, UserError
 from evolvability.tasks.base import Task
+from evolvability.tasks.normalizer import LIMIT, Moments, no_moments, scaling
+from evolvability.tasks.policies import mlp, network
 from evolvability.tasks.reels import Reel, reel_of
+from evolvability.tasks.replay import Stage
 from evolvability.tasks.simulators import Address, HostArray, Scope, Simulator, Trial, host_task
 
 INSTALL = "pip install 'evolvability-es[gymnasium]'"

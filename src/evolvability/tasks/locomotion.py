@@ -12,17 +12,17 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.engines.base import Engine, EpisodeOptions
-from evolvability.errors import ConfigError
-from evolvability.motions import Stage
-from evolvability.normalizer import Moments, merge, no_moments
-from evolvability.policies import Policy, mlp
+from evolvability.core.errors import ConfigError
+from evolvability.core.types import Outcome, Sample
 from evolvability.tasks.base import Task
-from evolvability.types import Outcome, Sample
-from evolvability.worlds import World
+from evolvability.tasks.engines.base import Engine, EpisodeOptions
+from evolvability.tasks.normalizer import Moments, merge, no_moments
+from evolvability.tasks.policies import Policy, mlp
+from evolvability.tasks.replay import Stage
+from evolvability.tasks.world import World
 
 if TYPE_CHECKING:
-    from evolvability.robots import Robot
+    from evolvability.tasks.robots import Robot
 
 INSTALL = "pip install 'evolvability-es[locomotion]'"
 
@@ -104,7 +104,7 @@ def ant(options: AntOptions = AntOptions()) -> Task:  # noqa: B008 (frozen)
 
 def _locomotion(name: str, options: LocomotionOptions) -> Task:
     try:
-        from evolvability.robots import ROBOTS, Solver, check_solver
+        from evolvability.tasks.robots import ROBOTS, Solver, check_solver
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"Task '{name}' needs a physics simulator, and '{error.name}' is not installed. Install it with: {INSTALL}"
@@ -140,8 +140,8 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
 
 def _stage(robot: "Robot", policy: Policy, episodes: EpisodeOptions) -> Stage:
     """Members are watched in native MuJoCo, whatever evaluates them: a few at a time is what it is good at."""
-    from evolvability.engines.mujoco import mujoco_replay
-    from evolvability.robots import STEPS_PER_CONTROL, TIME_STEP
+    from evolvability.tasks.engines.mujoco import mujoco_replay
+    from evolvability.tasks.robots import STEPS_PER_CONTROL, TIME_STEP
 
     replay = mujoco_replay(robot, policy, episodes)
     return Stage(replay, STEPS_PER_CONTROL * TIME_STEP, "mujoco", robot.model)
@@ -153,7 +153,7 @@ def _engine(robot: "Robot", policy: Policy, episodes: EpisodeOptions, options: L
     if chosen == "auto":
         chosen = "mujoco" if jax.default_backend() == "cpu" and jax.process_count() == 1 else "mjx"
     if chosen == "mujoco":
-        from evolvability.engines.mujoco import mujoco_engine
+        from evolvability.tasks.engines.mujoco import mujoco_engine
 
         return mujoco_engine(robot, policy, episodes, options.threads)
     engine: Engine = _mjx().mjx_engine(robot, policy, episodes, _implementation(options))
@@ -170,7 +170,7 @@ def _mjx() -> Any:
     """The module of the engine mjx."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # MJX prints what it does without
-            return importlib.import_module("evolvability.engines.mjx")
+            return importlib.import_module("evolvability.tasks.engines.mjx")
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"The engine mjx needs the package '{error.name}', which is not installed. Install it with: {INSTALL}"

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.errors import ConfigError
-from evolvability.motions import Motion, Stage
-from evolvability.policies import mlp
+from evolvability.core.errors import ConfigError
+from evolvability.core.types import Outcome, PyTree, Sample, outcome
 from evolvability.tasks.base import Task
-from evolvability.types import Outcome, PyTree, Sample, outcome
+from evolvability.tasks.policies import mlp
+from evolvability.tasks.replay import Motion, Stage
 
 TIME_STEP = 0.25
 GOAL = (2.0, 0.0)

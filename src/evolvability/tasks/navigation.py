@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.errors import ConfigError
-from evolvability.policies import mlp
+from evolvability.core.errors import ConfigError
+from evolvability.core.types import Outcome, PyTree, Sample, outcome
 from evolvability.tasks.base import Task
-from evolvability.types import Outcome, PyTree, Sample, outcome
-from evolvability.worlds import Situation, World, points
+from evolvability.tasks.policies import mlp
+from evolvability.tasks.world import Situation, World, points
 
 STRIDE = 0.1
 """How far a step goes in each coordinate, at most: actions are in units of it."""

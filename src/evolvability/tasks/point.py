@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.errors import ConfigError
-from evolvability.motions import Motion, Stage
-from evolvability.policies import mlp
+from evolvability.core.errors import ConfigError
+from evolvability.core.types import Outcome, PyTree, Sample, outcome
 from evolvability.tasks.base import Task
-from evolvability.types import Outcome, PyTree, Sample, outcome
-from evolvability.worlds import Situation, World, directions
+from evolvability.tasks.policies import mlp
+from evolvability.tasks.replay import Motion, Stage
+from evolvability.tasks.world import Situation, World, directions
 
 TIME_STEP = 0.1
 DRAG = 1.0  # with a push of at most 1, the point's speed stays below 1

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.errors import TaskError
-from evolvability.pictures import to_jpeg
+from evolvability.core.errors import TaskError
+from evolvability.tasks.pictures import to_jpeg
 
 PICTURES_PER_SECOND = 30
 MAX_PICTURES = 500

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evolvability.errors import ConfigError, UserError, unknown
+from evolvability.core.errors import ConfigError, UserError, unknown
 from evolvability.tasks.base import Task
 from evolvability.tasks.bullet import AntBulletOptions, CheetahBulletOptions, ant_bullet, cheetah_bullet
 from evolvability.tasks.gymnasium import NAMED_BEHAVIORS, GymnasiumOptions, gymnasium_named

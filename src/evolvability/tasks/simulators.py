@@ -11,12 +11,12 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from evolvability.errors import TaskError
-from evolvability.motions import Stage
-from evolvability.noise import Shapes, shapes_of
-from evolvability.normalizer import Moments, merge, pool
+from evolvability.core.errors import TaskError
+from evolvability.core.noise import Shapes, shapes_of
+from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.tasks.base import Task
-from evolvability.types import Outcome, PyTree, Sample
+from evolvability.tasks.normalizer import Moments, merge, pool
+from evolvability.tasks.replay import Stage
 
 HostArray = np.ndarray[Any, Any]
 Scope = Literal["member", "generation", "run"]

@@ -1,0 +1,1 @@
+"""Every setting, and what is built from it."""

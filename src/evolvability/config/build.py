@@ -1,0 +1,102 @@
+"""From a configuration to the pieces it names."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import optax
+
+from evolvability.config.schema import ES_MAML, EVOLVABILITY_SEARCH, Config, parse_objective, spelled
+from evolvability.core.errors import ConfigError
+from evolvability.core.natural_gradient import natural_gradient
+from evolvability.core.noise import Shapes
+from evolvability.core.objectives import Objective, max_entropy, max_variance, mean_fitness
+from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal
+from evolvability.core.shaping import SHAPINGS
+from evolvability.core.stateful_objectives import Pursuit, combined
+from evolvability.core.strategy import Algorithm, evolvability_es
+from evolvability.methods.evolvability_search import evolvability_search, in_turn
+from evolvability.methods.novelty import ns_es, nsr_es, nsra_es
+from evolvability.methods.quality_evolvability import qe_es
+from evolvability.methods.registry import KEEP_ARCHIVE, OBJECTIVES
+
+
+def build_population(config: Config, shapes: Shapes) -> Population:
+    """The population a configuration asks for; shapes: of the task's parameters, see `Task.shapes`."""
+    sigma: Any = config.sigma
+    if config.sigma_decay < 1:
+        sigma = optax.exponential_decay(config.sigma, 1, config.sigma_decay, end_value=config.sigma_min or None)
+    shared: dict[str, Any] = {"mirrored": config.mirrored, "noise_dtype": jnp.dtype(config.noise_dtype)}
+    if config.population == "diagonal_normal":
+        return diagonal_normal(config.sigma, **shared)
+    if config.population == "mixture":
+        species = mixture(config.components, sigma, **shared)
+        return in_turn(species) if config.objective == EVOLVABILITY_SEARCH else species
+    if config.population == "low_rank":
+        try:
+            return low_rank(shapes, config.rank, sigma, **shared)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+    return normal(sigma, **shared)
+
+
+def build_objective(config: Config, num_behaviors: int) -> Objective | Pursuit:
+    """The objective a configuration asks for, of a task with so many behavior dimensions."""
+    behavior_shaping, fitness_shaping = SHAPINGS[config.behavior_shaping], SHAPINGS[config.fitness_shaping]
+    entropy = max_entropy(config.bandwidth, behavior_shaping, leave_one_out=config.leave_one_out)
+    search: dict[str, Any] = {
+        "num_behaviors": num_behaviors,
+        "num_neighbors": config.neighbors,
+        "archive_size": config.archive_size,
+        "shaping": fitness_shaping,
+    }
+    parts: dict[str, Callable[[], Objective | Pursuit]] = {
+        "max_entropy": lambda: entropy,
+        "max_variance": lambda: max_variance(behavior_shaping),
+        "mean_fitness": lambda: mean_fitness(fitness_shaping),
+        "ns_es": lambda: ns_es(**search),
+        "nsr_es": lambda: nsr_es(**search),
+        "nsra_es": lambda: nsra_es(patience=config.patience, **search),
+        "qe_es": lambda: qe_es(entropy),
+    }
+    if config.objective == ES_MAML:  # the task's fitness is that after adaptation
+        return mean_fitness(fitness_shaping)
+    return _sum(config.objective, parts)
+
+
+def objective_named(text: str) -> Objective | Pursuit:
+    """An objective or a sum of them by name, with the papers' settings.
+
+    Examples:
+        >>> objective = objective_named("mean_fitness + 0.1*max_entropy")
+    """
+    text = spelled(text)
+    for _, name in parse_objective(text):
+        if name in KEEP_ARCHIVE:
+            raise ConfigError(
+                f"'{name}' keeps an archive of behaviors, and a name does not tell how many dimensions these have. "
+                f"Give the objective itself, e.g. evolvability.methods.novelty.{name}(num_behaviors=2)."
+            )
+    return _sum(text, OBJECTIVES)
+
+
+def _sum(text: str, parts: Mapping[str, Callable[..., Objective | Pursuit]]) -> Objective | Pursuit:
+    terms = [(weight, parts[name]()) for weight, name in parse_objective(text)]
+    return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else combined(*terms)
+
+
+def build_algorithm(config: Config, population: Population, num_behaviors: int) -> Algorithm:
+    """The strategy a configuration asks for, for a task with so many behavior dimensions."""
+    if config.objective == EVOLVABILITY_SEARCH:
+        return evolvability_search(population, population_size=config.population_size, threshold=config.threshold)
+    optimizer = getattr(optax, config.optimizer)(config.learning_rate)
+    if config.natural_gradient:
+        optimizer = optax.chain(natural_gradient(), optimizer)
+    return evolvability_es(
+        population,
+        build_objective(config, num_behaviors),
+        optimizer,
+        population_size=config.population_size,
+        l2=config.l2,
+        baseline=config.baseline,
+    )

@@ -1,0 +1,1 @@
+"""The mathematics of one generation: draws, weights, gradients. No files, no simulator."""

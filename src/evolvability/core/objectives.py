@@ -1,0 +1,126 @@
+r"""Objectives, written as nested expectations over the population and differentiated as such.
+
+An objective is a function ``(outcome, log_prob) -> scalar``, to be maximized. It sees the members only through their
+behaviors and their log-probabilities: differentiating it by the latter gives one weight a member,
+
+$$w_k = n \frac{\partial J}{\partial \log p(z_k)},$$
+
+and any population turns weights into the gradient of its own parameters. So a new objective is a few lines, works
+with every population, and automatic differentiation touches $n$ numbers however large the network is.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.core.density import kernel_density, log_kernel_volume, scott_bandwidth
+from evolvability.core.expectation import expect
+from evolvability.core.shaping import Shaping, centered_ranks, masked_mean_and_std, standardize
+from evolvability.core.types import Outcome
+
+Objective = Callable[[Outcome, Array], Array]
+
+MOST_FOR_ENTROPY = 100_000
+"""Members that the entropy of raw behaviors is estimated from, at most."""
+
+
+def mean_fitness(shaping: Shaping = centered_ranks) -> Objective:
+    r"""Standard ES, the mean of fitness: $J = \mathbb{E}_z[f(z)]$."""
+
+    def objective(outcome: Outcome, log_prob: Array) -> Array:
+        fitness = shaping(outcome.fitness, outcome.valid)
+        return expect(fitness, log_prob, where=outcome.valid)
+
+    return objective
+
+
+def max_variance(shaping: Shaping = standardize) -> Objective:
+    r"""MaxVar, the variance of behaviors: $J = \sum_j \mathbb{E}_z[(B_j(z) - \mu_j)^2]$ (equation 1).
+
+    Here $\mu_j = \mathbb{E}_z[B_j(z)]$. Its weights are $w_k = |B_k - \mu|^2$.
+    """
+
+    def objective(outcome: Outcome, log_prob: Array) -> Array:
+        behavior = shaping(outcome.behavior, outcome.valid)
+        mean = expect(behavior, log_prob, where=outcome.valid)
+        squares = jnp.sum((behavior - mean) ** 2, axis=1)
+        return expect(squares, log_prob, where=outcome.valid)
+
+    return objective
+
+
+def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave_one_out: bool = False) -> Objective:
+    r"""MaxEnt, the entropy of behaviors: $J = -\mathbb{E}_z[\log \mathbb{E}_{z'}[\varphi(B(z') - B(z))]]$ (equation 3).
+
+    The kernel is a Gaussian of standard deviation ``bandwidth``. With densities $p_i$ the weights are
+    $w_k = -\log p_k - \frac1n \sum_i \varphi_{ik} / p_i$.
+    """
+    if not bandwidth > 0:
+        raise ValueError(f"max_entropy: bandwidth must be positive, got {bandwidth}.")
+
+    def objective(outcome: Outcome, log_prob: Array) -> Array:
+        behavior = shaping(outcome.behavior, outcome.valid)
+        density = kernel_density(behavior, log_prob, outcome.valid, bandwidth, leave_one_out=leave_one_out)
+        log_density = jnp.log(jnp.maximum(density, jnp.finfo(density.dtype).tiny))
+        entropy = -expect(log_density, log_prob, where=outcome.valid)
+        return entropy + log_kernel_volume(bandwidth, behavior.shape[1])
+
+    return objective
+
+
+def weighted_sum(*terms: tuple[float | Array, Objective]) -> Objective:
+    """A weighted sum of objectives over the same members: no further evaluation.
+
+    Examples:
+        >>> objective = weighted_sum((1.0, mean_fitness()), (0.1, max_entropy()))
+    """
+    if not terms:
+        raise ValueError("weighted_sum: at least one (weight, objective) pair is expected, got none.")
+
+    def objective(outcome: Outcome, log_prob: Array) -> Array:
+        return sum((weight * term(outcome, log_prob) for weight, term in terms), start=jnp.zeros(()))
+
+    return objective
+
+
+def sample_weights(objective: Objective, outcome: Outcome) -> tuple[Array, Array]:
+    r"""The weight of every member, $w_k = n\, \partial J / \partial \log p(z_k)$, and the objective's value.
+
+    Returns:
+        weights: (num_members,), zero for invalid members.
+        value: the objective.
+
+    Examples:
+        >>> from evolvability.core.types import outcome
+        >>> sample_weights(max_variance(), outcome(jnp.array([[0.0], [2.0], [4.0]])))[0].round(2)
+        Array([1.5, 0. , 1.5], dtype=float32)
+    """
+    num_members = outcome.behavior.shape[0]
+    value, slope = jax.value_and_grad(lambda log_prob: objective(outcome, log_prob))(jnp.zeros(num_members))
+    return num_members * slope, value
+
+
+def raw_variance(outcome: Outcome) -> Array:
+    """The trace of the raw behaviors' covariance."""
+    _, std = masked_mean_and_std(outcome.behavior, outcome.valid)
+    return jnp.sum(std**2)
+
+
+def raw_entropy(outcome: Outcome) -> Array:
+    """The differential entropy of the raw behaviors, in nats, by a density estimate with Scott's bandwidth.
+
+    It is estimated on standardized behaviors and scaled back, so that it means the same in every unit. A dimension
+    in which all members agree has the entropy minus infinity. Of a very large population the first members are taken:
+    they are as random as all, and with a bandwidth for all of them a few outliers would leave the density's grid, which
+    takes a kernel for every pair.
+    """
+    outcome = Outcome(*(part[:MOST_FOR_ENTROPY] for part in outcome))
+    num_behaviors = outcome.behavior.shape[1]
+    bandwidth = scott_bandwidth(jnp.sum(outcome.valid), num_behaviors)
+    behavior = standardize(outcome.behavior, outcome.valid)
+    density = kernel_density(behavior, jnp.zeros(len(behavior)), outcome.valid, bandwidth)
+    entropy = -expect(jnp.log(density), jnp.zeros(len(behavior)), where=outcome.valid)
+    _, std = masked_mean_and_std(outcome.behavior, outcome.valid)
+    return entropy + log_kernel_volume(bandwidth, num_behaviors) + jnp.sum(jnp.log(std))

@@ -1,0 +1,306 @@
+r"""Populations: distributions over parameter vectors that draw members and turn weights into gradients.
+
+With weights $w_k = n\, \partial J / \partial \log p(z_k)$ an objective's gradient is
+
+$$\nabla_\theta J = \frac1n \sum_k w_k \nabla_\theta \log p(z_k; \theta),$$
+
+computed here from a `Sample` in its parts: one product with the noise, never a full parameter vector a member.
+
+Noise is addressed: draw ``i`` of generation ``g`` is a pure function of (key, g, i), so any process can rebuild any
+part of a population alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import DTypeLike
+
+from evolvability.core.noise import Noise, Shapes, in_factors, noise_sum, num_numbers, rows
+from evolvability.core.noise import low_rank as low_rank_noise
+from evolvability.core.types import Cloud, Sample
+
+Schedule = float | Callable[[Array], Array]
+
+
+class SampleFn(Protocol):
+    """Draws part of a population; see `Population.sample`."""
+
+    def __call__(self, key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
+        """The members of the given draws."""
+
+
+class LogProbFn(Protocol):
+    """The log-density of one parameter vector; see `Population.log_prob`."""
+
+    def __call__(self, cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
+        """A scalar."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """A family of distributions over parameter vectors.
+
+    Attributes:
+        init: ``(key, centers) -> Cloud`` from (num_components, num_params) starting means.
+        sample: ``(key, cloud, generation, draws) -> Sample`` for any array of draw indices.
+        components: ``(key, generation, draws) -> (num_draws,)``, the component each draw belongs to.
+        log_prob: ``(cloud, parameters, generation) -> scalar`` at one (num_params,) vector.
+        gradient: ``(sample, weights) -> Cloud``, the ascent direction.
+        num_components: how many means there are.
+        num_signs: members a draw; 2 when sampling is mirrored.
+    """
+
+    init: Callable[[Array, Array], Cloud]
+    sample: SampleFn
+    components: Callable[[Array, Array | int, Array], Array]
+    log_prob: LogProbFn
+    gradient: Callable[[Sample, Array], Cloud]
+    num_components: int
+    num_signs: int
+
+    def draws(self, population_size: int) -> Array:
+        """The draw indices of a whole population."""
+        if population_size < 2 or population_size % self.num_signs:
+            even = "an even number, since mirrored members come in pairs" if self.num_signs == 2 else "2 or more"
+            raise ValueError(f"population_size must be {even}, got {population_size}.")
+        return jnp.arange(population_size // self.num_signs)
+
+    def member(self, key: Array, cloud: Cloud, generation: int, index: int) -> Array:
+        """(num_params,) one member rebuilt from its address alone."""
+        draw, sign = divmod(index, self.num_signs)
+        return self.sample(key, cloud, generation, jnp.array([draw])).members()[sign]
+
+
+def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeLike = jnp.float32) -> Population:
+    r"""Isotropic normal $\mathcal{N}(\mu, \sigma^2 I)$, the paper's population; $\mu$ is learned.
+
+    Args:
+        sigma: the standard deviation, or a schedule of it over generations (any optax schedule).
+        mirrored: whether members come in pairs $\mu \pm \sigma\epsilon$.
+        noise_dtype: the type noise is kept in.
+    """
+
+    def draw(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Noise:
+        return draw_noise(key, generation, draws, cloud.center.shape[1], noise_dtype)
+
+    return _isotropic(sigma, mirrored, draw)
+
+
+def low_rank(
+    shapes: Shapes,
+    rank: int = 1,
+    sigma: Schedule = 0.02,
+    *,
+    mirrored: bool = True,
+    noise_dtype: DTypeLike = jnp.float32,
+) -> Population:
+    r"""Like `normal`, but the noise of every weight matrix has a low rank; $\mu$ is learned.
+
+    A matrix' noise is $E = A^	op B / \sqrt r$, kept as its factors. It has no density, so the score is that of the
+    normal it stands for, $E / \sigma$. Arrays that factors would not make smaller have full noise.
+
+    Args:
+        shapes: of the arrays that a parameter vector is made of, e.g. `Task.shapes`.
+        rank: the rank $r$; the higher, the nearer to `normal`.
+        sigma: the standard deviation of every parameter, or a schedule of it over generations.
+        mirrored: whether members come in pairs.
+        noise_dtype: the type noise is kept in.
+    """
+    if rank < 1:
+        raise ValueError(f"low_rank: a rank of 1 or more is expected, got {rank}.")
+    if not any(in_factors(shape, rank) for shape in shapes):
+        raise ValueError(
+            f"low_rank: none of the parameters' arrays is a matrix that rank {rank} would make smaller; their shapes "
+            f"are {', '.join(map(str, shapes)) or 'not known'}. Use normal, or a lower rank."
+        )
+    numbers = num_numbers(shapes, rank)
+
+    def draw(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Noise:
+        del cloud
+        return low_rank_noise(draw_noise(key, generation, draws, numbers, noise_dtype), shapes, rank)
+
+    return _isotropic(sigma, mirrored, draw)
+
+
+def _isotropic(
+    sigma: Schedule, mirrored: bool, draw: Callable[[Array, Cloud, Array | int, Array], Noise]
+) -> Population:
+    """One mean and one standard deviation, with noise of any kind; the density is that of a normal."""
+    sigma_at = _schedule(sigma)
+    signs = _signs(mirrored)
+
+    def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
+        noise = draw(key, cloud, generation, draws)
+        scale = jnp.full((1, 1), sigma_at(generation))
+        return Sample(cloud.center, scale, noise, _only_component(key, generation, draws), signs, draws)
+
+    def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
+        return jnp.sum(jax.scipy.stats.norm.logpdf(parameters, cloud.center[0], sigma_at(generation)))
+
+    def gradient(sample: Sample, weights: Array) -> Cloud:
+        # d log p / d center = sign * noise / scale: mirrored members share one row of the product.
+        pulls = _per_draw(sample, weights) @ sample.sign
+        return Cloud(noise_sum(pulls, sample.noise)[None] / sample.scale / sample.num_members)
+
+    return Population(_at_centers, sample, _only_component, log_prob, gradient, 1, len(signs))
+
+
+def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: DTypeLike = jnp.float32) -> Population:
+    r"""Normal with a standard deviation a parameter, $\mathcal{N}(\mu, \mathrm{diag}(s)^2)$; both are learned.
+
+    Args:
+        sigma: the standard deviation every parameter starts with.
+        mirrored: whether members come in pairs.
+        noise_dtype: the type noise is kept in.
+    """
+    log_sigma = jnp.log(_schedule(sigma)(0))
+    signs = _signs(mirrored)
+
+    def init(key: Array, centers: Array) -> Cloud:
+        del key
+        return Cloud(centers, jnp.full_like(centers, log_sigma))
+
+    def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
+        noise = draw_noise(key, generation, draws, cloud.center.shape[1], noise_dtype)
+        return Sample(cloud.center, _scale(cloud), noise, _only_component(key, generation, draws), signs, draws)
+
+    def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
+        del generation
+        return jnp.sum(jax.scipy.stats.norm.logpdf(parameters, cloud.center[0], _scale(cloud)[0]))
+
+    def gradient(sample: Sample, weights: Array) -> Cloud:
+        # d log p / d log scale = noise^2 - 1, whatever the sign.
+        per_draw = _per_draw(sample, weights)
+        center = noise_sum(per_draw @ sample.sign, sample.noise)[None] / sample.scale
+        stretch = noise_sum(per_draw.sum(axis=1), rows(sample.noise) ** 2) - jnp.sum(weights)
+        return Cloud(center / sample.num_members, stretch[None] / sample.num_members)
+
+    return Population(init, sample, _only_component, log_prob, gradient, 1, len(signs))
+
+
+def mixture(
+    num_components: int = 2,
+    sigma: Schedule = 0.02,
+    *,
+    mirrored: bool = True,
+    noise_dtype: DTypeLike = jnp.float32,
+) -> Population:
+    r"""Equal mixture of isotropic normals, $\frac1C \sum_c \mathcal{N}(\mu_c, \sigma^2 I)$; the means are learned.
+
+    The gradient passes through the responsibilities: with $r_c(z) = p(c \mid z)$,
+    $\nabla_{\mu_c} \log p(z) = r_c(z) (z - \mu_c) / \sigma^2$. A mirrored pair stays in one component.
+
+    Args:
+        num_components: how many species there are.
+        sigma: the standard deviation of each, or a schedule of it over generations.
+        mirrored: whether members come in pairs.
+        noise_dtype: the type noise is kept in.
+    """
+    if num_components < 2:
+        raise ValueError(f"mixture: two components or more are expected, got {num_components}. For one, use normal.")
+    sigma_at = _schedule(sigma)
+    signs = _signs(mirrored)
+
+    def init(key: Array, centers: Array) -> Cloud:
+        # Components at one point would get one gradient and never part: then each starts at a mutation of its own.
+        together = jnp.all(centers == centers[0])
+        mutations = centers + sigma_at(0) * jax.random.normal(key, centers.shape)
+        return Cloud(jnp.where(together, mutations, centers))
+
+    def components(key: Array, generation: Array | int, draws: Array) -> Array:
+        _, key_component = jax.random.split(key)
+        choose = jax.vmap(lambda key: jax.random.randint(key, (), 0, num_components))
+        return choose(draw_keys(key_component, generation, draws))
+
+    def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
+        key_noise, _ = jax.random.split(key)
+        noise = draw_noise(key_noise, generation, draws, cloud.center.shape[1], noise_dtype)
+        scale = jnp.full((num_components, 1), sigma_at(generation))
+        return Sample(cloud.center, scale, noise, components(key, generation, draws), signs, draws)
+
+    def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
+        densities = jax.scipy.stats.norm.logpdf(parameters, cloud.center, sigma_at(generation)).sum(axis=1)
+        return jax.nn.logsumexp(densities) - jnp.log(num_components)
+
+    def gradient(sample: Sample, weights: Array) -> Cloud:
+        sigma = sample.scale[0, 0]
+        shares = _per_draw(sample, weights)[..., None] * responsibilities(sample)  # (draws, signs, components)
+        pulls = jnp.einsum("dsc,s->cd", shares, sample.sign)
+        # z - center_c = sigma * sign * noise + (center of z's own component - center_c)
+        own = jax.nn.one_hot(sample.component, num_components)
+        flows = jnp.einsum("dsc,de->ce", shares, own)
+        offsets = flows @ sample.center - flows.sum(axis=1, keepdims=True) * sample.center
+        total = noise_sum(pulls, sample.noise) / sigma + offsets / sigma**2
+        return Cloud(total / sample.num_members)
+
+    return Population(init, sample, components, log_prob, gradient, num_components, len(signs))
+
+
+def responsibilities(sample: Sample) -> Array:
+    """(num_draws, num_signs, num_components) the probability that each component drew each member."""
+    sigma, noise = sample.scale[0, 0], rows(sample.noise)
+    # Relative to the mean center: only differences matter, and these keep their digits.
+    centers = sample.center - sample.center.mean(axis=0)
+    along = jnp.einsum("dp,cp->dc", noise, centers.astype(noise.dtype), preferred_element_type=jnp.float32)
+    along = jnp.take_along_axis(along, sample.component[:, None], axis=1) - along  # noise . (own center - center_c)
+    squares = jnp.sum((centers[:, None] - centers) ** 2, axis=-1)[sample.component]
+    logits = -squares[:, None] / (2 * sigma**2) - sample.sign[:, None] * along[:, None] / sigma
+    return jax.nn.softmax(logits, axis=-1)
+
+
+def draw_keys(key: Array, generation: Array | int, draws: Array) -> Array:
+    """One key for each draw of a generation."""
+    key_generation = jax.random.fold_in(key, generation)
+    return jax.vmap(lambda draw: jax.random.fold_in(key_generation, draw))(draws)
+
+
+def draw_noise(
+    key: Array, generation: Array | int, draws: Array, num_params: int, dtype: DTypeLike = jnp.float32
+) -> Array:
+    """(num_draws, num_params) standard normal noise; each row depends on its own address alone."""
+    # Rounded rather than drawn in a short type, whose few random bits have neither tails nor a fine grain.
+    draw = jax.vmap(lambda key: jax.random.normal(key, (num_params,)).astype(dtype))
+    return draw(draw_keys(key, generation, draws))
+
+
+def _per_draw(sample: Sample, weights: Array) -> Array:
+    return weights.reshape(sample.num_draws, -1)
+
+
+def _at_centers(key: Array, centers: Array) -> Cloud:
+    del key
+    return Cloud(centers)
+
+
+def _only_component(key: Array, generation: Array | int, draws: Array) -> Array:
+    return jnp.zeros(len(draws), jnp.int32)
+
+
+def _scale(cloud: Cloud) -> Array:
+    if cloud.log_scale is None:
+        raise ValueError("diagonal_normal: this cloud has no log_scale. Start it with the population's own init.")
+    return jnp.exp(cloud.log_scale)
+
+
+def _signs(mirrored: bool) -> Array:
+    return jnp.array([1.0, -1.0]) if mirrored else jnp.array([1.0])
+
+
+def _schedule(sigma: Schedule) -> Callable[[Array | int], Array]:
+    if callable(sigma):
+        return lambda generation: jnp.asarray(sigma(jnp.asarray(generation)), jnp.float32)
+    if not sigma > 0:
+        raise ValueError(f"sigma, the population's standard deviation, must be positive, got {sigma}.")
+    return lambda generation: jnp.asarray(sigma, jnp.float32)
+
+
+POPULATIONS: dict[str, Callable[..., Population]] = {
+    "normal": normal,
+    "low_rank": low_rank,
+    "diagonal_normal": diagonal_normal,
+    "mixture": mixture,
+}

@@ -1,0 +1,103 @@
+r"""Objectives that change as a run goes on: by what was seen before, or by the generation's number.
+
+A `Pursuit` is an objective with a history. At any moment its history and the generation's number make it an ordinary
+objective, ``(outcome, log_prob) -> scalar``, whose weights come from automatic differentiation like all others. An
+archive, an adaptive weight and a schedule are all that one seam, and the strategy knows of none of them.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.core.objectives import Objective, weighted_sum
+from evolvability.core.types import Outcome, PyTree
+
+
+class Pursuit(NamedTuple):
+    """An objective with a history.
+
+    Attributes:
+        init: ``() -> history``, any pytree of arrays; it is saved with the State, and batched over seeds.
+        remember: ``(history, centers) -> history``, once a generation and before its members are weighed; centers: what
+            each component's center does, an Outcome with one row a component (see `center_outcome`).
+        at: ``(history, generation) -> Objective``, what is climbed at that moment.
+    """
+
+    init: Callable[[], PyTree]
+    remember: Callable[[PyTree, Outcome], PyTree]
+    at: Callable[[PyTree, Array], Objective]
+
+
+class Ramp(NamedTuple):
+    """A weight that goes in a straight line from ``start`` to ``end`` over so many generations, and stays there.
+
+    Examples:
+        >>> [float(Ramp(1.0, 0.0, 4)(generation)) for generation in (0, 1, 9)]
+        [1.0, 0.75, 0.0]
+        >>> f"{Ramp(1.0, 0.0, 4)}"
+        '1:0:4'
+    """
+
+    start: float
+    end: float
+    generations: int
+
+    def __call__(self, generation: Array | int) -> Array:
+        """The weight at a generation."""
+        return self.start + (self.end - self.start) * jnp.clip(jnp.asarray(generation) / self.generations, 0, 1)
+
+    def __format__(self, spec: str) -> str:
+        return f"{self.start:g}:{self.end:g}:{self.generations}"
+
+
+def lifted(objective: Objective | Pursuit) -> Pursuit:
+    """Any objective as a pursuit; an ordinary one has no history and is the same at every moment."""
+    if isinstance(objective, Pursuit):
+        return objective
+    return Pursuit(tuple, lambda history, centers: history, lambda history, generation: objective)
+
+
+def combined(*terms: tuple[float | Ramp, Objective | Pursuit]) -> Pursuit:
+    r"""A weighted sum whose weights may follow a schedule: $J_g = \sum_i \lambda_i(g)\, J_i$ at generation $g$.
+
+    Examples:
+        >>> from evolvability.core.objectives import max_entropy, mean_fitness
+        >>> pursuit = combined((1.0, mean_fitness()), (Ramp(1.0, 0.0, 50), max_entropy()))
+    """
+    weights = [weight for weight, _ in terms]
+    parts = [lifted(objective) for _, objective in terms]
+
+    def remember(history: PyTree, centers: Outcome) -> PyTree:
+        return tuple(part.remember(own, centers) for part, own in zip(parts, history, strict=True))
+
+    def at(history: PyTree, generation: Array) -> Objective:
+        now = [weight(generation) if isinstance(weight, Ramp) else weight for weight in weights]
+        objectives = [part.at(own, generation) for part, own in zip(parts, history, strict=True)]
+        return weighted_sum(*zip(now, objectives, strict=True))
+
+    return Pursuit(lambda: tuple(part.init() for part in parts), remember, at)
+
+
+def center_outcome(outcome: Outcome, component: Array, num_components: int) -> Outcome:
+    r"""What the centers do, told by their members: $\mathbb{E}_z[B(z)]$ and $\mathbb{E}_z[f(z)]$ of every component.
+
+    An evolution strategy climbs expectations over its members, so this is the center's behavior as it sees it; and it
+    takes no further evaluation, on whatever the members were evaluated.
+
+    Args:
+        outcome: of all members.
+        component: (num_members,) the component of each.
+        num_components: how many there are; a component without any valid member is invalid.
+    """
+    own = (component[:, None] == jnp.arange(num_components)) & outcome.valid[:, None]
+    count = jnp.sum(own, axis=0)
+
+    def mean(values: Array) -> Array:
+        return jnp.sum(jnp.where(own, values[:, None], 0), axis=0) / jnp.maximum(count, 1)
+
+    behavior = jax.vmap(mean, 1, 1)(outcome.behavior)
+    steps = jnp.sum(jnp.where(own, outcome.num_steps[:, None], 0), axis=0)
+    return Outcome(behavior, mean(outcome.fitness), count > 0, steps)

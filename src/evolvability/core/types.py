@@ -1,0 +1,115 @@
+"""The vocabulary: what a population draws, and what comes back from a simulator."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.core.noise import Noise, rows
+
+PyTree = Any
+
+
+class Cloud(NamedTuple):
+    """The learned parameters of a population.
+
+    Attributes:
+        center: (num_components, num_params) the means.
+        log_scale: (num_components, num_params) log standard deviations, where the population learns them.
+    """
+
+    center: Array
+    log_scale: Array | None = None
+
+
+class Sample(NamedTuple):
+    """A population's members, kept in parts: ``num_members`` full parameter vectors are never needed at once.
+
+    Member ``k`` belongs to draw ``k // num_signs``, which mirrored members share, and has the sign ``k % num_signs``::
+
+        parameters = center[component] + sign * scale * noise
+
+    Attributes:
+        center: (num_components, num_params) the means.
+        scale: (num_components, 1) or (num_components, num_params) the standard deviations.
+        noise: (num_draws, num_params) standard normal, or in factors: see `evolvability.core.noise`.
+        component: (num_draws,) which component each draw belongs to.
+        sign: (num_signs,) ``[1]``, or ``[1, -1]`` for mirrored members.
+        draw: (num_draws,) the index of each draw in its generation.
+    """
+
+    center: Array
+    scale: Array
+    noise: Noise
+    component: Array
+    sign: Array
+    draw: Array
+
+    @property
+    def num_draws(self) -> int:
+        """How many noise vectors there are."""
+        return self.component.shape[0]
+
+    @property
+    def num_members(self) -> int:
+        """How many members there are: one a draw and sign."""
+        return self.component.shape[0] * self.sign.shape[0]
+
+    def of_draws(self, places: Any) -> "Sample":
+        """The members of some of the draws; places: a slice, or an array of indices."""
+        noise, component, draw = jax.tree.map(lambda leaf: leaf[places], (self.noise, self.component, self.draw))
+        return self._replace(noise=noise, component=component, draw=draw)
+
+    def members(self) -> Array:
+        """(num_members, num_params) every member written out. For small networks, or a few members."""
+        steps = (self.scale[self.component] * rows(self.noise))[:, None] * self.sign[:, None]
+        return (self.center[self.component][:, None] + steps).reshape(self.num_members, -1)
+
+    def member_components(self) -> Array:
+        """(num_members,) the component of each member."""
+        return jnp.repeat(self.component, self.sign.shape[0])
+
+    def member_keys(self, key: Array) -> Array:
+        """(num_members,) a key for each member, the same whatever part of the population this is."""
+        num_signs = self.sign.shape[0]
+        members = (num_signs * self.draw[:, None] + jnp.arange(num_signs)).ravel()
+        return jax.vmap(jax.random.fold_in, (None, 0))(key, members)
+
+
+def written_out(parameters: Array, draw: Array | None = None) -> Sample:
+    """Any (num_members, num_params) parameters as members: each its own draw, from a center of zero."""
+    number, num_params = parameters.shape
+    component = jnp.zeros(number, jnp.int32)
+    draw = jnp.arange(number) if draw is None else draw
+    return Sample(jnp.zeros((1, num_params)), jnp.ones((1, 1)), parameters, component, jnp.ones(1), draw)
+
+
+class Outcome(NamedTuple):
+    """All that ever leaves a simulator.
+
+    Attributes:
+        behavior: (num_members, num_behaviors) what each member did.
+        fitness: (num_members,) how well; zeros where the task has no fitness.
+        valid: (num_members,) False for a member whose episode broke down: it counts for nothing.
+        num_steps: (num_members,) simulated steps of each member.
+    """
+
+    behavior: Array
+    fitness: Array
+    valid: Array
+    num_steps: Array
+
+
+def outcome(behavior: Array, fitness: Array | None = None, num_steps: Array | None = None) -> Outcome:
+    """An Outcome from behaviors; members with a non-finite behavior or fitness are invalid.
+
+    Examples:
+        >>> outcome(jnp.array([[1.0], [jnp.nan]])).valid
+        Array([ True, False], dtype=bool)
+    """
+    behavior = jnp.asarray(behavior, jnp.float32)
+    fitness = jnp.zeros(len(behavior)) if fitness is None else jnp.asarray(fitness, jnp.float32)
+    num_steps = jnp.ones(len(behavior), jnp.int32) if num_steps is None else num_steps
+    valid = jnp.all(jnp.isfinite(behavior), axis=1) & jnp.isfinite(fitness)
+    return Outcome(behavior, fitness, valid, num_steps)

@@ -1,1 +1,0 @@
-"""Evaluators: where a population's members are run, and how a run survives what happens there."""

@@ -1,1 +1,0 @@
-"""Meta-learning, the gradient-based rival: MAML and ES-MAML."""

@@ -1,0 +1,1 @@
+"""Relatives and baselines: novelty, quality, evolvability search, policy gradients, MAML."""

@@ -1,0 +1,54 @@
+r"""ES-MAML: meta-learning without any gradient, from the pieces there are.
+
+The outer problem is MAML's, $\max_\theta \mathbb{E}_i[f_i(U_i(\theta))]$, with a step of hill climbing for the inner
+adaptation $U_i$: of a few mutations of $\theta$, and $\theta$ itself, the one that does best at goal $i$. Members of a
+population are adapted, each to a goal of its own, and their fitness is what they reach then; standard ES does the rest.
+
+Reference: Song et al., *ES-MAML: Simple Hessian-free meta learning* (2020).
+"""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.core.types import Outcome, PyTree, Sample, written_out
+from evolvability.tasks.base import Task, world_of
+
+
+def adapting(task: Task, *, episodes: int, sigma: float) -> Task:
+    """A task whose members are adapted to a goal before they are evaluated; mirrored members share goal and tries.
+
+    Args:
+        task: a task with a world, whose goals are the tasks to adapt to.
+        episodes: of each member's adaptation: itself, and one mutation less than that.
+        sigma: the standard deviation of those mutations.
+    """
+    goals = world_of(task).goals
+
+    def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+        key_goals, key_noise, key_tries, key_last = jax.random.split(key, 4)
+        members, num_signs = sample.members(), len(sample.sign)
+        # Addressed by draws: the same goals and tries, whatever part of the population this is.
+        asked = jax.vmap(lambda key: goals.draw(key, 1)[0])(_keys(key_goals, sample.draw))
+        shape = (episodes, members.shape[1])
+        noise = jax.vmap(lambda key: jax.random.normal(key, shape).at[0].set(0))(_keys(key_noise, sample.draw))
+        asked, noise = (jnp.repeat(part, num_signs, axis=0) for part in (asked, noise))
+        tries = members[:, None] + sigma * noise
+        number = (num_signs * sample.draw[:, None] + jnp.arange(num_signs)).ravel()
+        numbers = (episodes * number[:, None] + jnp.arange(episodes)).ravel()
+        tried, _ = task.evaluate(key_tries, written_out(tries.reshape(-1, members.shape[1]), numbers), memory)
+        scores = goals.score(jnp.repeat(asked, episodes, axis=0), jnp.asarray(tried.behavior))
+        best = jnp.argmax(jnp.where(tried.valid, scores, -jnp.inf).reshape(-1, episodes), axis=1)
+        adapted = jnp.take_along_axis(tries, best[:, None, None], axis=1)[:, 0]
+        outcome, seen = task.evaluate(key_last, written_out(adapted, number), memory)
+        num_steps = outcome.num_steps + jnp.asarray(tried.num_steps).reshape(-1, episodes).sum(axis=1)
+        fitness = goals.score(asked, jnp.asarray(outcome.behavior))
+        return outcome._replace(fitness=fitness, num_steps=num_steps), seen
+
+    return replace(task, evaluate=evaluate, has_fitness=True)
+
+
+def _keys(key: Array, draws: Array) -> Array:
+    return jax.vmap(jax.random.fold_in, (None, 0))(key, draws)

@@ -1,0 +1,123 @@
+r"""Evolvability search: a genetic algorithm that selects for evolvability as it counts it.
+
+Each parent has the same number of offspring, and its fitness is how many of them behave distinctly. The best parent
+lives on as it is; the others are succeeded by mutations of the winners of tournaments. A parent's evolvability is
+judged by its own offspring alone, so that every generation evaluates (parents x offspring) members and learns one
+number a parent: what Evolvability ES replaces by one weight a member.
+
+Reference: Mengistu, Lehman and Clune, *Evolvability search: directly selecting for evolvability in order to study and
+produce it* (2016).
+"""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.core.populations import Population
+from evolvability.core.strategy import Algorithm, Info, State, describe, noise_key
+from evolvability.core.types import Cloud, Outcome, PyTree, Sample
+
+TOURNAMENT = 3
+"""Parents drawn at random, of whom the most evolvable has a successor."""
+
+
+def in_turn(population: Population) -> Population:
+    """The same population; its draws belong to one component after the other, so that all have equally many."""
+
+    def components(key: Array, generation: Array | int, draws: Array) -> Array:
+        del key, generation
+        return draws % population.num_components
+
+    def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
+        whole = population.sample(key, cloud, generation, draws)
+        return whole._replace(component=components(key, generation, draws))
+
+    return replace(population, components=components, sample=sample)
+
+
+def num_distinct(behavior: Array, valid: Array, threshold: float) -> Array:
+    """How many behaviors are distinct: one after the other, those farther than a threshold from all counted before.
+
+    Args:
+        behavior: (num_offspring, num_behaviors).
+        valid: (num_offspring,) those that count at all.
+        threshold: what behaviors differ by at least.
+
+    Examples:
+        >>> int(num_distinct(jnp.array([[0.0], [0.4], [1.0], [1.3], [2.0]]), jnp.ones(5, bool), 0.5))
+        3
+    """
+    squares = jnp.sum((behavior[:, None] - behavior) ** 2, axis=-1)
+
+    def count(kept: Array, index: Array) -> tuple[Array, None]:
+        is_new = valid[index] & ~jnp.any(kept & (squares[index] < threshold**2))
+        return kept.at[index].set(is_new), None
+
+    kept, _ = jax.lax.scan(count, jnp.zeros(len(behavior), bool), jnp.arange(len(behavior)))
+    return jnp.sum(kept)
+
+
+def evolvability_search(population: Population, *, population_size: int, threshold: float) -> Algorithm:
+    """Evolvability search, with the parts of any strategy: parents are the population's components.
+
+    What it remembers is how many distinct offspring each parent had, and to ascend is to reproduce; the weights of its
+    members are zero, since no gradient is climbed. After a generation, the first parent is the best of the last.
+
+    Args:
+        population: with one component a parent, which gets offspring `in_turn`.
+        population_size: offspring a generation, of all parents together.
+        threshold: offspring that differ by less than this do the same, in units of behavior.
+    """
+    num_parents, num_signs = population.num_components, population.num_signs
+    if population_size % (num_parents * num_signs):
+        raise ValueError(
+            f"population_size must be a multiple of {num_parents * num_signs} so that {num_parents} parents have "
+            f"equally many offspring, got {population_size}."
+        )
+    all_draws = population.draws(population_size)
+
+    def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
+        cloud = population.init(jax.random.fold_in(key, 2), centers)
+        counts = jnp.zeros(num_parents, jnp.int32)
+        return State(key, jnp.zeros((), jnp.int32), cloud, (), memory, counts)
+
+    def ask(state: State, draws: Array = all_draws) -> Sample:
+        return population.sample(noise_key(state.key), state.cloud, state.generation, draws)
+
+    def remember(state: State, outcome: Outcome) -> State:
+        def families(values: Array) -> Array:
+            """(num_parents, num_offspring, ...): draws take turns, and mirrored offspring are neighbors."""
+            by_turn = values.reshape(-1, num_parents, num_signs, *values.shape[1:])
+            return jnp.swapaxes(by_turn, 0, 1).reshape(num_parents, -1, *values.shape[1:])
+
+        behavior, valid = families(outcome.behavior), families(outcome.valid)
+        counts = jax.vmap(lambda own, where: num_distinct(own, where, threshold))(behavior, valid)
+        return state._replace(history=counts)
+
+    def weigh(state: State, outcome: Outcome) -> tuple[Array, Array]:
+        return jnp.zeros(len(outcome.valid)), jnp.max(state.history).astype(jnp.float32)
+
+    def ascend(state: State, gradient: Cloud) -> State:
+        del gradient
+        key_rivals, key_noise = jax.random.split(jax.random.fold_in(jax.random.fold_in(state.key, 4), state.generation))
+        rivals = jax.random.randint(key_rivals, (num_parents, TOURNAMENT), 0, num_parents)
+        winners = jnp.take_along_axis(rivals, jnp.argmax(state.history[rivals], axis=1)[:, None], axis=1)[:, 0]
+        # Successors are drawn as offspring are: the mutations that are counted are those that are inherited.
+        chosen = state.cloud._replace(center=state.cloud.center[winners])
+        drawn = population.sample(key_noise, chosen, state.generation, jnp.arange(num_parents))
+        best = state.cloud.center[jnp.argmax(state.history)]
+        centers = drawn.members()[::num_signs].at[0].set(best)
+        return state._replace(generation=state.generation + 1, cloud=chosen._replace(center=centers))
+
+    def tell(state: State, sample: Sample, outcome: Outcome) -> tuple[State, Info]:
+        state = remember(state, outcome)
+        nothing = jax.tree.map(jnp.zeros_like, state.cloud)
+        return ascend(state, nothing), describe(sample, outcome, weigh(state, outcome)[1], nothing)
+
+    def tell_in_chunks(state: State, chunks: Array, outcome: Outcome) -> tuple[State, Info]:
+        del chunks
+        return tell(state, ask(state, all_draws[:1]), outcome)
+
+    return Algorithm(all_draws, init, ask, remember, weigh, ascend, tell, tell_in_chunks)

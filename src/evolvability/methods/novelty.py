@@ -1,0 +1,198 @@
+r"""Novelty search by evolution strategies: NS-ES, NSR-ES and NSRA-ES, with an archive of where centers have been.
+
+A behavior's novelty is its mean distance to the $k$ nearest behaviors in the archive $A$,
+
+$$N(B, A) = \frac1k \sum_{a \in \mathrm{nearest}_k(B, A)} |B - a|.$$
+
+NS-ES climbs $\mathbb{E}_z[N(B(z), A)]$, and each generation adds the behavior of its center to the archive.
+
+Reference: Conti et al., *Improving exploration in evolution strategies for deep reinforcement learning via a population
+of novelty-seeking agents* (2018).
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy.spatial import cKDTree
+
+from evolvability.core.expectation import expect
+from evolvability.core.objectives import Objective, mean_fitness, weighted_sum
+from evolvability.core.shaping import Shaping, centered_ranks, identity
+from evolvability.core.stateful_objectives import Pursuit, combined
+from evolvability.core.types import Outcome
+
+ARCHIVE_SIZE = 10_000
+NUM_NEIGHBORS = 10
+PATIENCE = 50
+
+
+class Archive(NamedTuple):
+    """Behaviors of the past; when it is full, a new one takes the place of the oldest.
+
+    Attributes:
+        behavior: (size, num_behaviors).
+        added: how many ever were.
+    """
+
+    behavior: Array
+    added: Array
+
+
+def empty_archive(size: int, num_behaviors: int) -> Archive:
+    """An archive that holds up to ``size`` behaviors."""
+    if size < 1:
+        raise ValueError(f"archive_size must be 1 or more, got {size}.")
+    return Archive(jnp.zeros((size, num_behaviors)), jnp.zeros((), jnp.int32))
+
+
+def add(archive: Archive, behavior: Array, valid: Array) -> Archive:
+    """The archive with some behaviors added, (num_new, num_behaviors), the valid ones of them.
+
+    Examples:
+        >>> archive = add(empty_archive(3, 1), jnp.array([[1.0], [2.0]]), jnp.array([True, False]))
+        >>> archive.behavior[:, 0], int(archive.added)
+        (Array([1., 0., 0.], dtype=float32), 1)
+    """
+    size = len(archive.behavior)
+    places = (archive.added + jnp.cumsum(valid) - 1) % size
+    places = jnp.where(valid, places, size)  # out of bounds, so dropped
+    return Archive(archive.behavior.at[places].set(behavior, mode="drop"), archive.added + jnp.sum(valid))
+
+
+def novelty(behavior: Array, archive: Archive, num_neighbors: int = NUM_NEIGHBORS) -> Array:
+    """(num_members,) the mean distance of each behavior to its nearest in the archive; zero where that is empty.
+
+    On the host, by a k-d tree: much quicker than all distances on the device (see benchmarks/relatives.py).
+
+    Args:
+        behavior: (num_members, num_behaviors), finite.
+        archive: which has as many neighbors as asked for, or else all it has count.
+        num_neighbors: the $k$ of the formula.
+    """
+    shape = jax.ShapeDtypeStruct(behavior.shape[:1], jnp.float32)
+    return jax.pure_callback(
+        lambda *arrays: _mean_distance(num_neighbors, *map(np.asarray, arrays)),
+        shape,
+        behavior,
+        archive.behavior,
+        archive.added,
+        vmap_method="sequential",
+    )
+
+
+def _mean_distance(num_neighbors: int, behavior: Any, stored: Any, added: Any) -> Any:
+    known = stored[: min(int(added), len(stored))]
+    if not len(known):
+        return np.zeros(len(behavior), np.float32)
+    nearest = np.arange(1, min(num_neighbors, len(known)) + 1)
+    distances, _ = cKDTree(known).query(behavior, nearest, workers=-1)
+    return distances.mean(axis=1).astype(np.float32)
+
+
+def ns_es(
+    num_behaviors: int,
+    *,
+    num_neighbors: int = NUM_NEIGHBORS,
+    archive_size: int = ARCHIVE_SIZE,
+    shaping: Shaping = centered_ranks,
+) -> Pursuit:
+    r"""NS-ES, the mean novelty of behaviors against an archive of centers: $J = \mathbb{E}_z[N(B(z), A)]$.
+
+    Args:
+        num_behaviors: behavior dimensions of the task.
+        num_neighbors: in the archive, whose distances count.
+        archive_size: how many centers are kept, the newest.
+        shaping: what is done to novelty; ranks, as in the paper.
+    """
+    if num_neighbors < 1:
+        raise ValueError(f"neighbors must be 1 or more, got {num_neighbors}.")
+
+    def remember(archive: Archive, centers: Outcome) -> Archive:
+        return add(archive, centers.behavior, centers.valid)
+
+    def at(archive: Archive, generation: Array) -> Objective:
+        del generation
+
+        def objective(outcome: Outcome, log_prob: Array) -> Array:
+            found = novelty(identity(outcome.behavior, outcome.valid), archive, num_neighbors)
+            return expect(shaping(found, outcome.valid), log_prob, where=outcome.valid)
+
+        return objective
+
+    return Pursuit(lambda: empty_archive(archive_size, num_behaviors), remember, at)
+
+
+def nsr_es(num_behaviors: int, *, shaping: Shaping = centered_ranks, **knobs: Any) -> Pursuit:
+    r"""NSR-ES, novelty and fitness in equal parts: $J = \frac12 \mathbb{E}_z[f(z)] + \frac12 \mathbb{E}_z[N(B(z), A)]$.
+
+    Each is ranked on its own, so that neither's units matter.
+
+    Args:
+        num_behaviors: behavior dimensions of the task.
+        shaping: what is done to novelty and to fitness.
+        **knobs: those of `ns_es`.
+    """
+    return combined((0.5, mean_fitness(shaping)), (0.5, ns_es(num_behaviors, shaping=shaping, **knobs)))
+
+
+class Adapted(NamedTuple):
+    """The history of NSRA-ES.
+
+    Attributes:
+        archive: of behaviors.
+        weight: of fitness; novelty has the rest.
+        best: the highest fitness of a center so far.
+        waited: generations since it rose, or since the weight last fell.
+    """
+
+    archive: Archive
+    weight: Array
+    best: Array
+    waited: Array
+
+
+def nsra_es(
+    num_behaviors: int,
+    *,
+    patience: int = PATIENCE,
+    change: float = 0.05,
+    shaping: Shaping = centered_ranks,
+    **knobs: Any,
+) -> Pursuit:
+    r"""NSRA-ES, which turns to novelty when fitness stalls.
+
+    $J = w\,\mathbb{E}_z[f(z)] + (1 - w)\,\mathbb{E}_z[N(B(z), A)]$, each ranked on its own. The weight $w$ starts at 1.
+    It rises by ``change`` when a center's fitness exceeds the best so far, and falls by as much when that has not
+    happened for ``patience`` generations; it stays between 0 and 1.
+
+    Args:
+        num_behaviors: behavior dimensions of the task.
+        patience: generations without progress until the weight falls.
+        change: of the weight.
+        shaping: what is done to novelty and to fitness.
+        **knobs: those of `ns_es`.
+    """
+    if patience < 1:
+        raise ValueError(f"patience must be 1 or more, got {patience}.")
+    search = ns_es(num_behaviors, shaping=shaping, **knobs)
+
+    def init() -> Adapted:
+        return Adapted(search.init(), jnp.ones(()), jnp.full((), -jnp.inf), jnp.zeros((), jnp.int32))
+
+    def remember(history: Adapted, centers: Outcome) -> Adapted:
+        fitness = jnp.max(jnp.where(centers.valid, centers.fitness, -jnp.inf))
+        better = fitness > history.best
+        waited = jnp.where(better, 0, history.waited + 1)
+        stalled = waited >= patience
+        weight = jnp.clip(history.weight + change * better - change * stalled, 0, 1)
+        archive = search.remember(history.archive, centers)
+        return Adapted(archive, weight, jnp.maximum(history.best, fitness), jnp.where(stalled, 0, waited))
+
+    def at(history: Adapted, generation: Array) -> Objective:
+        novel = search.at(history.archive, generation)
+        return weighted_sum((history.weight, mean_fitness(shaping)), (1 - history.weight, novel))
+
+    return Pursuit(init, remember, at)

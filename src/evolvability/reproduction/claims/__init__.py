@@ -1,0 +1,1 @@
+"""The paper's statements, as functions of run folders."""

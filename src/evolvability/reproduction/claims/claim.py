@@ -1,0 +1,173 @@
+"""Claims: a statement of the paper, and what some run folders say about it. `paper_claims` has the statements."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from evolvability.config.schema import Config
+from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.runs.folder import Run
+from evolvability.studies.groups import METHODS, RunGroup, group_runs
+from evolvability.studies.statistics import SIGNIFICANT, Values, mann_whitney, smallest_p
+
+NO_DIFFERENCE = 0.1
+"""The paper calls a difference none where p is above this."""
+
+
+PAPER_RUNS = 12
+"""Of each method in the paper, unless it says otherwise."""
+
+Verdict = Literal["holds", "holds in part", "does not hold", "not enough runs"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "holds in part", "does not hold", "not enough runs")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper, and what some runs say about it.
+
+    Attributes:
+        statement: what the paper says.
+        section: where.
+        paper: its value, as it is printed there.
+        statistic: what ``value`` is.
+        value: the statistic of the runs; None without runs.
+        p: its p-value; None where the statement has none, or there are too few runs for any.
+        num_runs: how many runs each group has.
+        verdict: whether the statement holds for the runs.
+        reason: why they cannot tell, why it does not hold or in part only, or how many runs do.
+        medians: of the groups, where two are compared; in the statistic's order.
+    """
+
+    statement: str
+    section: str
+    paper: str
+    statistic: str
+    value: float | None = None
+    p: float | None = None
+    num_runs: tuple[int, ...] = ()
+    verdict: Verdict = "not enough runs"
+    reason: str = ""
+    medians: tuple[float, ...] = ()
+
+
+class Answer(NamedTuple):
+    """What runs say, as a `Claim` has it."""
+
+    value: float
+    num_runs: tuple[int, ...]
+    verdict: Verdict
+    p: float | None = None
+    reason: str = ""
+    medians: tuple[float, ...] = ()
+
+
+def claim(statement: str, section: str, paper: str, statistic: str, answer: Callable[[], Answer]) -> Claim:
+    """A claim with its answer, or with the reason why there is none: runs are missing, or too few for the test."""
+    try:
+        found = answer()
+    except (ConfigError, RunFolderError) as error:  # there are none, or they have not got that far
+        return Claim(statement, section, paper, statistic, reason=str(error))
+    return Claim(statement, section, paper, statistic, **found._asdict())
+
+
+def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Answer:
+    """Whether values of the first group are above those of the second: it holds with a p-value below the paper's bound.
+
+    Below 0.05 but not below the bound, it holds in part; so it does where of so few runs no p-value is below the bound.
+    """
+    found = _compared(first, second)
+    if found.p is None:
+        return found
+    if found.p >= SIGNIFICANT:
+        return found._replace(verdict="does not hold", reason="no significant difference")
+    if found.value <= 0.5:
+        return found._replace(verdict="does not hold", reason="it is the other way round")
+    if found.p < bound:
+        return found._replace(verdict="holds")
+    reason = f"p is below {SIGNIFICANT:g}, but not below the paper's {bound:.5f}".rstrip("0")
+    if (smallest := smallest_p(len(first), len(second))) >= bound:
+        reason += f", which of {len(first)} and {len(second)} runs none can be: the smallest is {smallest:.2g}"
+    return found._replace(verdict="holds in part", reason=reason)
+
+
+def is_same(first: Values, second: Values, *, enough: int = PAPER_RUNS) -> Answer:
+    """Whether two groups show no difference: p above 0.1 in as many runs as the paper has.
+
+    Of fewer runs it holds in part only, since a difference is harder to find among them; and so it does where p lies
+    between 0.05 and 0.1.
+    """
+    found = _compared(first, second)
+    if found.p is None:
+        return found
+    if found.p <= SIGNIFICANT:
+        return found._replace(verdict="does not hold", reason="they differ")
+    if found.p <= NO_DIFFERENCE:
+        reason = f"p is above {SIGNIFICANT:g}, but not above the paper's {NO_DIFFERENCE:g}"
+        return found._replace(verdict="holds in part", reason=reason)
+    if (least := min(found.num_runs)) < enough:
+        reason = f"no difference in {least} runs, where the paper has {enough}: more might show one"
+        return found._replace(verdict="holds in part", reason=reason)
+    return found._replace(verdict="holds")
+
+
+def _compared(first: Values, second: Values) -> Answer:
+    """Two groups and their test, without a verdict yet; p is None where there are too few runs for any."""
+    test = mann_whitney(first, second)
+    medians = float(np.median(first)), float(np.median(second))
+    return Answer(test.effect, (len(first), len(second)), "not enough runs", test.p, test.reason, medians)
+
+
+def in_most(values: Values, meets: Callable[[float], bool]) -> Answer:
+    """Whether more than half of the runs meet a condition; where some do, but not so many, it holds in part."""
+    number = sum(meets(float(value)) for value in values)
+    verdict: Verdict = "holds" if 2 * number > len(values) else "holds in part" if number else "does not hold"
+    reason = f"{number} of {len(values)} runs do"
+    return Answer(float(np.median(values)), (len(values),), verdict, reason=reason)
+
+
+def trained_by(runs: Sequence[Run], task: str, objective: str) -> RunGroup:
+    """The group of runs trained from scratch, for standard ES those that go right; the longest if there are several."""
+    chosen = [run for run in runs if _is_trained(run.config, task, objective)]
+    return _longest(chosen, f"runs of '{task}' trained by {METHODS[objective]}")
+
+
+def species(runs: Sequence[Run], task: str, objective: str, *, split: bool) -> RunGroup:
+    """The group of mixtures from scratch, or of populations that were split after training."""
+    wanted = (task, objective, "mixture")
+    mixtures = [run for run in runs if (run.config.task, run.config.objective, run.config.population) == wanted]
+    how = "split after training by" if split else "of mixtures trained by"
+    chosen = [run for run in mixtures if bool(run.config.start_from) == split]
+    return _longest(chosen, f"runs of '{task}' {how} {METHODS[objective]}")
+
+
+def evolved_from(runs: Sequence[Run], task: str, objective: str | None, goal: str = "right") -> RunGroup:
+    """The group of standard ES runs to a goal that start from a population trained by an objective, or a random one.
+
+    Where the goal is the task's own fitness, standard ES from scratch is a random start as well.
+    """
+    wanted = (task, "mean_fitness", goal)
+    further = [run for run in runs if (run.config.task, run.config.objective, run.config.goal) == wanted]
+    chosen = [run for run in further if _origin(run) == objective]
+    if objective is None and not chosen and goal == "right":
+        return trained_by(runs, task, "mean_fitness")
+    start = "a random start" if objective is None else f"populations of {METHODS[objective]}"
+    return _longest(chosen, f"runs of '{task}' by standard ES to '{goal}' from {start}")
+
+
+def _longest(runs: Sequence[Run], what: str) -> RunGroup:
+    if not runs:
+        raise RunFolderError(f"There are no {what}.")
+    return max(group_runs(runs), key=lambda group: group.config.generations)
+
+
+def _is_trained(config: Config, task: str, objective: str) -> bool:
+    right = ("", "right", "0", "fitness")
+    aimed = config.goal in right and str(getattr(config.task_options, "direction", "right")) in right
+    found = (config.task, config.objective, config.population != "mixture", config.start_from)
+    return found == (task, objective, True, "") and (aimed or objective != "mean_fitness")
+
+
+def _origin(run: Run) -> str | None:
+    return None if run.origin is None else str(run.origin["config"]["objective"])

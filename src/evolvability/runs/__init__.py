@@ -1,0 +1,1 @@
+"""The run folder: what is written of a run, and read back."""

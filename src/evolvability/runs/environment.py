@@ -1,0 +1,57 @@
+"""What a run was made with: versions, devices, commit."""
+
+import importlib.metadata
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jax
+
+PACKAGES = (
+    "evolvability-es",
+    "jax",
+    "jaxlib",
+    "numpy",
+    "optax",
+    "safetensors",
+    "mujoco",
+    "mujoco-mjx",
+    "warp-lang",
+    "gymnasium",
+)
+
+
+def describe_environment() -> dict[str, Any]:
+    """Versions of what is installed, the devices JAX sees, and the commit of a source checkout."""
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": {name: version for name in PACKAGES if (version := _version(name))},
+        "devices": describe_devices(),
+        "commit": _commit(),
+    }
+
+
+def describe_devices() -> list[str]:
+    """The devices JAX sees."""
+    return [f"{device.platform}: {device.device_kind}" for device in jax.devices()]
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """The commit of the checkout this package lies in; None for an installed package."""
+    root = Path(__file__).parents[3]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -1,0 +1,54 @@
+"""Light copies of run folders: all that figures, statistics and mutations need, without the optimizer's state."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.runs.checkpoints import load_checkpoint, save_checkpoint
+from evolvability.runs.folder import EXTRAS, FILES, Run, RunWriter, locked, spread_out
+
+
+def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = False) -> Path:
+    """Copy what is light of a run folder: configuration, metrics, some behaviors, the last center and task memory.
+
+    The copy is an ordinary run folder. Runs can start from it and its mutations can be drawn and measured; it cannot
+    be made longer itself, since the optimizer's state is left out.
+
+    Args:
+        run: the run.
+        destination: a folder that does not exist yet.
+        behaviors: how many of the recorded generations to keep, the first and the last among them.
+        half: keep centers as 16-bit numbers, whose rounding is far below a mutation.
+    """
+    if behaviors < 1:
+        raise ConfigError(f"behaviors must be 1 or more, got {behaviors}.")
+    if destination.exists():
+        raise RunFolderError(f"{destination} exists already. Choose another folder for the copy of {run.path}.")
+    generation, arrays = load_checkpoint(run.path)
+    light = {name: array for name, array in arrays.items() if not name.startswith("optimizer/")}
+    if half:
+        light["cloud/center"] = light["cloud/center"].astype(np.float16)
+    with locked(destination):
+        writer = RunWriter(destination)
+        writer.make_folders()
+        for name in FILES:
+            if (run.path / name).is_file():
+                shutil.copyfile(run.path / name, destination / name)
+        for recorded in spread_out(run.recorded, behaviors):
+            writer.record_behaviors(recorded, run.behaviors(recorded))
+        last = Path("centers") / f"{run.recorded[-1] if run.recorded else 0:06d}.safetensors"
+        if (run.path / last).is_file() and not half:  # a rounded center's members would not be the recorded ones
+            shutil.copyfile(run.path / last, destination / last)
+        for name in EXTRAS:
+            if (run.path / name).is_dir():
+                shutil.copytree(run.path / name, destination / name)
+        save_checkpoint(destination, generation, light)
+    (destination / ".lock").unlink(missing_ok=True)
+    return destination
+
+
+def folder_size(path: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

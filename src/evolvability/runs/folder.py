@@ -1,0 +1,289 @@
+"""The run folder: written whole or not at all, resumed, read.
+
+    runs/NAME/
+      config.toml          every knob; `ees train --config` repeats the run
+      environment.json     versions, devices, commit
+      origin.json          the run this one started from, if any
+      metrics.jsonl        one object a generation and seed, see docs/metrics.md
+      behaviors/           the population's behaviors, generation by generation
+      centers/             what those generations were drawn around: State without the optimizer's
+      checkpoints/         State as safetensors + JSON, the last ones
+      adaptations/         what the best of its mutations reached, goal by goal
+      races/               what ways of adapting reached over episodes used
+      offspring/           what mutations of its centers did, by their sigma
+
+Nothing in it is executable: opening somebody else's run folder never runs code.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import filelock
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from evolvability.config.schema import Config, from_table, read_toml, to_toml
+from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.core.types import PyTree
+from evolvability.runs.checkpoints import (
+    Arrays,
+    checkpoint_generations,
+    has_checkpoint,
+    load_checkpoint,
+    named_arrays,
+    remove_checkpoint,
+    remove_orphans,
+    save_checkpoint,
+    summary,
+    write_whole,
+)
+from evolvability.runs.environment import describe_environment
+
+FILES = ("config.toml", "environment.json", "origin.json", "metrics.jsonl")
+EXTRAS = ("adaptations", "races", "offspring")
+"""Folders of what was made of a finished run."""
+RUN_FOLDER_NAMES = {*FILES, "behaviors", "centers", "checkpoints", *EXTRAS, ".lock"}
+
+
+class Run:
+    """A run folder, to read from. Works while the run is still going on.
+
+    Examples:
+        >>> from evolvability import Run
+        >>> run = Run("runs/interference-max_entropy-1")  # doctest: +SKIP
+        >>> run.metrics["variance"].shape                 # doctest: +SKIP
+        (10, 2000)
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not (self.path / "config.toml").is_file():
+            raise RunFolderError(f"{self.path} is no run folder: it has no config.toml.")
+        try:
+            self.config: Config = from_table(read_toml(self.path / "config.toml"))
+        except ConfigError as error:
+            raise RunFolderError(f"{self.path} cannot be read: {error}") from None
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of the run."""
+        return range(self.config.seed, self.config.seed + self.config.seeds)
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """Versions, devices and commit of the process that made the run."""
+        return dict(json.loads((self.path / "environment.json").read_text()))
+
+    @property
+    def origin(self) -> dict[str, Any] | None:
+        """Of a run that started from another: that one's path, generation, configuration and center's checksum."""
+        path = self.path / "origin.json"
+        return dict(json.loads(path.read_text())) if path.is_file() else None
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The objects in metrics.jsonl, up to the last complete generation."""
+        rows = list(_complete_rows(self.path / "metrics.jsonl"))
+        return rows[: len(rows) - len(rows) % self.config.seeds]
+
+    @property
+    def metrics(self) -> Arrays:
+        """Every metric by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
+        return metric_arrays(self.rows, self.config.seeds)
+
+    @property
+    def recorded(self) -> list[int]:
+        """The generations whose behaviors were kept."""
+        return _generations(self.path / "behaviors")
+
+    def behaviors(self, generation: int | None = None) -> Arrays:
+        """One recorded generation (the last unless given).
+
+        Returns:
+            ``behavior`` (num_seeds, num_members, num_behaviors); ``fitness``, ``valid``, ``component``
+            (num_seeds, num_members).
+        """
+        recorded = self.recorded
+        generation = recorded[-1] if generation is None and recorded else generation
+        if generation not in recorded:
+            nearby = f"recorded: {summary(recorded)}" if recorded else "none was recorded"
+            raise RunFolderError(f"{self.path} has no behaviors of generation {generation}; {nearby}.")
+        return _load_arrays(self.path / "behaviors" / f"{generation:06d}.safetensors")
+
+    @property
+    def rebuildable(self) -> list[int]:
+        """The generations whose members can be rebuilt: what they were drawn around was kept."""
+        whole = set(checkpoint_generations(self.path)) & set(_generations(self.path / "checkpoints"))
+        return sorted(whole.union(_generations(self.path / "centers")))
+
+    def drawn_around(self, generation: int) -> Arrays:
+        """What a generation's members were drawn around: a State's arrays by name, a seed axis in front.
+
+        The optimizer's may be missing.
+        """
+        path = self.path / "centers" / f"{generation:06d}.safetensors"
+        if path.is_file():
+            return _load_arrays(path)
+        if generation in self.rebuildable:
+            return self.state(generation)
+        raise RunFolderError(
+            f"{self.path}: the center of generation {generation} was not kept, so its members cannot be rebuilt. "
+            f"They can be for: {summary(self.rebuildable)}."
+        )
+
+    def state(self, generation: int | None = None) -> Arrays:
+        """A checkpoint's arrays by name, with a seed axis in front; the newest intact one unless given a generation."""
+        return load_checkpoint(self.path, generation)[1]
+
+    @property
+    def center(self) -> np.ndarray[Any, Any]:
+        """(num_seeds, num_components, num_params) the newest center."""
+        return self.state()["cloud/center"].astype(np.float32)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every generation is done, and the last checkpoint is intact."""
+        last = self.config.generations
+        return checkpoint_generations(self.path)[-1:] == [last] and has_checkpoint(self.path, last)
+
+
+class RunWriter:
+    """Writes a run folder. One process at a time: see `locked`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def create(self, config: Config, origin: dict[str, Any] | None = None) -> None:
+        """A new folder for a run, and what is to be known of the run it starts from."""
+        self.make_folders()
+        write_whole(self.path / "environment.json", json.dumps(describe_environment(), indent=2).encode())
+        if origin is not None:
+            write_whole(self.path / "origin.json", json.dumps(origin, indent=2).encode())
+        (self.path / "metrics.jsonl").touch()
+        self.write_config(config)
+
+    def make_folders(self) -> None:
+        """The folders inside of a run folder."""
+        for name in ("behaviors", "centers", "checkpoints"):
+            (self.path / name).mkdir(exist_ok=True)
+
+    def write_config(self, config: Config) -> None:
+        """The configuration. Written last when a folder is created: it makes the folder a run."""
+        write_whole(self.path / "config.toml", to_toml(config).encode())
+
+    def rewind(self, generation: int) -> None:
+        """Forget what was recorded from a generation on, so that it can be done again."""
+        rows = [row for row in _complete_rows(self.path / "metrics.jsonl") if row["generation"] < generation]
+        write_whole(self.path / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+        self.make_folders()  # of a run begun when there were fewer
+        for folder in ("behaviors", "centers"):
+            for path in (self.path / folder).iterdir():
+                if not path.stem.isdigit() or int(path.stem) >= generation:
+                    path.unlink()
+        remove_orphans(self.path)
+        for old in checkpoint_generations(self.path):
+            if old > generation:
+                remove_checkpoint(self.path, old)
+
+    def record_metrics(self, rows: list[dict[str, Any]]) -> None:
+        """Append one generation's rows."""
+        with (self.path / "metrics.jsonl").open("a") as file:
+            file.write("".join(json.dumps(row) + "\n" for row in rows))
+
+    def record_behaviors(self, generation: int, arrays: Arrays) -> None:
+        """Keep one generation's behaviors."""
+        data = safetensors.numpy.save(arrays)
+        write_whole(self.path / "behaviors" / f"{generation:06d}.safetensors", data, sync=False)
+
+    def record_center(self, state: PyTree) -> None:
+        """Keep what a generation is drawn around: a State with a seed axis in front.
+
+        Without what only training needs, the optimizer's and the objective's.
+        """
+        data = safetensors.numpy.save(named_arrays(state._replace(optimizer=(), history=())))
+        write_whole(self.path / "centers" / f"{int(state.generation[0]):06d}.safetensors", data, sync=False)
+
+    def checkpoint(self, state: PyTree) -> None:
+        """Save a State with a seed axis in front."""
+        generation = int(state.generation[0])
+        with (self.path / "metrics.jsonl").open("a") as file:
+            os.fsync(file.fileno())  # a checkpoint is never ahead of its metrics
+        save_checkpoint(self.path, generation, state)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a run folder for this process alone; the lock ends with the process, however it ends."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(path / ".lock", timeout=0)
+        lock.acquire()
+    except filelock.Timeout:
+        raise RunFolderError(
+            f"{path} is in use: another process is writing to it. Wait for it, or choose another --output."
+        ) from None
+    except OSError as error:
+        raise RunFolderError(f"{path} cannot be written: {error.strerror or error}. Choose another --output.") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def metric_arrays(rows: list[dict[str, Any]], num_seeds: int) -> Arrays:
+    """Rows as arrays by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
+    names = rows[0].keys() - {"seed"} if rows else set()
+    columns = {name: np.array([_number(row.get(name)) for row in rows], np.float64) for name in sorted(names)}
+    return {name: column.reshape(-1, num_seeds, *column.shape[1:]).swapaxes(0, 1) for name, column in columns.items()}
+
+
+def spread_out(recorded: Sequence[int], most: int) -> list[int]:
+    """At most so many of the recorded generations, the first and the last among them; of one, the last.
+
+    Examples:
+        >>> spread_out(range(0, 101, 10), 3)
+        [0, 50, 100]
+    """
+    if len(recorded) <= most:
+        return list(recorded)
+    wanted = np.linspace(recorded[-1], recorded[0], most)
+    nearest = np.abs(np.subtract.outer(wanted, recorded)).argmin(axis=1)
+    return [recorded[place] for place in np.unique(nearest)]
+
+
+def _generations(folder: Path) -> list[int]:
+    """The generations whose arrays a folder holds; whatever else lies there is none of a run's."""
+    stems = (path.stem for path in folder.glob("*.safetensors"))
+    return sorted(int(stem) for stem in stems if re.fullmatch(r"[0-9]{6,9}", stem) and stem == f"{int(stem):06d}")
+
+
+def _load_arrays(path: Path) -> Arrays:
+    try:
+        return safetensors.numpy.load_file(path)
+    except (OSError, safetensors.SafetensorError) as error:
+        raise RunFolderError(f"{path} is damaged: {error}.") from None
+
+
+def _complete_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a file that may still be growing, or end in the middle of a line."""
+    if not path.is_file():
+        return
+    for line in path.read_text().splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            return
+        yield row
+
+
+def _number(value: Any) -> Any:
+    return np.nan if value is None else value

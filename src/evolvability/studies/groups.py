@@ -1,0 +1,160 @@
+"""Groups of runs that differ in their seeds alone, found by their configurations, and what each is called."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evolvability.config.schema import ES_MAML, MAML, Config, parse_objective, to_table
+from evolvability.core.errors import ConfigError
+from evolvability.runs.folder import Run
+
+METHODS = {
+    "max_variance": "MaxVar-EES",
+    "max_entropy": "MaxEnt-EES",
+    "mean_fitness": "standard ES",
+    "maml": "MAML",
+    "es_maml": "ES-MAML",
+    "ns_es": "NS-ES",
+    "nsr_es": "NSR-ES",
+    "nsra_es": "NSRA-ES",
+    "qe_es": "QE-ES",
+    "evolvability_search": "evolvability search",
+}
+"""What the papers call each objective."""
+
+
+SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid", "chunk_size")
+"""Knobs that say how much of a run there is, not what happens in it."""
+
+IDLE = {
+    "max_variance": ("bandwidth", "leave_one_out"),
+    "mean_fitness": ("bandwidth", "leave_one_out", "behavior_shaping"),
+}
+"""Knobs of other objectives, which change nothing in runs of these."""
+
+
+@dataclass(frozen=True)
+class RunGroup:
+    """Runs of one configuration, up to seeds and length.
+
+    Attributes:
+        name: what tells the group from the others.
+        runs: its run folders.
+    """
+
+    name: str
+    runs: tuple[Run, ...]
+
+    @property
+    def config(self) -> Config:
+        """The configuration of the first of them."""
+        return self.runs[0].config
+
+
+def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
+    """The groups among some runs of one task, in the order in which they are first met."""
+    for run in runs:
+        if run.config.task != runs[0].config.task:
+            raise ConfigError(
+                f"Runs are compared within one task, but {runs[0].path} is a run of '{runs[0].config.task}' and "
+                f"{run.path} one of '{run.config.task}'."
+            )
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(_identity(run), []).append(run)
+    names = run_names([members[0].config for members in found.values()])
+    return [RunGroup(name, tuple(members)) for name, members in zip(names, found.values(), strict=True)]
+
+
+def by_seed(group: RunGroup, values: Sequence[Sequence[float]]) -> list[float]:
+    """One value a seed, from values a run and seed: a seed that is in two runs of a group counts once."""
+    found: dict[int, float] = {}
+    for run, own in zip(group.runs, values, strict=True):
+        found |= dict(zip(run.seeds, own, strict=True))
+    return list(found.values())
+
+
+def start_name(run: Run) -> str:
+    """What a run started from, in a few words: the method that trained it, and what for."""
+    origin = run.origin
+    if origin is None:
+        return f"from {Path(run.config.start_from).name}" if run.config.start_from else "random start"
+    config = origin["config"]
+    name = f"seeded by {method_name(config['objective'])}"
+    asked = config.get("goal") or config["task_options"].get("direction", "")
+    return f"{name} trained for '{asked}'" if config["objective"] == "mean_fitness" and asked else name
+
+
+def method_name(objective: str) -> str:
+    """What an objective is called in a figure.
+
+    Examples:
+        >>> method_name("max_entropy"), method_name("mean_fitness+0.1*max_entropy")
+        ('MaxEnt-EES', 'mean fitness + 0.1 max entropy')
+    """
+    if objective in METHODS:
+        return METHODS[objective]
+    terms = [(weight, name.replace("_", " ")) for weight, name in parse_objective(objective)]
+    return " + ".join(name if weight == 1 else f"{weight:g} {name}" for weight, name in terms)
+
+
+def identity(config: Config) -> str:
+    """All that makes runs comparable seed by seed, as a text: equal for runs that differ in their seeds alone."""
+    return json.dumps(_knobs(config), sort_keys=True)
+
+
+def run_names(configs: Sequence[Config]) -> list[str]:
+    """A short name for each of some different configurations: the method, then whatever else tells them apart.
+
+    Examples:
+        >>> from evolvability.config.schema import layered
+        >>> run_names([layered("point", values={"sigma": sigma}) for sigma in (0.1, 0.2)])
+        ['MaxEnt-EES, sigma 0.1', 'MaxEnt-EES, sigma 0.2']
+    """
+    several_tasks = len({config.task for config in configs}) > 1
+    heads = [(config.task, method_name(config.objective)) for config in configs]
+    names = []
+    for config, head in zip(configs, heads, strict=True):
+        # Knobs are compared within a method: that each method has its own learning rate is not worth a word.
+        rivals = [_knobs(other) for other, other_head in zip(configs, heads, strict=True) if other_head == head]
+        telling = [_phrase(key, value) for key, value in _knobs(config).items() if _varies(key, rivals)]
+        names.append(", ".join([*(head if several_tasks else head[1:]), *telling]))
+    return names
+
+
+def _identity(run: Run) -> str:
+    """As `identity`, but what a run started from counts by its configuration: batches have folders of their own."""
+    origin = run.origin
+    if origin is None:
+        return identity(run.config)
+    table = {key: value for key, value in origin["config"].items() if key not in (*SAME_COURSE, "start_from")}
+    start = json.dumps([table, origin.get("generation")], sort_keys=True)
+    return json.dumps(_knobs(run.config) | {"start_from": start}, sort_keys=True)
+
+
+def _knobs(config: Config) -> dict[str, Any]:
+    """The knobs that decide what happens, the task's own options among them under ``task.NAME``."""
+    unheeded = (*SAME_COURSE, *IDLE.get(config.objective, ()))
+    table = {key: value for key, value in to_table(config).items() if key not in unheeded}
+    options, maml = table.pop("task_options"), table.pop(MAML)
+    table |= {f"task.{key}": value for key, value in options.items()}
+    return table | (
+        {f"{MAML}.{key}": value for key, value in maml.items()} if config.objective in (MAML, ES_MAML) else {}
+    )
+
+
+def _varies(key: str, tables: Sequence[dict[str, Any]]) -> bool:
+    return any(table.get(key) != tables[0].get(key) for table in tables)
+
+
+def _phrase(key: str, value: Any) -> str:
+    if key == "start_from":
+        return f"from {Path(value).name}" if value else "from a random start"
+    if key == "goal" and not value:
+        return "the task's own fitness"
+    words = key.removeprefix("task.").removeprefix(f"{MAML}.").replace("_", " ")
+    if isinstance(value, bool):
+        return words if value else f"no {words}"
+    return f"{words} {value:g}" if isinstance(value, float) else f"{words} {value}"

@@ -1,0 +1,104 @@
+"""MAP-Elites archives for free: every member a run ever evaluated, and the best of each cell of behavior space.
+
+Nothing is evaluated for it: the recorded generations are fed to an archive of pyribs. What it keeps of an elite is its
+address, (generation, member), from which its parameters can be rebuilt; see `evolvability.studies.rebuild`.
+
+References: Mouret and Clune, *Illuminating search spaces by mapping elites* (2015); Tjanaka et al., *pyribs: A
+bare-bones Python library for quality diversity optimization* (2023).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evolvability.core.errors import ConfigError
+from evolvability.runs.folder import Run
+from evolvability.studies.measures import Yardstick, cell_numbers, common_reach, yardstick
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Elites:
+    """The archive of one seed of a run, as it was filled.
+
+    Attributes:
+        evaluations: (num_recorded,) members evaluated up to and including each recorded generation.
+        coverage: (num_recorded,) the share of cells that had an elite by then.
+        qd_score: (num_recorded,) the sum of the elites' fitness by then, each counted from the worst fitness up.
+        fitness: (cells, ...) of the elites in the end, one axis a behavior dimension; nan in empty cells.
+        address: (cells, ..., 2) the generation and the number of each elite; -1 in empty cells.
+    """
+
+    evaluations: Array
+    coverage: Array
+    qd_score: Array
+    fitness: Array
+    address: Array
+
+
+def fill_archive(run: Run, seed_index: int, by: Yardstick, *, worst: float | None = None) -> Elites:
+    """Feed the recorded generations of one seed to an archive.
+
+    Args:
+        run: which recorded its behaviors: each generation, or fewer (``record_every``).
+        seed_index: which of its seeds.
+        by: whose box is cut into cells; behaviors outside of it are left out.
+        worst: the fitness that counts for nothing; the lowest that was recorded unless given.
+    """
+    generations = [(number, run.behaviors(number)) for number in run.recorded]
+    worst = worst_fitness([run]) if worst is None else worst
+    num_behaviors = generations[0][1]["behavior"].shape[2]
+    archive = _grid_archive(num_behaviors, by, worst)
+    course = []
+    for number, arrays in generations:
+        behavior, fitness = arrays["behavior"][seed_index], arrays["fitness"][seed_index]
+        inside = arrays["valid"][seed_index].astype(bool)
+        inside[inside] = cell_numbers(behavior[inside], by) >= 0
+        members = np.flatnonzero(inside)
+        if len(members):
+            archive.add(np.stack([np.full(len(members), number), members], axis=1), fitness[members], behavior[members])
+        course.append((archive.stats.coverage, archive.stats.qd_score))
+    coverage, qd_score = np.array(course).T
+    evaluations = (np.array(run.recorded) + 1) * run.config.population_size
+    return Elites(evaluations, coverage, qd_score, *_final(archive, num_behaviors, by))
+
+
+def worst_fitness(runs: Sequence[Run]) -> float:
+    """The lowest fitness of a valid member that was recorded."""
+    recorded = (run.behaviors(number) for run in runs for number in run.recorded)
+    return min(
+        float(np.min(arrays["fitness"], where=arrays["valid"].astype(bool), initial=np.inf)) for arrays in recorded
+    )
+
+
+def archive_yardstick(runs: Sequence[Run]) -> Yardstick:
+    """Cells that hold every behavior that some runs recorded."""
+    clouds = [
+        arrays["behavior"][arrays["valid"].astype(bool)]
+        for run in runs
+        for arrays in (run.behaviors(number) for number in run.recorded)
+    ]
+    return yardstick(common_reach(clouds))
+
+
+def _grid_archive(num_behaviors: int, by: Yardstick, worst: float) -> Any:
+    try:
+        from ribs.archives import GridArchive
+    except ImportError:
+        raise ConfigError(
+            "Archives of elites are pyribs', which is not installed: pip install 'evolvability-es[elites]'."
+        ) from None
+    box = [(-by.reach, by.reach)] * num_behaviors
+    return GridArchive(solution_dim=2, dims=[by.cells] * num_behaviors, ranges=box, qd_score_offset=worst)
+
+
+def _final(archive: Any, num_behaviors: int, by: Yardstick) -> tuple[Array, Array]:
+    shape = (by.cells,) * num_behaviors
+    fitness, address = np.full(shape, np.nan), np.full((*shape, 2), -1)
+    kept = archive.data(["solution", "objective", "index"])
+    places = tuple(archive.int_to_grid_index(kept["index"]).T)
+    fitness[places], address[places] = kept["objective"], kept["solution"].astype(int)
+    return fitness, address

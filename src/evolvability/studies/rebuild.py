@@ -1,0 +1,189 @@
+"""Members of a run rebuilt from their addresses, and fresh mutations of its centers, to look at one by one."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from threadpoolctl import threadpool_limits
+
+from evolvability.config.build import build_population
+from evolvability.config.schema import Config
+from evolvability.core.errors import ConfigError, TaskError
+from evolvability.core.noise import Shapes
+from evolvability.core.strategy import episode_key, noise_key
+from evolvability.core.types import Cloud, Outcome, PyTree, Sample, written_out
+from evolvability.runs.checkpoints import restore
+from evolvability.runs.folder import Run
+from evolvability.runs.trained import mutations
+from evolvability.studies.offspring import evaluator
+from evolvability.tasks.base import Task
+from evolvability.tasks.registry import make_task
+from evolvability.tasks.replay import HostArray, Motion
+from evolvability.tasks.simulators import Address, Part, Trial, joined, part_of
+from evolvability.workers.worker import writer
+
+FRESH_TOGETHER = 20
+"""Fresh mutations are evaluated so many at a time: the first are known while the others still walk."""
+
+
+@dataclass(frozen=True)
+class Parent:
+    """What the members of one generation and seed were drawn around, and the keys they were drawn and tried with.
+
+    Attributes:
+        config: the run's.
+        shapes: of the task's parameters.
+        generation: the generation drawn around it.
+        key: the run's key.
+        cloud: the population's learned parameters.
+        memory: what the task remembered then.
+        written_out: whether workers wrote out its members one by one, as those of a task with a simulator.
+    """
+
+    config: Config
+    shapes: Shapes
+    generation: int
+    key: Array
+    cloud: Cloud
+    memory: PyTree
+    written_out: bool = False
+
+
+@dataclass(frozen=True)
+class Brood:
+    """Some members of a population, as a Sample has them, and the key of their episodes.
+
+    Attributes:
+        sample: them, and those that share a draw with them.
+        wanted: where in the sample those are that were asked for.
+        key: of the episodes.
+        addresses: of those that were asked for: what a simulator's seeds follow from.
+    """
+
+    sample: Sample
+    wanted: HostArray
+    key: Array
+    addresses: tuple[Address, ...]
+
+
+def watchable_task(config: Config) -> Task:
+    """A run's task, to evaluate a few members with what they are watched in, whatever the run was trained on."""
+    options = config.task_options
+    if hasattr(options, "engine"):
+        options = replace(options, engine="mujoco")
+    return make_task(config.task, options)
+
+
+def parent_of(run: Run, task: Task, generation: int, seed_index: int = 0) -> Parent:
+    """What a generation was drawn around, where that was kept; see `Run.rebuildable`."""
+    arrays = run.drawn_around(generation)
+    num_seeds = len(arrays["cloud/center"])
+    template = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (num_seeds, *np.shape(leaf))), task.memory)
+    memory = restore({"memory": template}, arrays)["memory"]
+    log_scale = arrays.get("cloud/log_scale")
+    cloud = Cloud(
+        jnp.asarray(arrays["cloud/center"][seed_index], jnp.float32),
+        None if log_scale is None else jnp.asarray(log_scale[seed_index]),
+    )
+    key = jax.random.wrap_key_data(jnp.asarray(arrays["key"][seed_index]))
+    memory = jax.tree.map(lambda leaf: leaf[seed_index], memory)
+    return Parent(run.config, task.shapes, generation, key, cloud, memory, task.simulator is not None)
+
+
+def members(parent: Parent, indices: Sequence[int]) -> Brood:
+    """Members of the generation, rebuilt from their addresses."""
+    size = parent.config.population_size
+    for index in indices:
+        if not 0 <= index < size:
+            raise ConfigError(f"Offspring are numbered from 0 to {size - 1:,} in this run, got {index}.")
+    population = build_population(parent.config, parent.shapes)
+    draws, signs = np.divmod(np.asarray(indices), population.num_signs)
+    addresses = _addresses(parent.key, parent.generation, indices)
+    if parent.written_out:
+        noise = jax.random.key_data(noise_key(parent.key))
+        write = writer(population)  # as workers do: other programs round otherwise
+        pairs = [write(noise, parent.cloud, parent.generation, draw) for draw in draws]
+        rows = [pair[sign] for pair, sign in zip(pairs, signs, strict=True)]
+        return Brood(written_out(jnp.stack(rows)), np.arange(len(rows)), episode_key(parent), addresses)
+    unique, places = np.unique(draws, return_inverse=True)
+    sample = population.sample(noise_key(parent.key), parent.cloud, parent.generation, jnp.asarray(unique))
+    # Mirrored members stay together: a product of one row is summed in another order than one of two.
+    return Brood(sample, places * population.num_signs + signs, episode_key(parent), addresses)
+
+
+def fresh(parent: Parent, chunk: int) -> Brood:
+    """Mutations that the run never tried, drawn as its population draws members: one chunk of an endless row."""
+    key_noise, key_episode = jax.random.split(jax.random.fold_in(parent.key, 6))  # 0 to 5 are others'
+    noise = jax.random.fold_in(key_noise, chunk)
+    sample = mutations(parent.config, parent.shapes, parent.cloud, noise, parent.generation, FRESH_TOGETHER)
+    key = jax.random.fold_in(key_episode, chunk)
+    return Brood(sample, np.arange(FRESH_TOGETHER), key, _addresses(key, parent.generation, range(FRESH_TOGETHER)))
+
+
+def fresh_one(parent: Parent, index: int) -> Brood:
+    """The fresh mutation of an index in the endless row."""
+    chunk, place = divmod(index, FRESH_TOGETHER)
+    brood = fresh(parent, chunk)
+    sample = brood.sample.of_draws(np.array([place]))
+    return Brood(sample, np.array([0]), brood.key, brood.addresses[place : place + 1])
+
+
+def center(parent: Parent) -> Brood:
+    """The centers themselves, unmutated, one a component."""
+    num_components = len(parent.cloud.center)
+    drawn = mutations(parent.config, parent.shapes, parent.cloud, parent.key, parent.generation, num_components)
+    sample = drawn._replace(noise=jax.tree.map(jnp.zeros_like, drawn.noise), component=jnp.arange(num_components))
+    key = jax.random.fold_in(parent.key, 7)
+    return Brood(sample, np.arange(num_components), key, _addresses(key, parent.generation, range(num_components)))
+
+
+def evaluate(task: Task, parent: Parent, brood: Brood) -> Outcome:
+    """What the members of a brood do, those that were asked for."""
+    if task.simulator is not None:
+        part = joined([part_of(trial) for trial in _trials(task.simulator, parent, brood)])
+        return Outcome(*part[:4])  # type: ignore[arg-type]
+    outcome, _ = evaluator(task)(brood.key, brood.sample, parent.memory)
+    return Outcome(*(np.asarray(part)[brood.wanted] for part in outcome))  # type: ignore[arg-type]
+
+
+def replay(task: Task, parent: Parent, brood: Brood) -> Motion:
+    """How the members of a brood move; of a task that cannot be watched, their behavior alone."""
+    if task.stage is None:
+        return _unseen(evaluate(task, parent, brood))
+    if task.stage.replay is not None:
+        return task.stage.replay(brood.key, brood.sample, parent.memory).of_members(brood.wanted)
+    try:
+        trials = _trials(task.stage.simulator, parent, brood)
+    except TaskError as error:  # it does not draw here, and may be evaluated all the same
+        return _unseen(evaluate(task, parent, brood))._replace(note=str(error))
+    lengths = np.array([len(trial.pictures) for trial in trials])
+    motion = _unseen(joined([part_of(trial) for trial in trials]))
+    path = np.zeros((len(trials), lengths.max(), 2), np.float32)
+    return motion._replace(num_frames=lengths, path=path, pictures=tuple(trial.pictures for trial in trials))
+
+
+def _unseen(found: Outcome | Part) -> Motion:
+    behavior = np.asarray(found.behavior)
+    nowhere = np.zeros((len(behavior), 1, 2), np.float32)
+    return Motion(behavior, np.asarray(found.valid), np.ones(len(behavior), int), nowhere)
+
+
+def _trials(build: Any, parent: Parent, brood: Brood) -> list[Trial]:
+    """Of the members that were asked for, one after another, by a simulator of their own."""
+    simulator = build()
+    memory = jax.device_get(parent.memory)
+    rows = np.asarray(brood.sample.members())[brood.wanted]
+    try:
+        with threadpool_limits(1, "blas"):  # as on workers: a product's bits depend on it
+            return [simulator(row, address, memory) for row, address in zip(rows, brood.addresses, strict=True)]
+    finally:
+        getattr(simulator, "close", lambda: None)()
+
+
+def _addresses(key: Array, generation: int, indices: Iterable[int]) -> tuple[Address, ...]:
+    run = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
+    return tuple(Address(run, generation, int(index)) for index in indices)

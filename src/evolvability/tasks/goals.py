@@ -1,0 +1,93 @@
+"""Goals: what members are asked for, as a number to maximize, whatever the task's own fitness is."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.core.errors import ConfigError
+from evolvability.core.types import Outcome, PyTree, Sample
+from evolvability.tasks.base import Task
+from evolvability.tasks.locomotion import heading
+
+Goal = Callable[[Outcome], Array]
+"""``(outcome) -> (num_members,)``, the more the better."""
+
+FITNESS = "fitness"
+POINT = "point:"
+FORMS = "right, left, an angle in degrees, point:X,Y or fitness"
+
+
+def goal_named(text: str, task: Task) -> Goal:
+    """A goal by name: how far a behavior lies in a direction, how near to a point, or the task's own fitness.
+
+    Args:
+        text: ``right``, ``left``, an angle from the first dimension in degrees, ``point:X,Y`` or ``fitness``.
+        task: the task whose behaviors it is about.
+
+    Examples:
+        >>> from evolvability import make_task, outcome
+        >>> far = goal_named("90", make_task("point"))
+        >>> far(outcome(jnp.array([[3.0, 4.0]])))
+        Array([4.], dtype=float32)
+    """
+    check_goal(text)
+    num_behaviors = len(task.behavior)
+    if text == FITNESS:
+        if not task.has_fitness:
+            raise ConfigError(f"Task '{task.name}' has no fitness. Ask for a direction: {FORMS}.")
+        return lambda outcome: outcome.fitness
+    if text.startswith(POINT):
+        point = jnp.array(_coordinates(text))
+        if len(point) != num_behaviors:
+            raise ConfigError(
+                f"Task '{task.name}' has {num_behaviors} behavior dimension(s) ({', '.join(task.behavior)}), "
+                f"but '{text}' names a point in {len(point)}."
+            )
+        return lambda outcome: -jnp.linalg.norm(outcome.behavior - point, axis=1)
+    forward = heading(text)
+    if num_behaviors > 2 or (num_behaviors == 1 and forward[1] != 0):
+        there_are = "right (0) or left (180)" if num_behaviors == 1 else "point:X,Y,... or fitness"
+        raise ConfigError(
+            f"There is no direction '{text}' in task '{task.name}', whose behavior is ({', '.join(task.behavior)}). "
+            f"There are: {there_are}."
+        )
+    return lambda outcome: outcome.behavior @ jnp.array(forward[:num_behaviors])
+
+
+def check_goal(text: str) -> None:
+    """Refuse a text that is no goal in any task."""
+    if text == FITNESS:
+        return
+    try:
+        numbers = _coordinates(text) if text.startswith(POINT) else heading(text)
+    except (ConfigError, ValueError):
+        numbers = (math.nan,)
+    if not all(map(math.isfinite, numbers)):
+        raise ConfigError(f"A goal is {FORMS}, got '{text}'.")
+
+
+def judge(text: str, task: Task) -> Callable[[Outcome], Outcome]:
+    """Puts a goal in the place of an outcome's fitness; without a goal, leaves it as it is."""
+    if not text:
+        return lambda outcome: outcome
+    goal = goal_named(text, task)
+    return lambda outcome: outcome._replace(fitness=goal(jax.tree.map(jnp.asarray, outcome)))
+
+
+def with_goal(task: Task, text: str) -> Task:
+    """A task whose fitness is a goal's."""
+    judged = judge(text, task)
+
+    def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+        outcome, seen = task.evaluate(key, sample, memory)
+        return judged(outcome), seen
+
+    return replace(task, evaluate=evaluate, has_fitness=True)
+
+
+def _coordinates(text: str) -> tuple[float, ...]:
+    return tuple(float(part) for part in text.removeprefix(POINT).split(","))

@@ -1,0 +1,82 @@
+"""What a robot sees and whether its episode goes on: pure functions of arrays, NumPy's or JAX's, for every engine.
+
+The observation is that of PyBullet's locomotion tasks: height above the start, sine and cosine of the angle to a target
+far along +x, 0.3 times the velocity in a frame turned by yaw, roll, pitch; each joint's position scaled to its limits
+and 0.1 times its speed; one contact flag a link. Its values are clipped to +-5.
+"""
+
+from evolvability.tasks.robots import Arrays, Robot, Torso
+
+TARGET_DISTANCE = 1000.0
+OBSERVATION_LIMIT = 5.0
+MAX_POSITION = 500.0
+"""Meters from the origin beyond which a simulation has broken down: what the highest speed gives in an episode."""
+MAX_SPEED = 30.0
+"""Meters a second beyond which a simulation has broken down: in sound physics the worst torques give a torso 10."""
+
+
+def observe(robot: Robot, torso: Torso, qpos: Arrays, qvel: Arrays, contacts: Arrays) -> Arrays:
+    """(..., num_observations) what the robot sees.
+
+    Args:
+        robot: the robot.
+        torso: where its torso is, ``robot.torso(qpos, qvel)``.
+        qpos: (..., num_positions) generalized positions.
+        qvel: (..., num_velocities) generalized velocities.
+        contacts: (..., num_links) 1 where a link touches the floor.
+    """
+    xp = qpos.__array_namespace__()
+    x, y, z = torso.position
+    angle = xp.arctan2(-y, TARGET_DISTANCE - x) - torso.yaw
+    cos, sin = xp.cos(torso.yaw), xp.sin(torso.yaw)
+    vx, vy, vz = (0.3 * part for part in torso.velocity)
+    body = [
+        z - robot.start_height,
+        xp.sin(angle),
+        xp.cos(angle),
+        cos * vx + sin * vy,
+        cos * vy - sin * vx,
+        vz,
+        torso.roll,
+        torso.pitch,
+    ]
+    low, high = robot.joint_range.T.astype(qpos.dtype)
+    angles = (2 * qpos[..., -robot.num_joints :] - (low + high)) / (high - low)
+    speeds = 0.1 * qvel[..., -robot.num_joints :]
+    joints = xp.stack([angles, speeds], axis=-1).reshape(*qpos.shape[:-1], -1)
+    observation = xp.concatenate([xp.stack(body, axis=-1), joints, contacts], axis=-1)
+    return xp.clip(observation, -OBSERVATION_LIMIT, OBSERVATION_LIMIT)
+
+
+def touching(robot: Robot, sensordata: Arrays) -> Arrays:
+    """(..., num_links) 1.0 where a link touches the floor, from the sensors of its place and direction."""
+    sensors = sensordata.reshape(*sensordata.shape[:-1], robot.num_links, 6)
+    half_length, radius = (part.astype(sensors.dtype) for part in (robot.link_half_length, robot.link_radius))
+    lowest = sensors[..., 2] - half_length * abs(sensors[..., 5]) - radius
+    return (lowest < robot.contact_distance).astype(sensors.dtype)
+
+
+def has_fallen(robot: Robot, torso: Torso, contacts: Arrays) -> Arrays:
+    """(...) whether the robot has fallen: too low, too high, leaning too far, or on links it must not stand on."""
+    low, high = robot.height_range
+    height = torso.position[2]
+    fallen = (height < low) | (height > high) | (abs(torso.pitch) > robot.pitch_limit)
+    if robot.standing_links is not None:
+        others = [link for link in range(robot.num_links) if link not in robot.standing_links]
+        fallen = fallen | (contacts[..., others] > 0).any(axis=-1)
+    return fallen
+
+
+def is_plausible(torso: Torso, qpos: Arrays, qvel: Arrays) -> Arrays:
+    """(...) whether a state is finite and within what a robot can reach; otherwise its simulation has broken down."""
+    xp = qpos.__array_namespace__()
+    plausible = xp.isfinite(qpos.sum(axis=-1) + qvel.sum(axis=-1))  # a sum is finite only if its terms are
+    for position, velocity in zip(torso.position, torso.velocity, strict=True):
+        plausible = plausible & (abs(position) < MAX_POSITION) & (abs(velocity) < MAX_SPEED)
+    return plausible
+
+
+def displacement(robot: Robot, qpos: Arrays) -> Arrays:
+    """(..., num_behaviors) how far from its start the robot is, in the coordinates of its behavior."""
+    num_behaviors = len(robot.behavior)  # x comes first in every robot's positions, then y if it has one
+    return qpos[..., :num_behaviors] - robot.start[:num_behaviors].astype(qpos.dtype)

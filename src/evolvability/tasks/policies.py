@@ -1,0 +1,189 @@
+r"""Policies evaluated on a structured sample: no member's network is ever written out.
+
+With parameters $M_c \pm \sigma E_i$ a layer is $x M_c \pm \sigma\, x E_i$: a product that all members of a component
+share, and one small product a draw that its mirrored members share; with noise of low rank two thin ones, see
+`evolvability.core.noise`. `Policy.build` and `Policy.act` take JAX's arrays or NumPy's.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from evolvability.core.noise import Block, Noise, Shapes, blocks, times
+from evolvability.core.types import Sample
+
+TILE = 16
+"""Rows and columns that BLAS kernels take at a time, or a multiple of it."""
+
+
+class Layer(NamedTuple):
+    """One layer of every member's network, in parts.
+
+    Attributes:
+        weight: (num_components, num_inputs, num_outputs) of the centers.
+        bias: (num_components, num_outputs) of the centers.
+        weight_noise: (num_draws, num_inputs, num_outputs), in the type the noise is kept in, or in factors.
+        bias_noise: (num_draws, num_outputs), likewise.
+    """
+
+    weight: Array
+    bias: Array
+    weight_noise: Block
+    bias_noise: Array
+
+
+class Networks(NamedTuple):
+    """The networks of a whole sample.
+
+    Attributes:
+        layers: from inputs to outputs.
+        component: (num_draws,) which center each draw belongs to.
+        step: (num_draws, num_signs) the factor on noise: a standard deviation and a sign.
+    """
+
+    layers: tuple[Layer, ...]
+    component: Array
+    step: Array
+
+
+class Policy(NamedTuple):
+    """A network family.
+
+    Attributes:
+        num_params: the length of a parameter vector.
+        init: ``(key) -> (num_params,)``, a starting network.
+        build: ``(sample) -> Networks``, once a generation.
+        act: ``(networks, observations) -> actions``, with one row a member, once a time step.
+        apply: ``(parameters, observations) -> actions`` of one network written out, differentiable in its parameters;
+            observations: (..., num_inputs).
+        shapes: of the arrays that a parameter vector is made of: weights and biases in turn.
+    """
+
+    num_params: int
+    init: Callable[[Array], Array]
+    build: Callable[[Sample], Networks]
+    act: Callable[[Networks, Array], Array]
+    apply: Callable[[Array, Array], Array]
+    shapes: Shapes
+
+
+def mlp(sizes: Sequence[int]) -> Policy:
+    """Tanh network with a linear output, e.g. ``mlp((26, 256, 256, 6))``.
+
+    It starts with zero biases and incoming weights of unit norm, of norm 0.01 at the output.
+
+    Examples:
+        >>> mlp((26, 256, 256, 6)).num_params, mlp((28, 256, 256, 8)).num_params
+        (74246, 75272)
+    """
+    layer_shapes = list(itertools.pairwise(sizes))
+    shapes = tuple(shape for num_in, num_out in layer_shapes for shape in ((num_in, num_out), (num_out,)))
+    num_layers, num_params = len(layer_shapes), sum(math.prod(shape) for shape in shapes)
+
+    def init(key: Array) -> Array:
+        parts = []
+        for layer, (key_layer, shape) in enumerate(zip(jax.random.split(key, num_layers), layer_shapes, strict=True)):
+            weight = jax.random.normal(key_layer, shape)
+            norm = 0.01 if layer == num_layers - 1 else 1.0
+            parts += [(norm * weight / jnp.linalg.norm(weight, axis=0)).ravel(), jnp.zeros(shape[1])]
+        return jnp.concatenate(parts)
+
+    def build(sample: Sample) -> Networks:
+        noise, step = _noise_and_step(sample)
+        centers, noises = blocks(sample.center, shapes), blocks(noise, shapes)
+        parts: Any = zip(centers[::2], centers[1::2], noises[::2], noises[1::2], strict=True)
+        return Networks(tuple(itertools.starmap(Layer, parts)), sample.component, step)
+
+    def act(networks: Networks, observations: Array) -> Array:
+        xp = observations.__array_namespace__()
+        hidden = observations.reshape(*networks.step.shape, -1)
+        for layer in networks.layers[:-1]:
+            hidden = xp.tanh(_apply(layer, networks, hidden))
+        return _apply(networks.layers[-1], networks, hidden).reshape(len(observations), -1)
+
+    def apply(parameters: Array, observations: Array) -> Array:
+        hidden, offset = observations, 0
+        for layer, (num_in, num_out) in enumerate(layer_shapes):
+            end = offset + num_in * num_out
+            hidden = hidden @ parameters[offset:end].reshape(num_in, num_out) + parameters[end : end + num_out]
+            hidden = jnp.tanh(hidden) if layer < num_layers - 1 else hidden
+            offset = end + num_out
+        return hidden
+
+    return Policy(num_params, init, build, act, apply, shapes)
+
+
+def network(sizes: Sequence[int], parameters: np.ndarray[Any, Any]) -> Callable[[Any], Any]:
+    """One member's `mlp` written out, as a NumPy function from one observation to its outputs.
+
+    Examples:
+        >>> network((2, 3, 1), np.zeros(13, np.float32))(np.ones(2, np.float32))
+        array([0.], dtype=float32)
+    """
+    layers, offset = [], 0
+    for num_in, num_out in itertools.pairwise(sizes):
+        end = offset + num_in * num_out
+        layers.append((parameters[offset:end].reshape(num_in, num_out), parameters[end : end + num_out]))
+        offset = end + num_out
+    *hidden_layers, (last_weight, last_bias) = layers
+
+    def act(observation: Any) -> Any:
+        for weight, bias in hidden_layers:
+            observation = np.tanh(observation @ weight + bias)
+        return observation @ last_weight + last_bias
+
+    return act
+
+
+def _noise_and_step(sample: Sample) -> tuple[Noise, Array]:
+    """The noise as it is multiplied with inputs, and the factor (num_draws, num_signs) on the product.
+
+    Noise is read at every time step of an episode, which is most of a policy's cost. So where a component has a single
+    standard deviation, that is multiplied afterwards, and noise stays as small as it is kept.
+    """
+    scale = sample.scale[sample.component]
+    if scale.shape[1] == 1:
+        return sample.noise, scale * sample.sign
+    ones = sample.sign.__array_namespace__().ones_like(scale[:, :1])
+    noise: Any = sample.noise  # in rows: noise of low rank has one standard deviation
+    return (scale * noise).astype(noise.dtype), ones * sample.sign
+
+
+def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
+    """One layer of all members; inputs: (num_draws, num_signs, num_inputs)."""
+    num_draws, num_signs, num_inputs = inputs.shape
+    shared = _shared_product(inputs.reshape(-1, num_inputs), layer.weight)
+    shared += layer.bias[:, None]
+    outputs = times(inputs, layer.weight_noise)
+    outputs += layer.bias_noise[:, None]
+    outputs *= networks.step[..., None]
+    outputs += _choose(shared.reshape(-1, num_draws, num_signs, shared.shape[-1]), networks.component)
+    return outputs
+
+
+def _shared_product(inputs: Any, weight: Any) -> Any:
+    """(num_components, num_members, num_outputs) the product of all inputs with the centers' weights.
+
+    NumPy's, in whole tiles: BLAS sums in another order at a matrix's edge, and a member must act the same, to the last
+    bit, whoever is evaluated beside it. Only then can it be watched again: a robot's path is chaotic.
+    """
+    if not isinstance(inputs, np.ndarray):
+        return inputs @ weight
+    num_rows, num_columns = len(inputs), weight.shape[-1]
+    rows, columns = -num_rows % TILE, -num_columns % TILE
+    inputs = np.pad(inputs, ((0, rows), (0, 0))) if rows else inputs
+    weight = np.pad(weight, ((0, 0), (0, 0), (0, columns))) if columns else weight
+    return (inputs @ weight)[:, :num_rows, :num_columns]
+
+
+def _choose(shared: Array, component: Array) -> Array:
+    """Of (num_components, num_draws, ...), each draw's own component."""
+    if shared.shape[0] == 1:
+        return shared[0]
+    return shared.__array_namespace__().take_along_axis(shared, component[None, :, None, None], axis=0)[0]

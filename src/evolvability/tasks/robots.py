@@ -1,0 +1,208 @@
+"""The robots: Gymnasium's MuJoCo assets, edited in code. One definition serves every engine.
+
+What is changed, and why:
+
+- Time steps of 8.25 ms, two a control step: the paper's control rate of 0.0165 s.
+- Contacts are with the floor alone, and of the ant only its torso and shins touch it: a thigh lies inside the hull of
+  the torso and the knees, so it cannot touch first. Few contacts, and always the same ones, make MJX fast.
+- A simulation that breaks down is not reset behind our back (MuJoCo's own habit): it must be seen to be left out.
+- Sensors say where every link that may touch the floor is and which way it points.
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+import mujoco
+import numpy as np
+
+from evolvability.core.errors import ConfigError
+
+ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+TIME_STEP = 0.00825
+STEPS_PER_CONTROL = 2
+
+Arrays = Any
+"""A NumPy or JAX array with any leading axes."""
+
+
+class Torso(NamedTuple):
+    """Where a torso is: (x, y, z), its velocity along them, and angles, each (...)."""
+
+    position: tuple[Arrays, Arrays, Arrays]
+    velocity: tuple[Arrays, Arrays, Arrays]
+    roll: Arrays
+    pitch: Arrays
+    yaw: Arrays
+
+
+@dataclass(frozen=True)
+class Solver:
+    """How hard MuJoCo's Newton solver tries."""
+
+    iterations: int
+    line_search_iterations: int
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A robot on a plane.
+
+    Attributes:
+        name: how people call it.
+        model: its physics.
+        start: (num_positions,) the pose at the start.
+        start_height: the torso's height then.
+        behavior: the names of the coordinates that make up its behavior.
+        torso: ``(qpos, qvel) -> Torso``.
+        joint_range: (num_joints, 2) limits of the driven joints, which come last in ``qpos`` and ``qvel``.
+        link_half_length: (num_links,) of the capsules whose floor contacts are observed.
+        link_radius: (num_links,) of the same.
+        contact_distance: how near the floor a link touches it.
+        height_range: where the torso must stay while it stands.
+        pitch_limit: how far the torso may lean while it stands.
+        standing_links: indices of the links that may touch the floor while it stands; None for all.
+    """
+
+    name: str
+    model: mujoco.MjModel
+    start: np.ndarray[Any, Any]
+    start_height: float
+    behavior: tuple[str, ...]
+    torso: Callable[[Arrays, Arrays], Torso]
+    joint_range: np.ndarray[Any, Any]
+    link_half_length: np.ndarray[Any, Any]
+    link_radius: np.ndarray[Any, Any]
+    contact_distance: float
+    height_range: tuple[float, float] = (-np.inf, np.inf)
+    pitch_limit: float = np.inf
+    standing_links: tuple[int, ...] | None = None
+
+    @property
+    def num_joints(self) -> int:
+        """Driven joints, which is also the number of torques."""
+        return len(self.joint_range)
+
+    @property
+    def num_links(self) -> int:
+        """Links whose floor contacts are observed."""
+        return len(self.link_radius)
+
+    @property
+    def num_observations(self) -> int:
+        """The length of an observation: 8 of the torso, 2 a joint, 1 a link."""
+        return 8 + 2 * self.num_joints + self.num_links
+
+
+CHEETAH_LINKS = ("ffoot", "fshin", "fthigh", "bfoot", "bshin", "bthigh")
+SOLVER = Solver(iterations=4, line_search_iterations=8)
+ANT_LINKS = ("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom")
+ANT_FRICTION = 1.5
+ANT_HEIGHTS = (0.26, 1.0)
+
+
+@functools.cache
+def cheetah(solver: Solver = SOLVER) -> Robot:
+    """The planar half-cheetah: six torques. It stands while it leans less than 1 rad, on its feet alone."""
+    spec = _spec("half_cheetah.xml", CHEETAH_LINKS, solver)
+    model = _compiled(spec, total_mass=14.0)
+    start_height = model.body("torso").pos[2]
+
+    def torso(qpos: Arrays, qvel: Arrays) -> Torso:
+        xp = qpos.__array_namespace__()
+        zero = xp.zeros_like(qpos[..., 0])
+        position = qpos[..., 0], zero, qpos[..., 1] + start_height
+        velocity = qvel[..., 0], zero, qvel[..., 1]
+        pitch = xp.remainder(qpos[..., 2] + np.pi, 2 * np.pi) - np.pi
+        return Torso(position, velocity, zero, pitch, zero)
+
+    return _robot("cheetah", model, model.qpos0, ("x",), torso, CHEETAH_LINKS, pitch_limit=1.0, standing_links=(0, 3))
+
+
+@functools.cache
+def ant(solver: Solver = SOLVER) -> Robot:
+    """The four-legged ant: eight torques; while it stands, its torso stays between 0.26 m and 1 m."""
+    spec = _spec("ant.xml", ANT_LINKS, solver)
+    for geom in spec.geoms:
+        geom.friction[0] = ANT_FRICTION
+        if geom.name not in ("floor", "torso_geom", *ANT_LINKS):
+            geom.contype = 0
+    model = _compiled(spec)
+    start = np.array(model.numeric("init_qpos").data)
+    return _robot("ant", model, start, ("x", "y"), _free_torso, ANT_LINKS, height_range=ANT_HEIGHTS)
+
+
+def _free_torso(qpos: Arrays, qvel: Arrays) -> Torso:
+    """A torso on a free joint; its angles as PyBullet computes them."""
+    xp = qpos.__array_namespace__()
+    w, x, y, z = (qpos[..., k] for k in (3, 4, 5, 6))
+    return Torso(
+        position=(qpos[..., 0], qpos[..., 1], qpos[..., 2]),
+        velocity=(qvel[..., 0], qvel[..., 1], qvel[..., 2]),
+        roll=xp.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
+        pitch=xp.arcsin(xp.clip(2 * (w * y - z * x), -1, 1)),
+        yaw=xp.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
+    )
+
+
+def _spec(file: str, links: tuple[str, ...], solver: Solver) -> mujoco.MjSpec:
+    """An asset with what all robots share; textures stay, so that it can be rendered."""
+    spec = mujoco.MjSpec.from_file(str(ASSETS / file))
+    spec.option.timestep = TIME_STEP
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    spec.option.iterations = solver.iterations
+    spec.option.ls_iterations = solver.line_search_iterations
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    for link in links:
+        for kind in (mujoco.mjtSensor.mjSENS_FRAMEPOS, mujoco.mjtSensor.mjSENS_FRAMEZAXIS):
+            spec.add_sensor(type=kind, objtype=mujoco.mjtObj.mjOBJ_GEOM, objname=link)
+    return spec
+
+
+def _compiled(spec: mujoco.MjSpec, total_mass: float | None = None) -> mujoco.MjModel:
+    spec.compiler.settotalmass = -1  # deprecated; done below instead
+    model = spec.compile()
+    if total_mass is not None:
+        mujoco.mj_setTotalmass(model, total_mass)
+        mujoco.mj_setConst(model, mujoco.MjData(model))
+    return model
+
+
+def _robot(
+    name: str,
+    model: mujoco.MjModel,
+    start: np.ndarray[Any, Any],
+    behavior: tuple[str, ...],
+    torso: Callable[[Arrays, Arrays], Torso],
+    links: tuple[str, ...],
+    **limits: Any,
+) -> Robot:
+    geoms = [model.geom(link) for link in links]
+    return Robot(
+        name=name,
+        model=model,
+        start=np.array(start),
+        start_height=float(torso(np.array(start), np.zeros(model.nv)).position[2]),
+        behavior=behavior,
+        torso=torso,
+        joint_range=np.array(model.jnt_range[-model.nu :]),
+        link_half_length=np.array([geom.size[1] for geom in geoms]),
+        link_radius=np.array([geom.size[0] for geom in geoms]),
+        contact_distance=float(model.geom("floor").margin[0] + geoms[0].margin[0]),
+        **limits,
+    )
+
+
+ROBOTS: dict[str, Callable[..., Robot]] = {"cheetah": cheetah, "ant": ant}
+
+
+def check_solver(solver: Solver) -> Solver:
+    """The solver settings, if they can be used."""
+    for knob in ("iterations", "line_search_iterations"):
+        if getattr(solver, knob) < 1:
+            raise ConfigError(f"solver_{knob} must be 1 or more, got {getattr(solver, knob)}.")
+    return solver

@@ -1,0 +1,110 @@
+"""The seam for methods that need every step of an episode: worlds, stepped one action at a time on the device.
+
+Strategies never look inside of an episode; gradients of policies do. A `World` is a pair of pure functions over many
+episodes at once, and `Goals` say what is asked in them, with a reward at every step.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.core.types import PyTree
+from evolvability.tasks.policies import Policy
+
+
+class Situation(NamedTuple):
+    """Many episodes at one moment; arrays have the axis (num_episodes,) in front.
+
+    Attributes:
+        state: whatever the world needs to go on.
+        observation: (num_episodes, num_observations) what is seen.
+        position: (num_episodes, num_behaviors) how far from the start; at the end, the behavior.
+        running: (num_episodes,) whether the episode goes on; where it does not, nothing changes any more.
+        valid: (num_episodes,) False where the simulation broke down.
+    """
+
+    state: PyTree
+    observation: Array
+    position: Array
+    running: Array
+    valid: Array
+
+
+@dataclass(frozen=True)
+class Goals:
+    """What may be asked in a world. A goal is a vector in the space of behaviors.
+
+    Attributes:
+        kind: what the vector means: a ``direction`` to go in or a ``point`` to be at.
+        draw: ``(key, number) -> (number, num_behaviors)``, independent draws of the distribution trained on.
+        reward: ``(goal, before, after) -> reward`` of one step, from the positions; any leading axes.
+        score: ``(goal, behavior) -> score`` of a whole episode, from where it ended; any leading axes.
+    """
+
+    kind: str
+    draw: Callable[[Array, int], Array]
+    reward: Callable[[Array, Array, Array], Array]
+    score: Callable[[Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class World:
+    """A task's episodes, step by step.
+
+    Attributes:
+        policy: the network family that acts in it, the one of the task's own parameters.
+        num_observations: what is seen at a step.
+        num_actions: what is done at a step.
+        num_steps: of an episode, at most.
+        begin: ``(key, num_episodes) -> Situation``.
+        advance: ``(situation, actions) -> Situation``, one step; actions: (num_episodes, num_actions), clipped inside.
+        goals: what may be asked.
+        scale: ``(memory, observation) -> inputs`` of the network, by the task's memory.
+    """
+
+    policy: Policy
+    num_observations: int
+    num_actions: int
+    num_steps: int
+    begin: Callable[[Array, int], Situation]
+    advance: Callable[[Situation, Array], Situation]
+    goals: Goals
+    scale: Callable[[PyTree, Array], Array] = lambda memory, observation: observation
+
+
+def directions(num_behaviors: int) -> Goals:
+    """Go in a direction: left or right with equal probability, or on a plane any; rewards are distances traveled.
+
+    Examples:
+        >>> goals = directions(1)
+        >>> goals.reward(jnp.array([-1.0]), jnp.array([[0.0]]), jnp.array([[-0.25]])).tolist()
+        [0.25]
+    """
+
+    def draw(key: Array, number: int) -> Array:
+        if num_behaviors == 1:
+            return jax.random.rademacher(key, (number, 1), jnp.float32)
+        angle = jax.random.uniform(key, (number,), maxval=2 * jnp.pi)
+        return jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=1)
+
+    def reward(goal: Array, before: Array, after: Array) -> Array:
+        return jnp.sum((after - before) * goal, axis=-1)
+
+    return Goals("direction", draw, reward, lambda goal, behavior: jnp.sum(behavior * goal, axis=-1))
+
+
+def points(num_behaviors: int, half_width: float) -> Goals:
+    """Be at a point, drawn from a box around the start; rewards are minus the squared distance to it."""
+
+    def draw(key: Array, number: int) -> Array:
+        return jax.random.uniform(key, (number, num_behaviors), minval=-half_width, maxval=half_width)
+
+    def reward(goal: Array, before: Array, after: Array) -> Array:
+        del before
+        return -jnp.sum((after - goal) ** 2, axis=-1)
+
+    return Goals("point", draw, reward, lambda goal, behavior: -jnp.linalg.norm(behavior - goal, axis=-1))

@@ -1,0 +1,289 @@
+r"""Stochastic computation graphs, ordinary and nested, as objects (sections S2 and S3 of the paper).
+
+A graph is an immutable collection of named nodes. An ordinary one represents the expected sum of its outputs,
+
+$$\mathcal{G}(x_1, \ldots, x_l) = \mathbb{E}_{z_1, \ldots, z_m}\Big[\sum_i f_i\Big],$$
+
+and a nested one, which holds its expectations as nodes, the sum of its outputs. Both have a surrogate: an estimate from
+samples whose value estimates the graph's and whose derivatives, of every order, estimate the graph's derivatives.
+
+References: Schulman et al., *Gradient estimation using stochastic computation graphs* (2015); Gajewski et al.,
+*Evolvability ES* (2019), S2 and S3.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.core.expectation import Distribution, expect
+from evolvability.theory import graph_nodes
+from evolvability.theory.graph_nodes import Deterministic, Expectation, Input, Node, Stochastic
+
+__all__ = [
+    "Deterministic",
+    "Expectation",
+    "Graph",
+    "Input",
+    "NestedGraph",
+    "Node",
+    "Stochastic",
+    "StochasticGraph",
+    "nest",
+]
+
+Samples = TypeVar("Samples")
+
+
+@dataclass(frozen=True)
+class Graph(ABC, Generic[Samples]):
+    """What both formalisms share: named nodes without a cycle, and as outputs those that have no children."""
+
+    nodes: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nodes", tuple(self.nodes))  # a list could change after the check
+
+    def __getitem__(self, name: str) -> Node:
+        return self.by_name[name]
+
+    @cached_property
+    def by_name(self) -> dict[str, Node]:
+        """The nodes by their names."""
+        return graph_nodes.by_name(self.nodes)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """The nodes that nothing depends on; an unused input is none."""
+        return graph_nodes.outputs(self.by_name)
+
+    @abstractmethod
+    def surrogate(self, inputs: Mapping[str, Any], key: Array, num_samples: Samples) -> Any:
+        """Estimate the graph's value, differentiable in ``inputs`` to any order."""
+
+    def value(self, inputs: Mapping[str, Any], key: Array, num_samples: Samples) -> Any:
+        """Estimate the graph's value, as a constant."""
+        return jax.lax.stop_gradient(self.surrogate(inputs, key, num_samples))
+
+    def gradient(
+        self, inputs: Mapping[str, Any], key: Array, num_samples: Samples, wrt: Iterable[str] | None = None
+    ) -> dict[str, Any]:
+        """Estimate the derivative of a graph whose value is a scalar.
+
+        Args:
+            inputs: a value for every input node.
+            key: a JAX random key.
+            num_samples: as for ``surrogate``.
+            wrt: the inputs to differentiate in; all of them unless given.
+
+        Returns:
+            The derivative in each of those inputs, by name.
+        """
+        _check_names("inputs", inputs, known=self._inputs, needed=self._inputs)
+        names = tuple(inputs) if wrt is None else tuple(wrt)
+        _check_names("wrt", names, known=self._inputs, needed=())
+        chosen = {name: inputs[name] for name in names}
+        slopes: dict[str, Any] = jax.grad(lambda part: self.surrogate({**inputs, **part}, key, num_samples))(chosen)
+        return slopes
+
+    @cached_property
+    def _inputs(self) -> tuple[str, ...]:
+        return tuple(node.name for node in self.nodes if isinstance(node, Input))
+
+
+@dataclass(frozen=True)
+class StochasticGraph(Graph[int]):
+    """An ordinary stochastic computation graph: the expected sum of its outputs over all its stochastic nodes.
+
+    Examples:
+        >>> from evolvability.theory.paper_graphs import Normal
+        >>> graph = StochasticGraph((
+        ...     Input("theta"),
+        ...     Stochastic("z", ("theta",), Normal),
+        ...     Deterministic("f", ("z",), jnp.square),
+        ... ))
+        >>> slope = graph.gradient({"theta": 1.0}, jax.random.key(0), 100_000)["theta"]
+        >>> abs(float(slope) - 2) < 0.1  # E[z^2] = theta^2 + 1
+        True
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        graph_nodes.check_ordinary(self.by_name)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """Every node's name, parents before children."""
+        return graph_nodes.sort({node.name: node.parents for node in self.nodes})
+
+    def surrogate(self, inputs: Mapping[str, Any], key: Array, num_samples: int) -> Any:
+        r"""The mean over joint samples of $\sum_i f_i\,\mathcal{L}(\text{the draws that } f_i \text{ depends on})$.
+
+        Its gradient is the score-function estimate in which every draw is credited with its downstream outputs alone.
+        """
+        _check_names("inputs", inputs, known=self._inputs, needed=self._inputs)
+        keys = jax.random.split(key, num_samples)
+        outputs = jax.vmap(lambda key_joint: self._sample_outputs(inputs, key_joint))(keys)
+        return _sum(*(_mean(values, log_prob) for values, log_prob in outputs))
+
+    def _sample_outputs(self, inputs: Mapping[str, Any], key: Array) -> list[tuple[Any, Array]]:
+        """For one joint sample, every output with the log-density of the draws that it depends on."""
+        values, log_prob = dict(inputs), {}
+        keys = iter(jax.random.split(key, sum(isinstance(node, Stochastic) for node in self.nodes)))
+        for name in self.order:
+            node = self[name]
+            arguments = (values[parent] for parent in node.parents)
+            if isinstance(node, Deterministic):
+                values[name] = node.function(*arguments)
+            elif isinstance(node, Stochastic) and node.distribution is not None:
+                values[name], log_prob[name] = _sample(node.distribution(*arguments), next(keys))
+        upstream = {name: graph_nodes.ancestors(self.by_name, name) for name in self.outputs}
+        credit = {f: [log_prob[z] for z in log_prob if z in upstream[f]] for f in self.outputs}
+        return [(values[f], sum(credit[f], start=jnp.zeros(()))) for f in self.outputs]
+
+
+@dataclass(frozen=True)
+class NestedGraph(Graph[int | Mapping[str, int]]):
+    """A nested stochastic computation graph: the sum of its outputs, with expectations as nodes.
+
+    Examples:
+        >>> from evolvability.theory.paper_graphs import Normal
+        >>> graph = NestedGraph((
+        ...     Input("theta"),
+        ...     Stochastic("z"),
+        ...     Expectation("mean", over="z", integrand="z", given=("theta",), distribution=Normal),
+        ...     Deterministic("f", ("mean",), jnp.square),
+        ... ))
+        >>> slope = graph.gradient({"theta": 3.0}, jax.random.key(0), 100_000)["theta"]
+        >>> abs(float(slope) - 6) < 0.2  # E[z]^2 = theta^2
+        True
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        graph_nodes.check_nested(self.by_name)
+
+    @cached_property
+    def expectations(self) -> dict[str, Expectation]:
+        """The expectation node over each stochastic node, inner ones before outer ones."""
+        return graph_nodes.expectations(self.by_name)
+
+    @cached_property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The stochastic nodes with whose samples each node varies: in a surrogate, the leading axes of its array.
+
+        An inner sample varies with an outer one only if its distribution does. Else all the outer samples share the
+        inner ones, and what depends on these alone is evaluated once for all.
+        """
+        return graph_nodes.axes(self.by_name)
+
+    def surrogate(self, inputs: Mapping[str, Any], key: Array, num_samples: int | Mapping[str, int]) -> Any:
+        r"""The graph with every expectation replaced by the sample mean $\frac1N \sum_i f(z_i)\,\mathcal{L}(z_i)$.
+
+        Args:
+            inputs: a value for every input node.
+            key: a JAX random key.
+            num_samples: how many samples each expectation is over: one number, or one for each stochastic node by name.
+
+        Returns:
+            The sum of the outputs. A nonlinear function of an expectation biases it by the order of one over the number
+            of samples, as it does any function of a sample mean.
+        """
+        _check_names("inputs", inputs, known=self._inputs, needed=self._inputs)
+        sizes = self._sizes(num_samples)
+        keys = dict(zip(sizes, jax.random.split(key, len(sizes)), strict=True))
+        values, log_prob = dict(inputs), {}
+        for name in graph_nodes.schedule(self.by_name):
+            node = self[name]
+            if isinstance(node, Deterministic):
+                values[name] = self._map(node.function, node.parents)(*(values[parent] for parent in node.parents))
+            elif isinstance(node, Stochastic):
+                shape = tuple(sizes[axis] for axis in self.axes[name])
+                values[name], log_prob[name] = self._draw(name, jax.random.split(keys[name], shape), values)
+            elif isinstance(node, Expectation):
+                mean = self._map(_mean, (node.integrand, node.over), but=node.over)
+                values[name] = mean(values[node.integrand], log_prob[node.over])
+        return _sum(*(values[name] for name in self.outputs))
+
+    def _sizes(self, num_samples: int | Mapping[str, int]) -> dict[str, int]:
+        """How many samples each stochastic node gets."""
+        if not isinstance(num_samples, Mapping):
+            return dict.fromkeys(self.expectations, num_samples)
+        _check_names("num_samples", num_samples, known=self.expectations, needed=self.expectations)
+        return {name: num_samples[name] for name in self.expectations}
+
+    def _draw(self, name: str, keys: Array, values: Mapping[str, Any]) -> tuple[Any, Array]:
+        """Samples of a stochastic node and their log-densities, one for each of ``keys``."""
+        node = self.expectations[name]
+        draw = self._map(lambda key, *given: _sample(node.distribution(*given), key), (name, *node.given))
+        draws, log_prob = draw(keys, *(values[parent] for parent in node.given))
+        return draws, log_prob
+
+    def _map(self, function: Callable[..., Any], names: tuple[str, ...], but: str = "") -> Callable[..., Any]:
+        """Make a function of single values one of whole arrays: those of ``names``, over all their axes ``but`` one."""
+        present = {axis for name in names for axis in self.axes[name]} - {but}
+        for axis in self.expectations:  # inner ones first, so that the outermost axis leads
+            if axis in present:
+                function = jax.vmap(function, in_axes=tuple(0 if axis in self.axes[name] else None for name in names))
+        return function
+
+
+def nest(graph: StochasticGraph) -> NestedGraph:
+    """The nested graph with the same value and derivatives, as the paper nests its Markov reward process.
+
+    From the last stochastic node to the first, the sum of the terms that depend on it becomes the integrand of an
+    expectation over it, which takes their place.
+
+    Examples:
+        >>> from evolvability.theory.paper_graphs import markov_reward_process
+        >>> nest(markov_reward_process()).outputs
+        ('E_x1',)
+    """
+    nodes: dict[str, Node] = {name: graph[name] for name in graph.order}
+    terms = list(graph.outputs)
+    for z in reversed([graph[name] for name in graph.order]):
+        if not isinstance(z, Stochastic) or z.distribution is None:
+            continue
+        nodes[z.name] = Stochastic(z.name, label=z.label)
+        inside = [term for term in terms if z.name in graph_nodes.ancestors(nodes, term)]
+        integrand = inside[0]
+        if len(inside) > 1:
+            integrand = _unused(f"sum_{z.name}", nodes)
+            nodes[integrand] = Deterministic(integrand, tuple(inside), _sum, label="+")
+        mean = _unused(f"E_{z.name}", nodes)
+        nodes[mean] = Expectation(mean, z.name, integrand, z.parents, z.distribution)
+        terms = [*(term for term in terms if term not in inside), mean]
+    return NestedGraph(tuple(nodes.values()))
+
+
+def _unused(name: str, names: Iterable[str]) -> str:
+    return _unused(name + "'", names) if name in names else name
+
+
+def _sample(distribution: Distribution, key: Array) -> tuple[Any, Array]:
+    """One draw and its log-density."""
+    # A sample is a constant: its distribution moves through log_prob alone.
+    draw = jax.lax.stop_gradient(distribution.sample(key))
+    return draw, jnp.sum(distribution.log_prob(draw))
+
+
+def _mean(values: Any, log_prob: Array) -> Any:
+    return jax.tree.map(lambda leaf: expect(leaf, log_prob), values)
+
+
+def _sum(*terms: Any) -> Any:
+    return jax.tree.map(lambda *leaves: sum(leaves), *terms)
+
+
+def _check_names(what: str, names: Iterable[str], *, known: Iterable[str], needed: Iterable[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{what}: unknown name '{name}'. Available: {', '.join(known)}.")
+    for name in needed:
+        if name not in names:
+            raise ValueError(f"{what}: '{name}' is missing. Needed: {', '.join(needed)}.")

@@ -1,0 +1,172 @@
+r"""The paper's graphs (figures of sections S2 to S4), with Gaussians and simple functions unless given others.
+
+Distributions are passed as functions of their parents' values, e.g. ``Normal`` for $z \sim \mathcal{N}(\theta, 1)$.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from evolvability.core.expectation import Distribution
+from evolvability.theory.graphs import Deterministic, Expectation, Input, NestedGraph, Stochastic, StochasticGraph
+
+Function = Callable[[Any], Any]
+Conditional = Callable[..., Distribution]
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Independent Gaussians around ``mean``, of any shape.
+
+    Examples:
+        >>> round(float(Normal(jnp.zeros(2)).log_prob(jnp.zeros(2))), 4)  # -log(2 pi)
+        -1.8379
+    """
+
+    mean: Any
+    scale: Any = 1.0
+
+    def sample(self, key: Array, /) -> Array:
+        """One draw, of the shape of ``mean``."""
+        return jnp.asarray(self.mean + self.scale * jax.random.normal(key, jnp.shape(self.mean)))
+
+    def log_prob(self, value: Array, /) -> Array:
+        """The log-density of one draw."""
+        return jnp.sum(jax.scipy.stats.norm.logpdf(value, self.mean, self.scale))
+
+
+def linear_transition(state: Any, theta: Any) -> Normal:
+    r"""The next state $\mathcal{N}(\theta x, 1)$ of the default Markov reward process."""
+    return Normal(theta * state)
+
+
+def identity(z: Any) -> Any:
+    """$z$ itself."""
+    return z
+
+
+def square(x: Any) -> Array:
+    """The squared norm $|x|^2$."""
+    return jnp.sum(jnp.square(x))
+
+
+def negative_square(z: Any) -> Array:
+    """The fitness $-|z|^2$, best at the origin."""
+    return -square(z)
+
+
+def gaussian_kernel(difference: Any) -> Array:
+    r"""The kernel $\varphi(d) = \exp(-|d|^2 / 2)$."""
+    return jnp.exp(-square(difference) / 2)
+
+
+def markov_reward_process(
+    transition: Conditional = linear_transition, f1: Function = identity, f2: Function = square
+) -> StochasticGraph:
+    r"""Two steps of a Markov reward process: $\mathbb{E}_{x_1, x_2}[f_1(x_1) + f_2(x_2)]$, inputs $x_0$ and $\theta$.
+
+    By default it is $\theta x_0 + \theta^4 x_0^2 + \theta^2 + 1$.
+    """
+    return StochasticGraph(
+        (
+            Input("x0", label="x_0"),
+            Input("theta", label=r"\theta"),
+            Stochastic("x1", ("x0", "theta"), transition, label="x_1"),
+            Stochastic("x2", ("x1", "theta"), transition, label="x_2"),
+            Deterministic("f1", ("x1",), f1, label="f_1"),
+            Deterministic("f2", ("x2",), f2, label="f_2"),
+        )
+    )
+
+
+def nested_markov_reward_process(
+    transition: Conditional = linear_transition, f1: Function = identity, f2: Function = square
+) -> NestedGraph:
+    r"""The same, nested: $\mathbb{E}_{x_1}[f_1(x_1) + \mathbb{E}_{x_2}[f_2(x_2)]]$."""
+    return NestedGraph(
+        (
+            Input("x0", label="x_0"),
+            Input("theta", label=r"\theta"),
+            Stochastic("x1", label="x_1"),
+            Stochastic("x2", label="x_2"),
+            Deterministic("f1", ("x1",), f1, label="f_1"),
+            Deterministic("f2", ("x2",), f2, label="f_2"),
+            Expectation("E_x2", over="x2", integrand="f2", given=("x1", "theta"), distribution=transition),
+            Deterministic("sum_x1", ("f1", "E_x2"), jnp.add, label="+"),
+            Expectation("E_x1", over="x1", integrand="sum_x1", given=("x0", "theta"), distribution=transition),
+        )
+    )
+
+
+def natural_es(f: Function = negative_square, population: Conditional = Normal) -> NestedGraph:
+    r"""Natural Evolution Strategies: $\mathbb{E}_z[f(z)]$ for $z$ drawn from the population at $\theta$."""
+    return NestedGraph(
+        (
+            Input("theta", label=r"\theta"),
+            Stochastic("z"),
+            Deterministic("f", ("z",), f),
+            Expectation("E_z", over="z", integrand="f", given=("theta",), distribution=population),
+        )
+    )
+
+
+def max_variance_graph(
+    behavior: Function = identity, population: Conditional = Normal, *, mean: Any = 0.0
+) -> NestedGraph:
+    r"""MaxVar-EES as the paper draws it: $\mathbb{E}_z[|\mathbf{B}(z) - \mu|^2]$ for a constant $\mu$.
+
+    The paper's $\mathbf{B}$ has the mean zero. With ``mean`` set to $\mathbb{E}_z[\mathbf{B}(z)]$ at the $\theta$ where
+    the graph is evaluated, its value and its gradient there are those of the variance, because there
+    $\nabla_\mu \mathbb{E}_z[|\mathbf{B} - \mu|^2] = 0$. `variance_graph` estimates the mean itself.
+    """
+    return NestedGraph(
+        (
+            Input("theta", label=r"\theta"),
+            Stochastic("z"),
+            Deterministic("B", ("z",), behavior, label=r"\mathbfit{B}"),
+            Deterministic("square", ("B",), lambda b: square(b - mean), label=r"(\cdot)^2"),
+            Expectation("E_z", over="z", integrand="square", given=("theta",), distribution=population),
+        )
+    )
+
+
+def variance_graph(behavior: Function = identity, population: Conditional = Normal) -> NestedGraph:
+    r"""Equation 1 with its mean nested: $\mathbb{E}_z[|\mathbf{B}(z) - \mathbb{E}_{z'}[\mathbf{B}(z')]|^2]$."""
+    return NestedGraph(
+        (
+            Input("theta", label=r"\theta"),
+            Stochastic("z"),
+            Stochastic("z'"),
+            Deterministic("B", ("z",), behavior, label=r"\mathbfit{B}"),
+            Deterministic("B'", ("z'",), behavior, label=r"\mathbfit{B}"),
+            Expectation("mean", over="z'", integrand="B'", given=("theta",), distribution=population),
+            Deterministic("square", ("B", "mean"), lambda b, mean: square(b - mean), label=r"(-)^2"),
+            Expectation("E_z", over="z", integrand="square", given=("theta",), distribution=population),
+        )
+    )
+
+
+def max_entropy_graph(
+    behavior: Function = identity, population: Conditional = Normal, kernel: Function = gaussian_kernel
+) -> NestedGraph:
+    r"""MaxEnt-EES: $\mathbb{E}_z[-\log \mathbb{E}_{z'}[\varphi(\mathbf{B}(z') - \mathbf{B}(z))]]$.
+
+    The population of $z'$ does not depend on $z$, so every $z$ is compared with the same samples of $z'$.
+    """
+    return NestedGraph(
+        (
+            Input("theta", label=r"\theta"),
+            Stochastic("z"),
+            Stochastic("z'"),
+            Deterministic("B", ("z",), behavior, label=r"\mathbfit{B}"),
+            Deterministic("B'", ("z'",), behavior, label=r"\mathbfit{B}"),
+            Deterministic("phi", ("B", "B'"), lambda b, other: kernel(other - b), label=r"\varphi"),
+            Expectation("E_z'", over="z'", integrand="phi", given=("theta",), distribution=population),
+            Deterministic("-log", ("E_z'",), lambda density: -jnp.log(density), label=r"-\log"),
+            Expectation("E_z", over="z", integrand="-log", given=("theta",), distribution=population),
+        )
+    )

@@ -1,0 +1,1 @@
+"""The driver: runs generations, batches seeds, keeps the run folder, resumes."""

@@ -1,0 +1,109 @@
+"""Ask and tell: Evolvability ES inside a loop of your own."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+from jax.flatten_util import ravel_pytree
+
+from evolvability.config.build import objective_named
+from evolvability.core.errors import TaskError
+from evolvability.core.objectives import Objective
+from evolvability.core.populations import Population, normal
+from evolvability.core.stateful_objectives import Pursuit
+from evolvability.core.strategy import Info, evolvability_es
+from evolvability.core.types import PyTree, outcome
+from evolvability.methods.registry import needs_fitness
+
+
+class AskTell:
+    """A strategy that hands out mutations and takes back what they did.
+
+    Args:
+        start: the parameters evolution starts from, any pytree of floats.
+        population_size: mutations a generation.
+        population: the distribution of mutations.
+        objective: what to maximize: an objective, or a name as on the command line.
+        optimizer: any optax optimizer.
+        l2: pull of the center towards zero.
+        seed: of the mutations.
+
+    Examples:
+        >>> loop = AskTell({"angle": 0.0, "speed": jnp.ones(2)}, population_size=8)
+        >>> mutations = loop.ask()                          # the same pytree, with an axis of 8 in front
+        >>> mutations["speed"].shape
+        (8, 2)
+        >>> info = loop.tell(behavior=mutations["speed"])   # (8, num_behaviors), from a simulator of your own
+        >>> loop.generation, loop.center["speed"].shape
+        (1, (2,))
+    """
+
+    def __init__(
+        self,
+        start: PyTree,
+        *,
+        population_size: int = 256,
+        population: Population | None = None,
+        objective: Objective | Pursuit | str = "max_entropy",
+        optimizer: optax.GradientTransformation | None = None,
+        l2: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        flat, self._unflatten = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
+        self._population = normal() if population is None else population
+        algorithm = evolvability_es(
+            self._population,
+            objective_named(objective) if isinstance(objective, str) else objective,
+            optax.adam(0.01) if optimizer is None else optimizer,
+            population_size=population_size,
+            l2=l2,
+        )
+        centers = jnp.tile(flat, (self._population.num_components, 1))
+        self._population_size = population_size
+        self._needs_fitness = isinstance(objective, str) and needs_fitness(objective)
+        self._ask: Callable[..., Any] = jax.jit(algorithm.ask)
+        self._tell: Callable[..., Any] = jax.jit(algorithm.tell)
+        self.state = algorithm.init(jax.random.key(seed), centers)
+        """What the next generation needs: save it to go on later."""
+
+    @property
+    def generation(self) -> int:
+        """How many generations were told."""
+        return int(self.state.generation)
+
+    @property
+    def center(self) -> PyTree:
+        """The center (of the first component) in the form ``start`` had."""
+        return self._unflatten(self.state.cloud.center[0])
+
+    def ask(self) -> PyTree:
+        """This generation's mutations, as ``start`` with an axis of ``population_size`` in front."""
+        return jax.vmap(self._unflatten)(self._ask(self.state).members())
+
+    def tell(self, behavior: Any, fitness: Any = None) -> Info:
+        """Take back what the mutations did, in the order they were asked, and move the center.
+
+        Args:
+            behavior: (population_size, num_behaviors), or (population_size,) for one dimension.
+            fitness: (population_size,), if the objective uses it. A member with nan counts for nothing.
+        """
+        behavior = self._checked("behavior", behavior, (1, 2))
+        if fitness is None and self._needs_fitness:
+            raise TaskError("tell: the objective is about fitness, so it is needed beside the behavior.")
+        fitness = None if fitness is None else self._checked("fitness", fitness, (1,))
+        sample = self._ask(self.state)  # rebuilt from its address: nothing to carry between ask and tell
+        self.state, info = self._tell(self.state, sample, outcome(behavior.reshape(len(behavior), -1), fitness))
+        return info
+
+    def _checked(self, name: str, values: Any, ndims: tuple[int, ...]) -> Array:
+        array = np.asarray(values, np.float32)
+        if array.ndim not in ndims or len(array) != self._population_size:
+            raise TaskError(
+                f"tell: {name} must have one row for each of the {self._population_size} mutations, "
+                f"got shape {array.shape}."
+            )
+        return jnp.asarray(array)

@@ -1,0 +1,138 @@
+"""Noise of low rank: its moments, its gradients against closed forms, and that nothing large is ever written out."""
+
+from collections.abc import Iterator
+from functools import partial
+from math import prod
+from typing import Any
+
+import jax
+import jax.extend
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax import Array
+
+from evolvability import ConfigError, evolvability_es, evolve, function_task, low_rank, make_task, max_entropy
+from evolvability.config.schema import layered
+from evolvability.core.noise import Factors, LowRank, in_factors, num_numbers, rows
+from evolvability.core.populations import normal
+from evolvability.core.strategy import start, step
+from evolvability.core.types import Cloud, Sample
+from evolvability.training.driver import Evolution
+
+SHAPES = ((12, 8), (8,), (8, 3))
+NUM_PARAMS = sum(map(prod, SHAPES))
+SIGMA = 0.5
+
+
+def draw(rank: int, num_members: int, center: Array | float = 0.0) -> Sample:
+    population = low_rank(SHAPES, rank, SIGMA)
+    cloud = Cloud(jnp.broadcast_to(jnp.asarray(center), (1, NUM_PARAMS)))
+    return population.sample(jax.random.key(3), cloud, 0, population.draws(num_members))
+
+
+def gradient(rank: int, sample: Sample, weights: Array) -> Array:
+    return low_rank(SHAPES, rank, SIGMA).gradient(sample, weights).center[0]
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_second_moments_are_those_of_full_noise(rank: int) -> None:
+    """Mean zero and the identity as covariance, whatever the rank: entries are dependent, but not correlated."""
+    noise = np.asarray(rows(draw(rank, 80_000).noise))
+    error = (3 + 6 / rank) ** 0.5 / len(noise) ** 0.5  # of a mean of products, at most: the root of a fourth moment
+    np.testing.assert_allclose(noise.mean(axis=0), 0, atol=5 * error)
+    np.testing.assert_allclose(noise.T @ noise / len(noise), np.eye(NUM_PARAMS), atol=5 * error)
+
+
+def test_every_matrix_has_the_rank_and_vectors_have_full_noise() -> None:
+    noise = draw(2, 8).noise
+    assert isinstance(noise, LowRank)
+    weight, bias, output = noise.blocks
+    assert isinstance(weight, Factors)
+    assert np.linalg.matrix_rank(weight.rows()).tolist() == [2] * 4
+    assert isinstance(output, Factors)
+    assert jnp.shape(bias) == (4, 8)  # type: ignore[arg-type]
+    assert output.rows().shape == (4, 8, 3)
+
+
+def test_gradient_of_a_linear_objective_is_exact_on_average() -> None:
+    slope = jnp.linspace(-1, 2, NUM_PARAMS)
+    sample = draw(1, 40_000, center=0.7)
+    weights = sample.members() @ slope
+    found = gradient(1, sample, weights)
+    pairs = weights.reshape(-1, 2) @ sample.sign / (2 * SIGMA)
+    error = jnp.std(pairs[:, None] * rows(sample.noise), axis=0) / len(pairs) ** 0.5
+    assert jnp.max(jnp.abs(found - slope) / error) < 4.5  # of 128 normal numbers
+    assert jnp.linalg.norm(found - slope) < 0.15 * jnp.linalg.norm(slope)
+
+
+def test_gradient_of_a_quadratic_objective_is_exact_on_average() -> None:
+    """Mirrored pairs take the second order away, for noise of any rank as for full noise."""
+    center = jnp.linspace(-1, 2, NUM_PARAMS)
+    sample = draw(1, 40_000, center)
+    found = gradient(1, sample, jnp.sum(sample.members() ** 2, axis=1) / 2)
+    assert jnp.linalg.norm(found - center) < 0.15 * jnp.linalg.norm(center)
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_gradient_of_a_cubic_objective_is_off_by_the_closed_form(rank: int) -> None:
+    """At zero, sum z^3 has the expected gradient sigma^2 E[noise^4] = sigma^2 (3 + 6 / rank), full noise 3 sigma^2."""
+    total = jnp.zeros(NUM_PARAMS)
+    sample = draw(rank, 400_000)
+    for chunk in range(8):  # in parts that fit into memory
+        part = sample.of_draws(slice(chunk * 25_000, (chunk + 1) * 25_000))
+        total += gradient(rank, part, jnp.sum(part.members() ** 3, axis=1)) / 8 / SIGMA**2
+    weight, bias = total[:96], total[96:104]
+    assert float(weight.mean()) == pytest.approx(3 + 6 / rank, rel=0.06)
+    assert float(bias.mean()) == pytest.approx(3, rel=0.15)
+
+
+def test_noise_that_factors_would_not_make_smaller_is_full() -> None:
+    """With a rank so high that no matrix would gain there is nothing low about it, and that is refused."""
+    assert [in_factors(shape, 4) for shape in SHAPES] == [True, False, False]
+    with pytest.raises(ValueError, match=r"rank 5 would make smaller.*\(12, 8\), \(8,\), \(8, 3\)"):
+        low_rank(SHAPES, 5)
+    with pytest.raises(ValueError, match="rank of 1 or more is expected, got 0"):
+        low_rank(SHAPES, 0)
+
+
+def test_a_task_without_matrices_is_refused() -> None:
+    config = layered("interference", values={"population": "low_rank"})
+    with pytest.raises(ConfigError, match=r"none of the parameters' arrays is a matrix.*Use normal"):
+        Evolution(config)
+
+
+def test_no_array_as_large_as_the_members_is_ever_made() -> None:
+    """A whole generation, compiled: noise, episodes and gradient, with nothing of draws times parameters in it."""
+    task = make_task("point", {"num_steps": 3, "hidden": 128})
+    largest = partial(_largest_in_a_generation, task, population_size=512)
+    num_params = sum(map(prod, task.shapes))
+    assert largest(normal()) >= 256 * num_params
+    assert largest(low_rank(task.shapes)) < 256 * num_params / 8
+    assert num_numbers(task.shapes, 1) < num_params / 10
+
+
+def _largest_in_a_generation(task: Any, population: Any, population_size: int) -> int:
+    algorithm = evolvability_es(population, max_entropy(), optax.adam(0.01), population_size=population_size)
+    state = jax.eval_shape(partial(start, algorithm, task, 1), jax.random.key(0))
+    program = jax.make_jaxpr(partial(step, algorithm, task))(state)
+    return max(sizes(program.jaxpr))
+
+
+def sizes(program: Any) -> Iterator[int]:
+    """Of every array in a program and the programs inside."""
+    for equation in program.eqns:
+        yield from (prod(variable.aval.shape) for variable in equation.outvars)
+        for inner in jax.extend.core.jaxprs_in_params(equation.params):
+            yield from sizes(inner)
+
+
+def test_mutations_of_a_function_s_matrices_are_low_rank_too() -> None:
+    """Shapes come from the pytree that the task's author gave; the objective grows."""
+    weights = {"a": 0.1 * jnp.ones((6, 5)), "b": jnp.ones(5)}
+    task = function_task(lambda w: jnp.tanh(jnp.ones(6) @ w["a"] @ w["b"]), weights)
+    assert task.shapes == ((6, 5), (5,))
+    result = evolve(task, population="low_rank", sigma=0.1, generations=40, learning_rate=0.05)
+    variance = result.metrics["variance"][0]
+    assert variance[-5:].mean() > 3 * variance[0]

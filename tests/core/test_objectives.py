@@ -1,0 +1,163 @@
+"""Objectives: weights against closed forms, gradients against finite differences."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from evolvability.core.objectives import (
+    Objective,
+    max_entropy,
+    max_variance,
+    mean_fitness,
+    raw_entropy,
+    raw_variance,
+    sample_weights,
+    weighted_sum,
+)
+from evolvability.core.populations import normal
+from evolvability.core.shaping import centered_ranks, identity, standardize
+from evolvability.core.types import Cloud, Outcome, outcome
+from tests.conftest import clustered_outcome
+
+
+def test_variance_weights_match_closed_form() -> None:
+    """w_k = |B_k - mean B|^2."""
+    result = clustered_outcome()
+    weights, value = sample_weights(max_variance(identity), result)
+    squares = np.sum((result.behavior - result.behavior.mean(axis=0)) ** 2, axis=1)
+    np.testing.assert_allclose(weights, squares, rtol=1e-4)
+    assert float(value) == pytest.approx(float(squares.mean()), rel=1e-5)
+
+
+@pytest.mark.parametrize("num_behaviors", [1, 2, 3])
+@pytest.mark.parametrize("bandwidth", [0.7, 1.0])
+def test_entropy_weights_match_closed_form(num_behaviors: int, bandwidth: float) -> None:
+    """w_k = -log p_k - mean_i(phi_ik / p_i)."""
+    result = clustered_outcome(400, num_behaviors)
+    weights, value = sample_weights(max_entropy(bandwidth), result)
+    points = np.asarray(standardize(result.behavior, result.valid), np.float64)
+    kernel = np.exp(-np.sum((points[:, None] - points) ** 2, axis=-1) / (2 * bandwidth**2))
+    density = kernel.mean(axis=1)
+    closed = -np.log(density) - (kernel / density[:, None]).mean(axis=0)
+    np.testing.assert_allclose(weights, closed, atol=1e-4)
+    normalized = density / (2 * np.pi * bandwidth**2) ** (num_behaviors / 2)
+    assert float(value) == pytest.approx(-np.log(normalized).mean(), abs=1e-4)
+
+
+def test_leave_one_out_weights_match_closed_form() -> None:
+    result = clustered_outcome(100, 1)
+    weights, _ = sample_weights(max_entropy(leave_one_out=True), result)
+    points = np.asarray(standardize(result.behavior, result.valid), np.float64)[:, 0]
+    kernel = np.exp(-((points[:, None] - points) ** 2) / 2)
+    np.fill_diagonal(kernel, 0)
+    density = kernel.sum(axis=1) / 99
+    closed = -np.log(density) - (kernel / density[:, None]).sum(axis=0) / 99
+    np.testing.assert_allclose(weights, closed, rtol=1e-4, atol=1e-4)
+
+
+def test_fitness_weights_are_the_shaped_fitness() -> None:
+    result = clustered_outcome()
+    weights, _ = sample_weights(mean_fitness(), result)
+    np.testing.assert_allclose(weights, centered_ranks(result.fitness, result.valid), atol=1e-6)
+
+
+def test_weights_of_a_sum_are_the_sum_of_weights() -> None:
+    result = clustered_outcome()
+    combined, _ = sample_weights(weighted_sum((2.0, max_variance()), (0.5, mean_fitness())), result)
+    variance, fitness = (sample_weights(objective, result)[0] for objective in (max_variance(), mean_fitness()))
+    np.testing.assert_allclose(combined, 2.0 * variance + 0.5 * fitness, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("objective", [max_variance(), max_entropy(), max_entropy(leave_one_out=True), mean_fitness()])
+def test_invalid_members_weigh_nothing_and_change_nothing(objective: Objective) -> None:
+    alone = clustered_outcome(100)
+    broken = Outcome(
+        jnp.concatenate([alone.behavior, jnp.array([[jnp.nan, 0.0], [9e5, 1e30]])]),
+        jnp.concatenate([alone.fitness, jnp.array([jnp.nan, jnp.inf])]),
+        jnp.concatenate([alone.valid, jnp.array([False, False])]),
+        jnp.ones(102, jnp.int32),
+    )
+    weights, value = sample_weights(objective, broken)
+    expected, expected_value = sample_weights(objective, alone)
+    np.testing.assert_array_equal(weights[100:], 0)
+    # n * dJ / dlog p: the factor n cancels in the gradient, which divides by it.
+    np.testing.assert_allclose(weights[:100] / 102, expected / 100, rtol=1e-4, atol=1e-6)
+    assert float(value) == pytest.approx(float(expected_value), rel=1e-5, abs=1e-6)  # ranks have mean zero
+
+
+def smooth_behavior(parameters: Array) -> Array:
+    """Two behaviors of three parameters, wavy enough for every objective to have a slope."""
+    x, y, z = parameters
+    return jnp.array([jnp.sin(2 * x) + y**2, jnp.cos(y) * z + x])
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [max_variance(identity), max_entropy(1.0, identity), max_entropy(0.5, identity), mean_fitness(identity)],
+    ids=["variance", "entropy", "narrow entropy", "fitness"],
+)
+def test_gradient_matches_finite_differences_of_the_smoothed_objective(objective: Objective) -> None:
+    """The same noise moves with the center: the objective's change is the smoothed objective's, and so is its slope."""
+    num_draws = 50_000
+    population = normal(0.3)
+    cloud = Cloud(jnp.array([[0.4, -0.6, 0.8]]))
+
+    def outcome_at(cloud: Cloud) -> Outcome:
+        members = population.sample(jax.random.key(0), cloud, 0, jnp.arange(num_draws)).members()
+        behavior = jax.vmap(smooth_behavior)(members)
+        return outcome(behavior, behavior[:, 0])
+
+    sample = population.sample(jax.random.key(0), cloud, 0, jnp.arange(num_draws))
+    weights, _ = jax.jit(lambda: sample_weights(objective, outcome_at(cloud)))()
+    gradient = population.gradient(sample, weights).center[0]
+    value: Callable[[Array], Array] = jax.jit(
+        lambda step: objective(outcome_at(Cloud(cloud.center + step)), jnp.zeros(2 * num_draws))
+    )
+    size = 0.02
+    differences = jnp.array([(value(size * axis) - value(-size * axis)) / (2 * size) for axis in jnp.eye(3)])
+    per_member = weights.reshape(num_draws, 2) @ jnp.array([0.5, -0.5])
+    error = jnp.std(per_member[:, None] * sample.noise / 0.3, axis=0) / num_draws**0.5
+    assert jnp.all(jnp.abs(gradient - differences) < 4 * error + 1e-3), (gradient, differences, error)
+    assert jnp.linalg.norm(gradient) > 10 * jnp.linalg.norm(error), "the slope drowns in noise"
+
+
+def test_standardized_variance_climbs_the_sum_of_log_variances() -> None:
+    """The value is constant, the gradient that of sum_j log Var_j: w = sum_j (B_j - m_j)^2 / Var_j."""
+    result = clustered_outcome()
+    weights, value = sample_weights(max_variance(), result)
+    mean, variance = result.behavior.mean(axis=0), result.behavior.var(axis=0)
+    np.testing.assert_allclose(weights, np.sum((result.behavior - mean) ** 2 / variance, axis=1), rtol=1e-4)
+    assert float(value) == pytest.approx(2.0, rel=1e-4)
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 300.0])
+def test_raw_entropy_of_a_gaussian(scale: float) -> None:
+    """log(2 pi e) + log det / 2, apart from the bias of Scott's bandwidth, log(1 + h^2)."""
+    behavior = scale * jax.random.normal(jax.random.key(0), (20_000, 2)) * jnp.array([1.0, 3.0])
+    truth = np.log(2 * np.pi) + 1 + 2 * np.log(scale) + np.log(3.0)
+    assert abs(float(raw_entropy(outcome(behavior))) - truth) < 0.05
+
+
+def test_raw_entropy_of_very_many_members_is_that_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their outliers would cost a kernel for every pair of members."""
+    monkeypatch.setattr("evolvability.core.objectives.MOST_FOR_ENTROPY", 100)
+    many = clustered_outcome(200)
+    first = Outcome(*(part[:100] for part in many))
+    assert raw_entropy(many) == raw_entropy(first)
+    monkeypatch.undo()
+    assert raw_entropy(many) != raw_entropy(first)
+
+
+def test_raw_variance_is_the_trace_of_the_covariance() -> None:
+    result = clustered_outcome()
+    covariance = np.cov(np.asarray(result.behavior), rowvar=False, bias=True)
+    assert float(raw_variance(result)) == pytest.approx(np.trace(covariance), rel=1e-4)
+
+
+def test_bandwidth_must_be_positive() -> None:
+    with pytest.raises(ValueError, match=r"bandwidth must be positive, got -1\.0"):
+        max_entropy(-1.0)

@@ -1,0 +1,81 @@
+"""Films of robots: who is in them, where, and in what format."""
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import imageio.v3 as imageio
+import numpy as np
+import pytest
+
+from evolvability import evolve
+from evolvability.config.schema import layered
+from evolvability.core.errors import ConfigError
+from evolvability.explorer.films import (
+    ELEVATION,
+    FIELD_OF_VIEW,
+    SIZE,
+    camera_for,
+    draw_without_window,
+    film,
+    robot_colors,
+)
+from evolvability.tasks.replay import Motion, Stage
+from tests.browsing import draws_here
+
+draw_without_window()
+
+
+@pytest.fixture(scope="module")
+def renderer() -> None:
+    """Skips where MuJoCo cannot draw."""
+    if not draws_here():
+        pytest.skip("MuJoCo cannot draw: install Debian's libegl1 and libgl1-mesa-dri, or libosmesa6")
+
+
+def test_the_camera_sees_whole_paths() -> None:
+    for reach in (1.0, 60.0):
+        path = np.array([[0.0, 0.0], [reach, 0.3 * reach], [-0.5 * reach, -0.8 * reach]])
+        middle, distance = camera_for([path])
+        right, forward = np.eye(3)[0], np.array([0, np.cos(np.radians(ELEVATION)), -np.sin(np.radians(ELEVATION))])
+        points = np.column_stack([path, np.zeros(3)]) - (middle - distance * forward)
+        half = np.tan(np.radians(FIELD_OF_VIEW / 2)) * (points @ forward)
+        assert np.all(abs(points @ right) < half * SIZE[1] / SIZE[0])
+        assert np.all(abs(points @ np.cross(right, forward)) < half)
+
+
+def test_robots_have_colors_of_their_own() -> None:
+    colors = robot_colors(16)[:, :3]
+    apart = np.linalg.norm(colors[:, None] - colors, axis=-1) + np.eye(16)
+    assert apart.min() > 0.05
+
+
+def test_every_robot_is_filmed_in_its_color(renderer: None, tmp_path: Path) -> None:
+    path = tmp_path / "ant"
+    options = {"num_steps": 30, "hidden": 8}
+    evolve("ant", layered("ant", values={"generations": 1, "population_size": 6, "task_options": options}), output=path)
+    command = [sys.executable, "-m", "evolvability", "video", str(path), "--offspring", "0,3", "--output"]
+    for name, rate in (("ring.mp4", 30), ("ring.gif", 15)):
+        done = subprocess.run([*command, str(tmp_path / name)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of JAX, of any process started beside it
+            pictures = imageio.imread(tmp_path / name)
+        assert len(pictures) == pytest.approx(30 * 0.0165 * rate, abs=2)
+        hues = (pictures[-1].astype(int) - pictures[-1].mean(axis=-1, keepdims=True)).reshape(-1, 3)
+        for color in robot_colors(2)[:, :3]:
+            wanted = color - color.mean()
+            alike = hues @ wanted / (np.linalg.norm(hues, axis=1) * np.linalg.norm(wanted) + 1e-9)
+            assert np.sum((alike > 0.9) & (np.linalg.norm(hues, axis=1) > 40)) > 30
+
+
+def test_what_cannot_be_filmed_is_refused() -> None:
+    still = Motion(np.zeros((1, 2)), np.ones(1, bool), np.ones(1, int), np.zeros((1, 1, 2)))
+    stage = Stage(lambda key, sample, memory: still, 0.1)
+    with pytest.raises(ConfigError, match="written as mp4 or gif, got 'avi'"):
+        film(stage, [still], "avi")
+    with pytest.raises(ConfigError, match="no robot to film"):
+        film(stage, [still], "mp4")
+    with pytest.raises(ConfigError, match="speed must be positive, got 0"):
+        film(stage, [still], "mp4", speed=0)

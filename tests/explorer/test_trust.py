@@ -1,0 +1,279 @@
+"""Run folders and requests of somebody else's: they execute nothing, read nothing else, and leave the page alive."""
+
+import json
+import os
+import shutil
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from contextlib import suppress
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from evolvability import cli
+from evolvability.config.schema import layered
+from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.explorer import data
+from evolvability.explorer.page import page
+from evolvability.explorer.server import Server, is_own
+from evolvability.explorer.service import Explorer
+from evolvability.explorer.trust import opened as opened_run
+from evolvability.runs.folder import Run, RunWriter
+from tests.browsing import until
+from tests.synthetic import made_up
+
+MARK = "window.executed = true"
+HTML = f"<img src=x onerror='{MARK}'></script><script>{MARK}</script>"
+
+
+def run_of(path: Path, task: str = "point", number: int = 50, **values: Any) -> Run:
+    config = layered(task, values={"generations": 2, "population_size": number, **values})
+    behavior = np.random.default_rng(0).normal(size=(config.seeds, number, 2))
+    return made_up(path, config, behavior, variance=np.ones((config.seeds, 2)), entropy=np.ones((config.seeds, 2)))
+
+
+def arrays(explorer: Explorer, question: str) -> dict[str, Any]:
+    return dict(safetensors.numpy.load(explorer.answer(question)))
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "named"),
+    [
+        ("runs.evil:task", {}, "runs.evil:task"),
+        ("gymnasium", {"env": "runs.evil:CartPole-v1"}, "runs.evil:CartPole-v1"),
+        ("gymnasium", {"env": "CartPole-v1", "behavior": "runs.evil:measure"}, "runs.evil:measure"),
+        ("gymnasium", {"env": "CartPole-v1", "fitness": "runs.evil:measure"}, "runs.evil:measure"),
+    ],
+)
+def test_code_that_a_run_names_is_imported_only_if_trusted(
+    task: str, options: dict[str, str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("runs", "runs.evil"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    run = run_of(tmp_path / "run", task, task_options=options)
+    Path("runs").mkdir()
+    Path("runs/evil.py").write_text("from pathlib import Path\nPath('executed').touch()\nmeasure = task = None\n")
+    explorer = Explorer([run])
+    assert json.loads(explorer.answer("overview"))["runs"][0]["behavior"] == ["1", "2"]
+    assert len(arrays(explorer, "cloud?run=0&seed=0&generation=1")["index"]) == 50
+    for question in ("robot?run=0", "replay?run=0&seed=0&generation=1&member=0", "center?run=0&seed=0&generation=1"):
+        with pytest.raises(ConfigError, match=f"names code, '{named}'.*--trust"):
+            explorer.answer(question)
+    assert not Path("executed").exists()
+    with suppress(Exception):  # it is imported, and no task
+        Explorer([run], trust=True).answer("robot?run=0")
+    assert Path("executed").exists()  # so that this test would notice
+
+
+def test_arguments_and_endless_episodes_are_refused(tmp_path: Path) -> None:
+    given = {"env": "HalfCheetah-v5", "env_arguments": '{"xml_file": "/etc/passwd"}', "behavior": "observation:0,1"}
+    with pytest.raises(ConfigError, match="takes arguments"):
+        Explorer([run_of(tmp_path / "a", "gymnasium", task_options=given)]).answer("robot?run=0")
+    endless = run_of(tmp_path / "b", "ant", task_options={"num_steps": 10**12})
+    with pytest.raises(ConfigError, match="1,000,000,000,000 steps would take too long"):
+        Explorer([endless]).answer("robot?run=0")
+
+
+def outside(run: Run, name: str) -> None:
+    secret = run.path.parent / "secret.json"
+    secret.write_text('{"password": "1234"}')
+    (run.path / name).unlink(missing_ok=True)
+    (run.path / name).symlink_to(secret)
+
+
+def folder_elsewhere(run: Run, name: str) -> None:
+    shutil.rmtree(run.path / name)
+    (run.path / name).symlink_to("/etc")
+
+
+def giant(run: Run, name: str) -> None:
+    with (run.path / name).open("ab") as file:
+        file.truncate(1 << 42)  # sparse: it takes no room
+
+
+CRAFTED: dict[str, tuple[Callable[[Run], Any], str]] = {
+    "a link to another file": (lambda run: outside(run, "environment.json"), "leads out of the run folder"),
+    "a link among the behaviors": (lambda run: outside(run, "behaviors/000000.safetensors"), "leads out of the run"),
+    "a link to a folder": (lambda run: folder_elsewhere(run, "centers"), "leads out of the run folder"),
+    "a link that leads nowhere": (lambda run: (run.path / "behaviors/000000.safetensors").symlink_to("x"), "nowhere"),
+    "a pipe": (lambda run: os.mkfifo(run.path / "behaviors/000000.safetensors"), "no ordinary file"),
+    "a giant file of metrics": (lambda run: giant(run, "metrics.jsonl"), "4,398 GB"),
+    "a giant configuration": (lambda run: giant(run, "config.toml"), "4,398 GB"),
+    "a nested configuration": (
+        lambda run: (run.path / "config.toml").write_text("format = 1\nx = " + "[" * 100_000),
+        r"nested too deeply|cannot be read",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CRAFTED)
+def test_a_crafted_folder_is_refused(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    craft, words = CRAFTED[kind]
+    run = run_of(tmp_path / "run")
+    craft(run)
+    with pytest.raises(RunFolderError, match=words):
+        opened_run(run.path)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["explore", str(run.path), "--no-browser"])
+    assert stopped.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_folder_that_is_itself_a_link_is_opened(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    (tmp_path / "link").symlink_to(run.path)
+    assert opened_run(tmp_path / "link").recorded == [1]
+
+
+def test_a_billion_seeds_are_refused(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    text = (run.path / "config.toml").read_text()
+    (run.path / "config.toml").write_text(text.replace("seeds = 1", "seeds = 1000000000"))
+    with pytest.raises(RunFolderError, match="1,000,000,000 seeds"):
+        opened_run(run.path)
+
+
+def test_names_that_are_no_generations_are_passed_over(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    for name in ("abc", "²²²²²²", "-00001", "1e3", "7", "0000007", "99999999999999999999", "..", "000001 "):
+        shutil.copy(run.path / "behaviors" / "000001.safetensors", run.path / "behaviors" / f"{name}.safetensors")
+    assert Run(run.path).recorded == [1]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: safetensors.numpy.save(whole)[:-7],
+        lambda whole: b"\xff" * 100,
+        lambda whole: b"",
+        lambda whole: safetensors.numpy.save({"fitness": whole["fitness"]}),
+        lambda whole: safetensors.numpy.save(whole | {"behavior": whole["behavior"][0]}),
+        lambda whole: safetensors.numpy.save(whole | {"behavior": whole["behavior"][..., :0]}),
+        lambda whole: safetensors.numpy.save(whole | {"valid": whole["valid"][:, :3]}),
+        lambda whole: (1 << 62).to_bytes(8, "little") + b"{}",
+    ],
+    ids=["truncated", "garbage", "empty", "lacking", "flat", "no dimensions", "of other sizes", "a giant header"],
+)
+def test_a_damaged_generation_is_said_and_others_are_shown(damage: Any, tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    whole = run.behaviors(1)
+    RunWriter(run.path).record_behaviors(0, whole)
+    (run.path / "behaviors" / "000001.safetensors").write_bytes(damage(whole))
+    explorer = Explorer([run])
+    with pytest.raises(RunFolderError, match="damaged"):
+        explorer.answer("cloud?run=0&seed=0&generation=1")
+    assert len(arrays(explorer, "cloud?run=0&seed=0&generation=0")["index"]) == 50
+
+
+def test_what_is_not_finite_is_left_out(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    whole = run.behaviors(1)
+    whole["behavior"][0, :3] = [[np.nan, 0], [np.inf, 0], [3e38, 3e38]]
+    RunWriter(run.path).record_behaviors(1, whole)
+    assert list(data.cloud(run, 1, 0)["index"]) == list(range(3, 50))
+    assert data.reach(run) < 10
+    table = json.loads(Explorer([run]).answer("overview"), parse_constant=pytest.fail)
+    assert table["runs"][0]["reach"] < 10
+
+
+def test_of_a_giant_population_some_are_shown(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", number=300_000)
+    found = data.cloud(run, 1, 0)
+    assert (len(found["index"]), found["members"][0]) == (data.MAX_NUMBERS // 2, 300_000)
+
+
+@pytest.mark.parametrize("text", ["{", "[1, 2]", "[" * 100_000, '"text"', ""])
+def test_damaged_notes_do_not_keep_a_run_from_being_shown(text: str, tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    (run.path / "environment.json").write_text(text)
+    (run.path / "metrics.jsonl").write_text(text + "\n")
+    explorer = Explorer([run])
+    assert json.loads(explorer.answer("overview"))["runs"][0]["environment"] == {}
+    try:
+        explorer.answer("curves?run=0")
+    except RunFolderError as error:
+        assert "metrics.jsonl is damaged" in str(error)  # noqa: PT017 (some of these read as no metrics)
+
+
+@pytest.mark.parametrize(
+    ("headers", "host", "let_in"),
+    [
+        ({"Host": "127.0.0.1:80"}, "127.0.0.1", True),
+        ({"Host": "localhost:80", "Sec-Fetch-Site": "same-origin"}, "127.0.0.1", True),
+        ({"Host": "127.0.0.1:80", "Origin": "http://127.0.0.1:80"}, "127.0.0.1", True),
+        ({}, "127.0.0.1", False),
+        ({"Host": "["}, "127.0.0.1", False),
+        ({"Host": "rebound.example:80"}, "127.0.0.1", False),
+        ({"Host": "127.0.0.1.rebound.example:80"}, "127.0.0.1", False),
+        ({"Host": "127.0.0.1:80", "Origin": "http://other.example"}, "127.0.0.1", False),
+        ({"Host": "127.0.0.1:80", "Origin": "null"}, "127.0.0.1", False),
+        ({"Host": "127.0.0.1:80", "Origin": "http://127.0.0.1:81"}, "127.0.0.1", False),
+        ({"Host": "127.0.0.1:80", "Sec-Fetch-Site": "cross-site"}, "127.0.0.1", False),
+        ({"Host": "127.0.0.1:80", "Sec-Fetch-Site": "same-site"}, "127.0.0.1", False),
+        ({"Host": "192.168.1.7:80"}, "127.0.0.1", False),
+        ({"Host": "192.168.1.7:80"}, "0.0.0.0", True),
+        ({"Host": "rebound.example:80"}, "0.0.0.0", False),
+        ({"Host": "lab.example:80"}, "lab.example", True),
+    ],
+)
+def test_only_the_pages_own_requests_are_answered(headers: dict[str, str], host: str, let_in: bool) -> None:
+    message = Message()
+    for name, value in headers.items():
+        message[name] = value
+    assert is_own(message, host) is let_in
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A server of a run whose every name is HTML."""
+    run = run_of(tmp_path_factory.mktemp("hostile") / "run", f"{HTML}:task")
+    (run.path / "environment.json").write_text(json.dumps({HTML: {HTML: HTML}, "devices": [HTML]}))
+    server = Server(Explorer([run]))
+    threading.Thread(target=server.serve, daemon=True).start()
+    yield server.address
+    server.stop()
+
+
+def test_answers_may_not_be_read_or_framed_by_other_pages(hostile: str) -> None:
+    with urllib.request.urlopen(f"{hostile}ask/overview") as response:
+        headers = response.headers
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert "connect-src 'self'" in headers["Content-Security-Policy"]
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "Access-Control-Allow-Origin" not in headers
+
+
+@pytest.mark.parametrize("path", ["../../../etc/passwd", "ask/../config.toml", "ask/cloud?run=../x", "page.css"])
+def test_there_are_no_other_files(hostile: str, path: str) -> None:
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(hostile + path)
+    assert caught.value.code in (404, 422)
+
+
+def test_html_in_names_is_text(opened: Any, hostile: str) -> None:
+    opened.goto(hostile)
+    until(opened, "window.explorer?.frames > 0 && window.explorer.state.runs[0].playable === false")
+    assert "<img src=x" in opened.inner_text("#status")
+    assert "names code" in opened.inner_text("#remark")
+    opened.mouse.click(400, 300)
+    assert "cannot be evaluated here" in opened.inner_text("#message")
+    opened.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert "<img src=x" in opened.inner_text("#config")
+    assert opened.evaluate("window.executed") is None
+    assert opened.evaluate("document.querySelectorAll('img').length") == 0
+
+
+def test_html_in_an_exported_file_is_text() -> None:
+    html = page({HTML: b"x"})
+    assert html.count("</script>") == page().count("</script>")
+    assert "<img" not in html

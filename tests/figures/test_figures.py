@@ -1,0 +1,400 @@
+"""Figures: their data against values worked out by hand, and their files."""
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+from PIL import Image
+
+from evolvability import ConfigError, Run, RunFolderError, UserError, evolve
+from evolvability.config.schema import Config, layered
+from evolvability.figures import behaviors, curves, distance, final, interference, maml
+from evolvability.figures.registry import FIGURES, draw_figure
+from evolvability.figures.style import METHOD_COLORS, identity, line_styles, new_figure, run_names
+from evolvability.runs.folder import RunWriter
+from evolvability.studies.adaptation import Adaptation, save_adaptation
+from evolvability.studies.kept_offspring import save_offspring
+from evolvability.studies.races import Raced, save_race
+
+Array = np.ndarray[Any, Any]
+SUFFIXES = (".png", ".pdf", ".svg")
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    folder = tmp_path_factory.mktemp("runs")
+    small: dict[str, Any] = {"generations": 5, "population_size": 20, "record_every": 2}
+    evolve("interference", objective="max_variance", seeds=2, output=folder / "variance", **small)
+    fitness = written(folder / "fitness", config(objective="mean_fitness", seeds=2), np.ones((2, 5)))
+    with_behaviors(fitness, 4, np.linspace(-1, 1, 8).reshape(2, 4, 1))
+    evolve("point", task_options={"num_steps": 10, "hidden": 4}, output=folder / "point", **small)
+    evolve("maze", task_options={"num_steps": 4, "hidden": 4}, output=folder / "maze", **small)
+    scores = np.arange(6.0).reshape(2, 3)
+    save_adaptation(Run(folder / "variance"), Adaptation("left", 0.0, scores, scores[:, :, None]))
+    save_race(Run(folder / "variance"), Raced("left", "mutations", np.array([0, 1, 2]), scores[:, :, None]))
+    save_offspring(Run(folder / "variance"), 0.5, np.linspace(-1, 1, 12).reshape(2, 6, 1))
+    returns = {name: np.ones((2, 3)) for name in maml.METRICS}
+    written(folder / "maml", config("navigation", objective="maml", seeds=2), np.ones((2, 3)), **returns)
+    return {path.name: Run(path) for path in folder.iterdir()}
+
+
+def shown_in(name: str, real: dict[str, Run]) -> list[Run]:
+    """Runs that a figure can show."""
+    own = {"evolution": "fitness", "maml": "maml", "maze": "maze", "elites": "maze"}
+    return [real[own[name]]] if name in own else [real["variance"], real["fitness"]]
+
+
+def config(task: str = "interference", **values: Any) -> Config:
+    return layered(task, values={"population_size": 4, **values})
+
+
+def written(path: Path, config: Config, values: Array, **metrics: Array) -> Run:
+    """A run folder whose metrics are all ``values``, (num_seeds, num_generations), but for those given."""
+    path.mkdir()
+    writer = RunWriter(path)
+    writer.create(config)
+    for generation in range(values.shape[1]):
+        rows = []
+        for k in range(config.seeds):
+            row: dict[str, Any] = {"generation": generation, "seed": config.seed + k, "center": [values[k, generation]]}
+            row |= dict.fromkeys(curves.METRICS, values[k, generation])
+            row |= {name: _jsonable(array[k, generation]) for name, array in metrics.items()}
+            rows.append(row)
+        writer.record_metrics(rows)
+    return Run(path)
+
+
+def with_behaviors(run: Run, generation: int, behavior: Array, valid: Array | None = None) -> Run:
+    valid = np.ones(behavior.shape[:2], bool) if valid is None else valid
+    arrays = {"behavior": behavior.astype(np.float32), "fitness": np.zeros(behavior.shape[:2], np.float32)}
+    RunWriter(run.path).record_behaviors(generation, arrays | {"valid": valid})
+    return run
+
+
+def _jsonable(value: Any) -> Any:
+    return None if np.any(np.isnan(value)) else value.tolist()
+
+
+# Names and colors
+
+
+def test_identity_ignores_seeds_and_length_alone() -> None:
+    assert identity(config(seed=3, seeds=2, generations=7)) == identity(config(seed=0))
+    assert identity(config(sigma=0.25)) != identity(config())
+    assert identity(config(task_options={"start": 2.0})) != identity(config())
+
+
+@pytest.mark.parametrize(("objective", "idle"), [("max_variance", False), ("mean_fitness", True)])
+def test_identity_ignores_the_knobs_of_other_objectives(objective: str, idle: bool) -> None:
+    plain = identity(config(objective=objective))
+    assert identity(config(objective=objective, bandwidth=0.5)) == plain
+    assert (identity(config(objective=objective, behavior_shaping="centered_ranks")) == plain) == idle
+    assert identity(config(bandwidth=0.5)) != identity(config())
+
+
+def test_names_tell_runs_of_one_method_apart_by_the_knobs_that_differ() -> None:
+    configs = [config(sigma=0.1), config(sigma=0.2, mirrored=True), config(objective="max_variance")]
+    assert run_names(configs) == [
+        "MaxEnt-EES, sigma 0.1, no mirrored",
+        "MaxEnt-EES, sigma 0.2, mirrored",
+        "MaxVar-EES",
+    ]
+
+
+def test_names_tell_tasks_and_their_options_apart() -> None:
+    configs = [config(task_options={"start": 2.0}), config(), config("point")]
+    assert run_names(configs) == [
+        "interference, MaxEnt-EES, start 2",
+        "interference, MaxEnt-EES, start 1",
+        "point, MaxEnt-EES",
+    ]
+
+
+def test_methods_keep_their_colors_and_no_two_lines_look_alike() -> None:
+    styles = line_styles(["mean_fitness", "max_entropy", *["max_entropy"] * 9])
+    assert [style["color"] for style in styles[:2]] == [METHOD_COLORS["mean_fitness"], METHOD_COLORS["max_entropy"]]
+    assert len({tuple(style.values()) for style in styles}) == len(styles)
+
+
+# Learning curves
+
+
+def test_runs_that_differ_in_seeds_are_one_group_with_median_and_range(tmp_path: Path) -> None:
+    first = written(tmp_path / "a", config(seeds=2), np.array([[1.0, 10.0], [2.0, 20.0]]))
+    second = written(tmp_path / "b", config(seed=2), np.array([[6.0, 60.0]]))
+    other = written(tmp_path / "c", config(sigma=0.25), np.array([[5.0, 50.0]]))
+    data = curves.data_from_runs([first, second, other])
+    assert [(group.name, group.num_seeds) for group in data.groups] == [
+        ("MaxEnt-EES, sigma 0.5", (3, 3)),
+        ("MaxEnt-EES, sigma 0.25", (1, 1)),
+    ]
+    assert data.spans == "minimum to maximum"
+    band = data.groups[0].bands["variance"]
+    np.testing.assert_array_equal(band, [[1, 10], [2, 20], [6, 60]])
+
+
+def test_band_is_the_interquartile_range_when_there_are_seeds_enough(tmp_path: Path) -> None:
+    values = np.arange(5.0)[:, None] * [1.0, 3.0]
+    data = curves.data_from_runs([written(tmp_path / "a", config(seeds=5), values)])
+    assert data.spans == "interquartile range"
+    np.testing.assert_array_equal(data.groups[0].bands["entropy"], [[1, 3], [2, 6], [3, 9]])
+
+
+def test_seeds_of_unequal_length_are_counted_as_far_as_they_go(tmp_path: Path) -> None:
+    short = written(tmp_path / "short", config(seeds=2), np.array([[1.0], [2.0]]))
+    long = written(tmp_path / "long", config(seed=2), np.array([[6.0, 60.0, 600.0]]))
+    group = curves.data_from_runs([short, long]).groups[0]
+    assert group.num_seeds == (1, 3)
+    np.testing.assert_array_equal(group.bands["variance"].median, [2, 60, 600])
+    np.testing.assert_array_equal(group.generation, [0, 1, 2])
+
+
+def test_a_seed_given_twice_counts_once(tmp_path: Path) -> None:
+    runs = [
+        written(tmp_path / "part", config(generations=1), np.array([[1.0]])),
+        written(tmp_path / "whole", config(generations=2), np.array([[1.0, 2.0]])),
+    ]
+    group = curves.data_from_runs(runs).groups[0]
+    assert group.num_seeds == (1, 1)
+    np.testing.assert_array_equal(group.bands["variance"].median, [1, 2])
+
+
+def test_long_runs_are_drawn_as_means_over_windows(tmp_path: Path) -> None:
+    values = np.arange(2.0 * curves.MAX_POINTS)[None]
+    data = curves.data_from_runs([written(tmp_path / "a", config(), values)])
+    assert data.window == 2
+    np.testing.assert_array_equal(data.groups[0].generation, values[0, ::2] + 0.5)
+    np.testing.assert_array_equal(data.groups[0].bands["variance"].median, values[0, ::2] + 0.5)
+
+
+def test_a_metric_without_values_has_no_panel(tmp_path: Path) -> None:
+    nothing = np.full((1, 3), np.nan)
+    run = written(tmp_path / "a", config(), np.ones((1, 3)), fitness_mean=nothing)
+    titles = [ax.get_title(loc="left") for ax in curves.figure([run]).axes]
+    assert len(titles) == 3
+    assert "mean fitness" not in " ".join(titles)
+
+
+def test_a_run_without_a_generation_is_left_out_with_a_warning(tmp_path: Path) -> None:
+    empty = written(tmp_path / "empty", config(), np.ones((1, 0)))
+    run = written(tmp_path / "a", config(), np.ones((1, 2)))
+    with pytest.warns(UserWarning, match="no generation is done yet: .*empty"):
+        assert len(curves.data_from_runs([empty, run]).groups) == 1
+    with pytest.raises(RunFolderError, match="no generation is done yet"):
+        curves.data_from_runs([empty])
+
+
+# The interference figure
+
+
+def test_courses_have_a_line_a_seed_and_their_median(tmp_path: Path) -> None:
+    values = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 9.0]])
+    runs = [
+        written(tmp_path / "fitness", config(objective="mean_fitness"), np.array([[1.0, 1.0, 1.0]])),
+        written(tmp_path / "variance", config(objective="max_variance", seeds=3), values),
+    ]
+    courses = interference.data_from_runs(runs)
+    assert list(courses) == ["max_variance", "mean_fitness"]
+    np.testing.assert_array_equal(courses["max_variance"].parameter, values)
+    np.testing.assert_array_equal(courses["max_variance"].median, [1, 4])
+
+
+def test_a_mixture_has_a_line_a_component(tmp_path: Path) -> None:
+    center = np.array([[[1.0, 5.0], [2.0, 6.0]]])  # (num_seeds, num_generations, num_components)
+    run = written(tmp_path / "a", config(population="mixture"), np.ones((1, 2)), center=center)
+    np.testing.assert_array_equal(interference.data_from_runs([run])["max_entropy"].parameter, [[1, 2], [5, 6]])
+
+
+def test_every_training_plot_shows_standard_es_for_comparison(tmp_path: Path) -> None:
+    objectives = ("max_entropy", "mean_fitness", "max_variance")
+    runs = [written(tmp_path / name, config(objective=name), np.ones((1, 2))) for name in objectives]
+
+    def shown(*chosen: int) -> list[list[str]]:
+        courses = interference.data_from_runs([runs[index] for index in chosen])
+        return [[course.objective for course in panel] for panel in interference.panels(courses)]
+
+    assert shown(0, 1, 2) == [["max_variance", "mean_fitness"], ["max_entropy", "mean_fitness"]]
+    assert shown(0) == [["max_entropy"]]
+    assert shown(1) == [["mean_fitness"]]
+
+
+def test_the_dashed_line_is_at_the_most_evolvable_point_in_every_panel(real: dict[str, Run]) -> None:
+    for ax in interference.figure([real["variance"], real["fitness"]]).axes:
+        dashed = [line for line in ax.get_lines() if line.get_linestyle() == "--"]
+        assert [line.get_ydata()[0] for line in dashed] == pytest.approx([5 * np.pi / 2])  # type: ignore[index]
+
+
+def test_interference_refuses_runs_of_another_task(real: dict[str, Run]) -> None:
+    with pytest.raises(ConfigError, match="point is a run of 'point'"):
+        interference.data_from_runs([real["variance"], real["point"]])
+
+
+# Behaviors
+
+
+def test_shares_of_every_generation_sum_to_one(real: dict[str, Run]) -> None:
+    for name, num_dimensions in (("variance", 1), ("point", 2)):
+        data = behaviors.data_from_runs([real[name]])
+        assert data.rows[0].generations.tolist() == [0, 2, 4]
+        assert data.rows[0].shares.ndim == 1 + num_dimensions
+        np.testing.assert_allclose(data.rows[0].shares.reshape(3, -1).sum(axis=1), 1)
+
+
+def test_invalid_members_are_left_out(tmp_path: Path) -> None:
+    run = written(tmp_path / "a", config(), np.ones((1, 1)))
+    behavior, valid = np.array([[[0.0], [1.0], [1.0], [1e9]]]), np.array([[True, True, True, False]])
+    data = behaviors.data_from_runs([with_behaviors(run, 0, behavior, valid)])
+    assert data.edges[0][[0, -1]].tolist() == [0, 1]
+    assert data.rows[0].shares[0, [0, -1]] == pytest.approx([1 / 3, 2 / 3])
+
+
+def test_the_seed_shown_has_the_median_final_distance(tmp_path: Path) -> None:
+    run = written(tmp_path / "a", config(seed=10, seeds=3), np.ones((3, 1)))
+    # By their variances, 0, 9 and 1, it would be the last.
+    with_behaviors(run, 0, np.array([[4.0, 4.0, 4.0, 4.0], [-3.0, 3.0, -3.0, 3.0], [2.0, 0.0, 2.0, 0.0]])[:, :, None])
+    row = behaviors.data_from_runs([run]).rows[0]
+    assert (behaviors.representative_seed(run), row.seed) == (1, 11)
+
+
+def test_maps_share_square_limits_around_all_behaviors_and_the_origin(tmp_path: Path) -> None:
+    runs = [written(tmp_path / name, config("own:task", seed=k), np.ones((1, 1))) for k, name in enumerate("ab")]
+    for run, corner in zip(runs, ((2.0, 3.0), (8.0, 4.0)), strict=True):
+        with_behaviors(run, 0, np.array([[corner] * 4]))
+    x, y = behaviors.data_from_runs(runs).edges
+    assert x[-1] - x[0] == pytest.approx(y[-1] - y[0])
+    assert x[0] < 0 < 8 < x[-1]
+    assert y[0] < 0 < 4 < y[-1]
+
+
+def test_axes_are_named_after_the_task_but_no_foreign_code_is_imported(tmp_path: Path, real: dict[str, Run]) -> None:
+    assert behaviors.data_from_runs([real["point"]]).labels == ["behavior x", "behavior y"]
+    assert behaviors.data_from_runs([real["variance"]]).labels == ["behavior f(x)"]
+    foreign = written(tmp_path / "a", config("no_such_module:task"), np.ones((1, 1)))
+    with_behaviors(foreign, 0, np.zeros((1, 4, 3)))
+    assert behaviors.data_from_runs([foreign]).labels == ["behavior 1\n(1 of 3)", "behavior 2\n(2 of 3)"]
+
+
+def test_runs_of_unequal_length_fit_in_one_figure(tmp_path: Path) -> None:
+    for num_behaviors in (1, 2):
+        runs = []
+        for length in (1, 3):
+            run = written(tmp_path / f"{num_behaviors}-{length}", config("own:task"), np.ones((1, length)))
+            for generation in range(length):
+                with_behaviors(run, generation, np.random.default_rng(length).normal(size=(1, 4, num_behaviors)))
+            runs.append(run)
+        behaviors.figure(runs).draw_without_rendering()
+
+
+def test_final_shows_the_last_generation_of_every_run_at_one_scale(tmp_path: Path) -> None:
+    runs = []
+    for index, objective in enumerate(("mean_fitness", "max_variance", "max_entropy", "max_entropy+max_variance")):
+        run = written(tmp_path / str(index), config("point", objective=objective), np.ones((1, 2)))
+        with_behaviors(run, 0, np.zeros((1, 4, 2)))
+        runs.append(with_behaviors(run, 1, (index + 1) * np.array([[[1, 0], [0, 1], [-1, 0], [0, -1.0]]])))
+    drawing = final.figure(runs)
+    drawing.draw_without_rendering()
+    maps = [ax for ax in drawing.axes if ax.get_title("left")]
+    assert [ax.get_title("left").split(",")[0] for ax in maps[:3]] == ["standard ES", "MaxVar-EES", "MaxEnt-EES"]
+    assert len({(ax.get_xlim(), ax.get_ylim()) for ax in maps}) == 1
+    assert drawing.get_suptitle() == "generation 1"
+    for ax in maps:  # four members in four places
+        shares = ax.collections[0].get_array()
+        assert shares is not None
+        assert np.ma.count(shares) == 4
+        assert shares.sum() == pytest.approx(1)
+
+
+def test_distance_is_that_of_every_group_of_runs(tmp_path: Path) -> None:
+    runs = [
+        written(tmp_path / name, config(objective=name, seeds=2), np.ones((2, 3)), distance=np.full((2, 3), value))
+        for name, value in (("max_entropy", 2.0), ("mean_fitness", 5.0))
+    ]
+    [ax] = distance.figure(runs).axes
+    heights = {str(line.get_label()): np.unique(line.get_ydata()).tolist() for line in ax.get_lines()}
+    assert heights == {"MaxEnt-EES (2 seeds)": [2.0], "standard ES (2 seeds)": [5.0]}
+
+
+def test_behaviors_refuse_runs_that_cannot_be_compared(tmp_path: Path, real: dict[str, Run]) -> None:
+    with pytest.raises(ConfigError, match="compared within one task"):
+        behaviors.data_from_runs([real["variance"], real["point"]])
+    with pytest.raises(RunFolderError, match="no recorded behaviors"):
+        behaviors.data_from_runs([written(tmp_path / "a", config(), np.ones((1, 1)))])
+
+
+# Files
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("name", ["interference", "curves", "behaviors", "final", "distance"])
+def test_the_same_runs_give_the_same_file(name: str, suffix: str, real: dict[str, Run], tmp_path: Path) -> None:
+    files = [draw_figure(name, shown_in(name, real), tmp_path / "new" / f"{k}{suffix}") for k in range(2)]
+    first, second = (file.read_bytes() for file in files)
+    assert first == second
+    assert first.startswith({".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}[suffix])
+    assert len(first) > 5000
+
+
+def test_a_palette_keeps_colors_and_size(real: dict[str, Run], tmp_path: Path) -> None:
+    with Image.open(draw_figure("final", [real["point"]], tmp_path / "final.png")) as image:
+        assert image.mode == "P"
+        assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
+        assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_two_dimensional_behaviors_are_drawn(real: dict[str, Run], tmp_path: Path) -> None:
+    assert draw_figure("behaviors", [real["point"]], tmp_path / "maps.PNG").stat().st_size > 5000
+
+
+def test_the_file_is_called_after_the_figure_unless_named(
+    real: dict[str, Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert draw_figure("curves", [real["point"]]) == Path("curves.png")
+    assert (tmp_path / "curves.png").is_file()
+
+
+def test_drawing_neither_warns_nor_leaves_settings_behind(real: dict[str, Run], tmp_path: Path) -> None:
+    before = dict(matplotlib.rcParams)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in FIGURES:
+            draw_figure(name, shown_in(name, real)[:1], tmp_path / f"{name}.svg")
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_a_users_own_settings_change_nothing(real: dict[str, Run], tmp_path: Path) -> None:
+    plain = draw_figure("curves", [real["point"]], tmp_path / "plain.svg").read_bytes()
+    with matplotlib.rc_context({"lines.linewidth": 9, "axes.grid": True}):
+        assert draw_figure("curves", [real["point"]], tmp_path / "own.svg").read_bytes() == plain
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda runs: draw_figure("curvs", runs), ConfigError, "Unknown figure 'curvs'. Did you mean 'curves'"),
+        (lambda runs: draw_figure("curves", []), ConfigError, "Give at least one run folder"),
+        (lambda runs: draw_figure("curves", runs, Path("a.gif")), ConfigError, "'a.gif'. Write e.g. --output a.png"),
+        (lambda runs: draw_figure("curves", runs, Path("a")), ConfigError, "must end in .png, .pdf, .svg"),
+    ],
+)
+def test_errors_say_what_to_do(
+    call: Callable[[list[Run]], Path], error: type[Exception], text: str, real: dict[str, Run]
+) -> None:
+    with pytest.raises(error, match=text):
+        call([real["point"]])
+
+
+def test_a_file_that_cannot_be_written_is_named(real: dict[str, Run], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"a\.png cannot be written: .* Choose another --output"):
+        draw_figure("curves", [real["point"]], tmp_path / "file" / "a.png")
+
+
+def test_draw_works_on_axes_of_ones_own(real: dict[str, Run]) -> None:
+    ax = new_figure(3, 2).subplots()
+    curves.draw(ax, curves.data_from_runs([real["point"]]), "entropy")
+    assert len(ax.get_lines()) == 1

@@ -1,0 +1,96 @@
+"""Evolvability search: what it counts, whom it selects, and what it finds."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evolvability import ConfigError, evolve
+from evolvability.core.populations import mixture
+from evolvability.core.strategy import State
+from evolvability.core.types import outcome
+from evolvability.methods.evolvability_search import TOURNAMENT, evolvability_search, in_turn, num_distinct
+from evolvability.studies.measures import num_distinct as counted_one_by_one
+from evolvability.tasks.interference import MOST_EVOLVABLE, pattern
+
+
+@pytest.mark.parametrize("threshold", [0.01, 0.5, 2.0])
+def test_distinct_behaviors_are_counted_as_one_by_one(threshold: float) -> None:
+    behavior = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
+    valid = np.arange(60) % 7 > 0
+    found = num_distinct(jnp.asarray(behavior), jnp.asarray(valid), threshold)
+    assert int(found) == counted_one_by_one(behavior[valid], threshold)
+
+
+@pytest.mark.parametrize("mirrored", [True, False])
+def test_each_parent_is_judged_by_its_own_offspring(mirrored: bool) -> None:
+    population = in_turn(mixture(3, 0.5, mirrored=mirrored))
+    algorithm = evolvability_search(population, population_size=24, threshold=0.3)
+    state = algorithm.init(jax.random.key(0), jnp.array([[0.0], [4.0], [8.0]]))
+    sample = algorithm.ask(state)
+    members = np.asarray(sample.members())
+    behavior = sample.members()
+    owners = np.asarray(sample.member_components())
+    assert np.bincount(owners).tolist() == [8, 8, 8]
+    judged = algorithm.remember(state, outcome(behavior))
+    assert judged.history.tolist() == [counted_one_by_one(members[owners == parent], 0.3) for parent in range(3)]
+    assert float(algorithm.weigh(judged, outcome(behavior))[1]) == max(judged.history)
+
+
+def parents(counts: Any) -> State:
+    algorithm = evolvability_search(in_turn(mixture(4, 0.1)), population_size=8, threshold=1.0)
+    state = algorithm.init(jax.random.key(1), 10.0 * jnp.arange(4.0)[:, None])._replace(history=jnp.array(counts))
+    return algorithm.ascend(state, state.cloud)
+
+
+def test_the_best_lives_on_and_the_others_descend_from_winners() -> None:
+    after = parents([3, 9, 5, 1])
+    centers = np.asarray(after.cloud.center[:, 0])
+    assert centers[0] == 10.0
+    ancestors = np.round(centers / 10)
+    assert np.abs(centers - 10 * ancestors).max() < 1.0  # mutations of sigma 0.1
+    assert (centers[1:] != 10 * ancestors[1:]).all()
+    assert int(after.generation) == 1
+
+
+def test_the_worst_wins_only_a_tournament_of_its_own() -> None:
+    def worst_share(seed: int) -> Any:
+        algorithm = evolvability_search(in_turn(mixture(4, 0.1)), population_size=8, threshold=1.0)
+        start = algorithm.init(jax.random.key(seed), 10.0 * jnp.arange(4.0)[:, None])
+        after = algorithm.ascend(start._replace(history=jnp.array([3, 9, 5, 1])), start.cloud)
+        return jnp.mean(jnp.round(after.cloud.center[1:, 0] / 10) == 3)
+
+    share = float(jnp.mean(jax.lax.map(worst_share, jnp.arange(2000))))
+    assert share == pytest.approx(0.25**TOURNAMENT, abs=0.006)  # four standard errors
+
+
+def test_it_finds_where_the_pattern_is_most_evolvable() -> None:
+    """Slowly: the best parent of 40 generations is where a mutation changes most, give or take a mutation."""
+    result = evolve("interference", objective="evolvability_search", generations=40, seeds=3)
+    assert result.metrics["objective"].shape == (3, 40)
+    offspring = np.random.default_rng(0).normal(scale=0.5, size=1000)
+
+    def distinct(x: float) -> int:
+        return counted_one_by_one(np.asarray(pattern(jnp.asarray(x + offspring)))[:, None], 0.5)
+
+    for best in result.centers[:, 0, 0]:
+        assert distinct(1.0) < 0.7 * distinct(float(MOST_EVOLVABLE))
+        assert distinct(float(best)) > 0.85 * distinct(float(MOST_EVOLVABLE))
+
+
+@pytest.mark.parametrize(
+    ("knobs", "words"),
+    [
+        ({"population": "normal"}, "population must be mixture for evolvability_search"),
+        (
+            {"population_size": 100, "components": 16},
+            "population_size must be a multiple of 16, so that",
+        ),
+        ({"threshold": 0.0}, r"threshold must be positive, got 0\.0"),
+    ],
+)
+def test_bad_knobs_are_named(knobs: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        evolve("point", objective="evolvability_search", **knobs)

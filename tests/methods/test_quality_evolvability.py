@@ -1,0 +1,62 @@
+"""Quality Evolvability ES: fronts against all pairs, weights against closed forms."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evolvability.core.objectives import max_variance, sample_weights
+from evolvability.core.shaping import centered_ranks, identity
+from evolvability.methods.quality_evolvability import nondominated_fronts, qe_es
+from tests.conftest import clustered_outcome
+
+
+def fronts_by_peeling(values: np.ndarray) -> np.ndarray:
+    """Front after front of members whom nobody left dominates, by comparing all pairs; values: (num_members, 2)."""
+    fronts = np.full(len(values), -1)
+    number = 0
+    while (left := np.flatnonzero(fronts < 0)).size:
+        own = values[left]
+        better = (own[:, None] >= own).all(axis=-1) & (own[:, None] > own).any(axis=-1)
+        fronts[left[~better.any(axis=0)]] = number
+        number += 1
+    return fronts
+
+
+@pytest.mark.parametrize("kind", ["spread", "many ties", "one chain", "all alike"])
+def test_fronts_are_those_of_all_pairs(kind: str) -> None:
+    generator = np.random.default_rng(0)
+    values = {
+        "spread": generator.normal(size=(300, 2)),
+        "many ties": generator.integers(0, 6, size=(300, 2)).astype(float),
+        "one chain": np.repeat(generator.normal(size=(300, 1)), 2, axis=1),
+        "all alike": np.ones((300, 2)),
+    }[kind]
+    found = jax.jit(nondominated_fronts)(jnp.asarray(values[:, 0]), jnp.asarray(values[:, 1]))
+    np.testing.assert_array_equal(found, fronts_by_peeling(values.astype(np.float32)))
+
+
+def test_weights_are_the_ranks_of_fitness_and_contribution() -> None:
+    """A member's contribution to the variance is its squared distance from the mean."""
+    result = clustered_outcome()
+    weights, value = sample_weights(qe_es(max_variance(identity)), result)
+    behavior = np.asarray(result.behavior)
+    contribution = ((behavior - behavior.mean(axis=0)) ** 2).sum(axis=1)
+    fronts = fronts_by_peeling(np.stack([result.fitness, contribution], axis=1))
+    np.testing.assert_allclose(weights, centered_ranks(jnp.asarray(-fronts, jnp.float32), result.valid), atol=1e-6)
+    assert float(value) == pytest.approx(float(weights.mean()), abs=1e-5)
+
+
+def test_invalid_members_weigh_nothing_and_change_nothing() -> None:
+    result = clustered_outcome(100)
+    broken = result._replace(
+        behavior=result.behavior.at[3].set(1e9),
+        fitness=result.fitness.at[3].set(jnp.nan),
+        valid=result.valid.at[3].set(False),
+    )
+    alone = jax.tree.map(lambda leaf: jnp.delete(leaf, 3, axis=0), result)
+    weights, _ = sample_weights(qe_es(), broken)
+    expected, _ = sample_weights(qe_es(), alone)
+    assert float(weights[3]) == 0
+    # n * dJ / dlog p: the factor n cancels in the gradient, which divides by it.
+    np.testing.assert_allclose(jnp.delete(weights, 3) / 100, expected / 99, atol=1e-6)

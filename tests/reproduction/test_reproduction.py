@@ -1,0 +1,344 @@
+"""Reproducing the paper: the plan, what is skipped and resumed, estimates, the report."""
+
+import html.parser
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import pytest
+
+from evolvability import ConfigError, Run, RunFolderError, cli
+from evolvability.config.schema import PRESETS, layered, to_table
+from evolvability.reproduction import estimates, execution, plan
+from evolvability.reproduction.execution import conduct, times
+from evolvability.reproduction.items import ALL_CLAIMS, ITEMS, Training, items_named
+from evolvability.reproduction.pictures import PICTURES
+from evolvability.reproduction.plan import RunWork, StudyWork
+from evolvability.reproduction.report import _seconds, make_report, of_scale, write_report
+from evolvability.reproduction.scales import SCALES, are_of
+from evolvability.training.driver import Evolution
+from tests.reproduction.test_claims import ring, scores
+from tests.synthetic import config, made_up
+
+PAPER_FIGURES = {*map(str, range(1, 8)), *(f"S{number}" for number in range(1, 12))}
+
+
+def test_every_claim_and_every_figure_of_the_paper_belongs_to_one_item() -> None:
+    claims = Counter(name for item in ITEMS.values() for name in item.claim_names)
+    figures = Counter(number for item in ITEMS.values() for number in item.figures)
+    assert set(claims.values()) == set(figures.values()) == {1}
+    assert set(claims) == set(ALL_CLAIMS)
+    assert set(figures) == set(PICTURES)
+    assert set(PICTURES) >= PAPER_FIGURES
+
+
+def test_page_lists_every_claim_item_and_scale() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text()
+    names = {name.split("/")[0] for name in ALL_CLAIMS} | set(ITEMS) | set(SCALES)
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_each_run_of_a_plan_starts_from_one_before_it_that_has_its_seeds(scale: str) -> None:
+    seen: dict[str, range] = {}
+    works = plan.plan(list(ITEMS.values()), SCALES[scale], Path("out"))
+    assert len({(work.title, work.path) for work in works}) == len(works)
+    for work in works:
+        if isinstance(work, StudyWork):
+            assert str(work.path) in seen
+            continue
+        own = work.run.config
+        seeds = range(own.seed, own.seed + own.seeds)
+        seen[str(work.path)] = seeds
+        assert not own.start_from or set(seeds) <= set(seen[own.start_from])
+
+
+def test_main_comparisons_have_the_papers_seeds_at_gpu_and_paper_scale() -> None:
+    for name, size in (("gpu", 1000), ("paper", 10_000)):
+        runs = [
+            work for work in plan.plan(list(ITEMS.values()), SCALES[name], Path("out")) if isinstance(work, RunWork)
+        ]
+        seeds: Counter[str] = Counter()
+        for work in runs:
+            seeds[work.title.split("_seeds")[0]] += work.run.config.seeds
+            if work.run.config.task != "interference" and work.run.config.objective != "maml":
+                assert (work.run.config.population_size, work.run.config.task_options.num_steps) == (size, 1000)
+        assert {seeds[name] for name in seeds if "species" in name or "split" in name} == {6}
+        assert {seeds[name] for name in seeds if "species" not in name and "split" not in name} == {12}
+
+
+def test_an_item_needs_no_other_and_an_unknown_one_is_refused() -> None:
+    works = plan.plan(items_named(["evolution"]), SCALES["smoke"], Path("out"))
+    assert {"ant/max_entropy", "ant/further-max_entropy"} <= {work.title for work in works}
+    with pytest.raises(ConfigError, match=r"Unknown item 'cheeta'. Did you mean 'cheetah'"):
+        items_named(["cheeta"])
+
+
+# Interrupted and gone on with
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Counter[tuple[str, int]]]:
+    """Counts every generation that is computed, and interrupts after each so many of them."""
+    computed: Counter[tuple[str, int]] = Counter()
+    limit = [0]
+    real = Evolution.generations
+
+    def generations(self: Evolution, state: Any) -> Iterator[Any]:
+        for done in real(self, state):
+            computed[self.config.objective, done[1][0]["generation"]] += 1
+            yield done
+            if limit[0] and computed.total() % limit[0] == 0:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(Evolution, "generations", generations)
+
+    def start(every: int) -> Counter[tuple[str, int]]:
+        limit[0] = every
+        return computed
+
+    return start
+
+
+def test_interrupted_anywhere_and_run_again_it_computes_nothing_twice(
+    tmp_path: Path, counted: Callable[[int], Counter[tuple[str, int]]]
+) -> None:
+    computed = counted(25)  # falls into the middle of runs of 30 generations, and between them
+    works = plan.plan(items_named(["figure1"]), SCALES["smoke"], tmp_path)
+    interrupts = 0
+    while any(work.status() != "done" for work in works):
+        try:
+            conduct(works, tmp_path)
+        except KeyboardInterrupt:
+            interrupts += 1
+    conduct(works, tmp_path)
+    assert interrupts == 3
+    assert set(computed.values()) == {1}
+    assert computed.total() == 3 * 30
+    assert len(times(tmp_path)) == 6  # three runs, each of which was interrupted once
+
+
+def test_a_study_is_done_once_and_only_its_own_folder_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(plan, "adapt", lambda run, goals, **sizes: asked.append(run.path.name))
+    monkeypatch.setattr(plan, "adapted_goals", lambda run: ["left", "right"] if run.path.name in asked else [])
+    looked_at: dict[str, int | None] = {"max_variance": None, "max_entropy": None}
+    monkeypatch.setattr(plan, "load_adaptation", lambda run, goal: SimpleNamespace(generation=looked_at[run.path.name]))
+    works = plan.plan(items_named(["adaptation"]), SCALES["smoke"], tmp_path)
+    for work in works:
+        if isinstance(work, RunWork):
+            made_up(work.path, work.run.config)
+    monkeypatch.setattr(Run, "is_complete", True)
+    for _ in range(2):
+        conduct(works, tmp_path)
+    assert asked == ["max_variance", "max_entropy"]
+    looked_at["max_entropy"] = 1  # of centers that have been trained further since
+    monkeypatch.setattr("evolvability.studies.per_seed.checkpoint_generations", lambda path: [1, 2])
+    conduct(works, tmp_path)
+    assert asked == ["max_variance", "max_entropy", "max_entropy"]
+
+
+def test_folders_may_be_moved_but_not_be_of_another_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Run, "is_complete", True)
+    here, there = (plan.plan(items_named(["evolution"]), SCALES["gpu"], Path(root)) for root in (tmp_path, "elsewhere"))
+    for work, before in zip(here, there, strict=True):
+        assert isinstance(before, RunWork)
+        made_up(work.path, before.run.config)
+    assert {work.status() for work in here} == {"done"}
+    with pytest.raises(RunFolderError, match="another configuration: population_size is 1000 there and 10000 here"):
+        conduct(
+            plan.plan(items_named(["ant"]), replace(SCALES["gpu"], tasks=SCALES["paper"].tasks), tmp_path), tmp_path
+        )
+
+
+# Estimates
+
+
+def test_estimates_come_from_runs_made_here_and_count_what_is_left(tmp_path: Path) -> None:
+    works = plan.plan(items_named(["figure1"]), SCALES["smoke"], tmp_path)
+    first = works[0]
+    assert isinstance(first, RunWork)
+    run = made_up(first.path, first.run.config)
+    rows = [{"generation": k, "seed": s, "seconds": 9.0 if k == 0 else 0.5} for k in range(10) for s in range(5)]
+    (run.path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def no_probe(config: Any) -> float:
+        raise AssertionError("a probe, though there is a run to go by")
+
+    (left,) = estimates.estimates(works, no_probe)
+    # 20 generations are left of the first run, and 30 of both others, half a second each; the first one compiled.
+    assert (left.item, left.pieces) == ("figure1", 3)
+    assert left.seconds == pytest.approx(0.5 * (20 + 30 + 30))
+
+
+def test_a_probe_measures_a_members_step() -> None:
+    own = layered("point", values={"population_size": 8, "task_options": {"num_steps": 40, "hidden": 4}})
+    assert 0 < estimates.probed_rate(own) < 1
+
+
+# The report
+
+
+class Links(html.parser.HTMLParser):
+    """What a page would load, and the text it shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.loaded += [value or "" for name, value in attrs if name in ("src", "href", "srcset")]
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_report_has_a_verdict_for_every_claim_and_loads_nothing(tmp_path: Path) -> None:
+    own: dict[str, Any] = {"seeds": 6, "generations": 21}
+    for objective, level in (("mean_fitness", 30.0), ("max_entropy", 25.0)):
+        made = config("ant", objective=objective, **own)
+        metrics: dict[str, Any] = {name: scores(level) for name in ("distance", "variance", "entropy", "fitness_mean")}
+        made_up(tmp_path / "runs" / "ant" / objective, made, ring(), seconds=scores(1.0), **metrics)
+    report = make_report(list(ITEMS.values()), tmp_path, "Scale made up")
+    assert sum(report.verdicts.values()) == len(ALL_CLAIMS)
+    assert report.verdicts["not enough runs"] > report.verdicts["holds"] > 0
+    pages = write_report(report, tmp_path)
+    assert [page.name for page in pages] == ["report.html", "report.md", "claims.json"]
+    page = Links()
+    page.feed(pages[0].read_text())
+    images = [source for source in page.loaded if source.startswith("data:image/png;base64,")]
+    assert len(images) == 2 + 6  # figures 4 and S2, and the graphs, which need no runs
+    assert all(source.startswith(("data:", "#")) for source in page.loaded)
+    assert "url(" not in pages[0].read_text().split("</style>")[0]
+    text = " ".join(page.text)
+    for item in ITEMS.values():
+        assert item.title in text
+    shown = json.loads(pages[2].read_text())
+    assert shown["distance-share/ant/max_entropy"]["value"] == pytest.approx(83.3, abs=0.1)
+    assert all(claim["statement"] in text for claim in shown.values())
+    markdown = pages[1].read_text()
+    assert all(claim["statement"] in markdown for claim in shown.values())
+    assert "(figures/figure-4.png)" in markdown
+    assert "There are no runs of 'cheetah' trained by MAML" in text
+
+
+def test_training_needs_no_matplotlib(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from evolvability.cli import main\n"
+        f"main(['reproduce', 'graphs', '--scale', 'gpu', '--stage', 'train', '--output', {str(tmp_path)!r}])\n"
+        "from evolvability.cli.reproducing import _print_estimates\n"
+        "from evolvability.reproduction.estimates import Estimate\n"
+        "_print_estimates([Estimate('ant', 3, 90.0)])\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_report_alone_is_made_from_whatever_folders_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.main(["reproduce", "graphs", "figure1", "--stage", "report", "--output", str(tmp_path)])
+    assert "not enough runs 2" in capsys.readouterr().out
+    assert (tmp_path / "figures" / "figure-S9.png").stat().st_size > 5000
+    assert execution.times(tmp_path) == []
+
+
+def test_time_that_was_shared_counts_once() -> None:
+    def row(item: str, began: float | None, seconds: float, device: str = "gpu: H200") -> dict[str, Any]:
+        kept = {"item": item, "work": item, "seconds": seconds, "devices": [device]}
+        return kept if began is None else kept | {"began": began}
+
+    rows = [row("ant", 0, 10), row("maml", 4, 10), row("ant", 20, 5), row("ant", 4, 10, "cpu: cpu")]
+    # The first ten seconds: 4 alone, 6 shared by two.
+    assert execution.spent(rows) == {"ant": {"GPU": 4 + 3 + 5, "CPU": 10}, "maml": {"GPU": 3 + 4}}
+    assert execution.spent([row("ant", None, 10), row("ant", None, 10)]) == {"ant": {"GPU": 20}}  # kept without a clock
+
+
+def test_report_says_which_runs_are_not_done_and_keeps_other_items(tmp_path: Path) -> None:
+    begun = config("cheetah", objective="maml", seeds=2, generations=5)
+    names = ("distance", "seconds", "fitness_mean", "fitness_before", "divergence", "action_std")
+    metrics: dict[str, Any] = {name: scores(1.0, 3)[:2] for name in names}
+    made_up(tmp_path / "runs" / "cheetah" / "maml", begun, **metrics)
+    row = {"item": "maml", "work": "cheetah/maml", "began": 0.0, "seconds": 90.0, "devices": ["gpu: H200"]}
+    (tmp_path / "times.jsonl").write_text(json.dumps(row) + "\n")
+    report = make_report(items_named(["graphs"]), tmp_path, "Scale made up")
+    assert [section.item.name for section in report.sections] == ["maml", "graphs"]
+    assert report.sections[0].warnings == ["cheetah/maml has 3 of 5 generations."]
+    html_page, markdown, _ = (path.read_text() for path in write_report(report, tmp_path))
+    for text in (html_page, markdown):
+        assert "cheetah/maml has 3 of 5 generations." in text
+        assert "maxvar-adapts-like-maml" in text
+        assert "1.5 min of GPU" in text
+    with pytest.raises(RunFolderError, match="There is no folder"):
+        make_report(items_named(["graphs"]), tmp_path / "nowhere", "Scale made up")
+
+
+def test_runs_of_another_size_or_preset_are_not_called_by_the_scale() -> None:
+    small, large = (config("ant", population_size=size) for size in (1000, 10_000))
+    assert are_of([small, config("ant", objective="maml")], SCALES["gpu"])
+    assert not are_of([small, large], SCALES["gpu"])
+    assert are_of([large], SCALES["paper"])
+    assert are_of([], SCALES["paper"])
+    as_code = replace(SCALES["paper"], preset="released-code")
+    assert not are_of([large], as_code)
+    assert are_of([as_code.config(Training("ant", "max_entropy"))], as_code)
+    typed = config("ant", population_size=10_000, behavior_shaping="centered_ranks", bandwidth=0.7071, l2=0.005)
+    assert are_of([typed], as_code)
+
+
+def test_of_runs_with_different_settings_those_asked_for_are_judged(tmp_path: Path) -> None:
+    as_text, as_code = SCALES["gpu"], replace(SCALES["gpu"], preset="released-code")
+    made = {"code": as_code, "text": as_text, "large": SCALES["paper"]}
+    runs = [made_up(tmp_path / name, scale.config(Training("ant", "max_entropy"))) for name, scale in made.items()]
+    other = made_up(tmp_path / "other", as_code.config(Training("ant", "max_variance")))
+    assert of_scale([*runs, other], as_code) == [runs[0], other]
+    assert of_scale([*runs, other], as_text) == [runs[1], other]  # there is no other run of MaxVar
+    assert of_scale(runs, SCALES["laptop"]) == runs
+
+
+def test_a_preset_changes_populations_and_leaves_maml_alone() -> None:
+    """So that MAML's folder serves both settings."""
+    as_text, as_code = SCALES["gpu"], replace(SCALES["gpu"], preset="released-code")
+    changed = set()
+    for item in ITEMS.values():
+        for training in item.trainings:
+            one, other = to_table(as_text.config(training)), to_table(as_code.config(training))
+            if differences := {knob for knob in one if one[knob] != other[knob]}:
+                assert differences <= set(PRESETS["released-code"][1])
+                changed.add(training.kind)
+    assert changed == {"train", "species", "further", "split"}
+
+
+def test_a_preset_has_a_folder_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["reproduce", "cheetah", "--scale", "smoke", "--preset", "released-code", "--dry-run"])
+    cli.main(["reproduce", "cheetah", "--scale", "smoke", "--stage", "report", "--dry-run"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "in runs/reproduce-smoke-released-code an estimate" in printed
+    assert "of the run folders in runs/reproduce-smoke" in printed
+    assert not jax.config.values["jax_disable_most_optimizations"]  # which would slow down all that comes after
+    with pytest.raises(SystemExit):
+        cli.main(["reproduce", "--scale", "smoke", "--preset", "laptop"])
+    assert "released-code" in capsys.readouterr().err
+
+
+def test_time_without_records_goes_to_the_item_that_a_run_is_of(tmp_path: Path) -> None:
+    """Of folders that other commands made: species are not booked under single populations, nor MAML under those."""
+    made = {
+        "single": config("ant", objective="max_entropy", seeds=2),
+        "species": config("ant", objective="max_entropy", population="mixture", components=2, seeds=2),
+        "maml": config("cheetah", objective="maml", seeds=2),
+    }
+    for name, own in made.items():
+        seconds: dict[str, Any] = {"seconds": scores(1.0, 2)[:2] * 0 + 30.0, "distance": scores(1.0, 2)[:2]}
+        made_up(tmp_path / name, own, **seconds)
+    runs = [Run(tmp_path / name) for name in made]
+    whole = {"CPU": 60.0}
+    assert _seconds(list(ITEMS.values()), runs, tmp_path) == {"ant": whole, "mixtures": whole, "maml": whole}

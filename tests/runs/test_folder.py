@@ -1,0 +1,266 @@
+"""The run folder: what is written, what survives, what is refused."""
+
+import json
+import multiprocessing
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evolvability import Config, Run, RunFolderError, evolve
+from evolvability.config.schema import layered
+from evolvability.runs.checkpoints import checkpoint_generations
+from evolvability.runs.folder import RunWriter, locked
+from evolvability.training.driver import Evolution, resume, train
+
+GENERATIONS = 12
+
+
+@pytest.fixture(scope="module")
+def evolution() -> Evolution:
+    """A small mixture, so that every part of a State and of a folder is there; compiled once."""
+    values = {
+        "population": "mixture",
+        "population_size": 16,
+        "generations": GENERATIONS,
+        "seeds": 2,
+        "record_every": 5,
+        "checkpoint_seconds": 0.0,
+    }
+    return Evolution(layered("point", values=values | {"task_options": {"num_steps": 5, "hidden": 4}}))
+
+
+@pytest.fixture(scope="module")
+def finished(evolution: Evolution, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "finished"
+    train(evolution, path)
+    return path
+
+
+@pytest.fixture
+def copy(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+class StopHereError(Exception):
+    """Stands for whatever ends a process."""
+
+
+def interrupted(evolution: Evolution, path: Path, generation: int) -> None:
+    def stop(rows: list[dict[str, Any]]) -> None:
+        if rows[0]["generation"] == generation:
+            raise StopHereError
+
+    with pytest.raises(StopHereError):
+        train(evolution, path, stop)
+
+
+def assert_same_run(a: Path, b: Path) -> None:
+    """Everything but the seconds is the same, bit for bit."""
+    for name, values in Run(a).state().items():
+        np.testing.assert_array_equal(values, Run(b).state()[name])
+    first, second = Run(a), Run(b)
+    assert first.recorded == second.recorded
+    for generation in first.recorded:
+        for name, values in first.behaviors(generation).items():
+            np.testing.assert_array_equal(values, second.behaviors(generation)[name])
+    strip = [[{k: v for k, v in row.items() if k != "seconds"} for row in run.rows] for run in (first, second)]
+    assert strip[0] == strip[1]
+
+
+def test_a_finished_run_reads_as_documented(finished: Path) -> None:
+    run = Run(finished)
+    assert run.is_complete
+    assert list(run.seeds) == [0, 1]
+    assert run.metrics["variance"].shape == (2, GENERATIONS)
+    assert run.recorded == [0, 5, 10, 11]
+    behaviors = run.behaviors(5)
+    assert behaviors["behavior"].shape == (2, 16, 2)
+    assert set(np.unique(behaviors["component"])) == {0, 1}
+    assert run.center.shape[:2] == (2, 2)
+    assert run.environment["packages"]["jax"]
+    assert len(checkpoint_generations(finished)) == 3
+    assert (finished / "config.toml").read_text().startswith("format = 1\n")
+
+
+def test_metrics_have_exactly_the_documented_fields(finished: Path) -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    for name in Run(finished).rows[0]:
+        assert f"`{name}`" in documented, f"docs/metrics.md does not explain {name}"
+
+
+def test_metrics_have_the_digits_of_their_own_type(finished: Path) -> None:
+    for row in Run(finished).rows:
+        for name, value in row.items():
+            if isinstance(value, float) and name != "seconds":
+                assert value == float(str(np.float32(value)))
+
+
+@pytest.mark.parametrize("generation", [0, 4, GENERATIONS - 2])
+def test_resumed_run_is_bit_identical(evolution: Evolution, finished: Path, tmp_path: Path, generation: int) -> None:
+    path = tmp_path / "run"
+    interrupted(evolution, path, generation)
+    assert not Run(path).is_complete
+    resume(Run(path))
+    assert_same_run(path, finished)
+
+
+def test_a_line_cut_in_the_middle_is_mended(evolution: Evolution, finished: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    interrupted(evolution, path, 6)
+    with (path / "metrics.jsonl").open("a") as file:
+        file.write('{"generation": 7, "seed": 0, "obj')
+    (path / "behaviors" / "000007.safetensors.part").write_bytes(b"half")
+    (path / "checkpoints" / "000008.safetensors").write_bytes(b"killed before its voucher")
+    assert Run(path).metrics["variance"].shape == (2, 7)
+    resume(Run(path))
+    assert_same_run(path, finished)
+    assert {file.name for file in (path / "checkpoints").iterdir()} == {
+        file.name for file in (finished / "checkpoints").iterdir()
+    }
+
+
+def damage_arrays(path: Path) -> None:
+    newest = sorted((path / "checkpoints").glob("*.safetensors"))[-1]
+    data = bytearray(newest.read_bytes())
+    data[-1] ^= 1
+    newest.write_bytes(bytes(data))
+
+
+def truncate_arrays(path: Path) -> None:
+    newest = sorted((path / "checkpoints").glob("*.safetensors"))[-1]
+    newest.write_bytes(newest.read_bytes()[:50])
+
+
+def damage_voucher(path: Path) -> None:
+    sorted((path / "checkpoints").glob("*.json"))[-1].write_text("{")
+
+
+def remove_arrays(path: Path) -> None:
+    sorted((path / "checkpoints").glob("*.safetensors"))[-1].unlink()
+
+
+@pytest.mark.parametrize("damage", [damage_arrays, truncate_arrays, damage_voucher, remove_arrays])
+def test_a_damaged_checkpoint_is_named_and_the_one_before_used(
+    damage: Callable[[Path], None], copy: Path, finished: Path
+) -> None:
+    damage(copy)
+    with pytest.warns(UserWarning, match=rf"{GENERATIONS:06d}.safetensors is damaged. The one before is used"):
+        resume(Run(copy))
+    assert_same_run(copy, finished)
+
+
+def test_a_finished_run_whose_last_checkpoint_is_damaged_is_finished_again(copy: Path, finished: Path) -> None:
+    damage_arrays(copy)
+    assert not Run(copy).is_complete
+    with pytest.warns(UserWarning, match="is damaged. The one before is used"):
+        resume(Run(copy))
+    assert Run(copy).is_complete
+    assert_same_run(copy, finished)
+
+
+def test_without_any_intact_checkpoint_the_error_says_what_to_do(copy: Path) -> None:
+    for path in (copy / "checkpoints").glob("*.json"):
+        path.write_text("{")
+    with (
+        pytest.warns(UserWarning, match="damaged"),
+        pytest.raises(RunFolderError, match=r"no intact checkpoint.*ees train"),
+    ):
+        resume(Run(copy))
+
+
+def test_a_finished_run_can_be_made_longer(copy: Path) -> None:
+    resume(Run(copy), generations=GENERATIONS + 3)
+    run = Run(copy)
+    assert run.is_complete
+    assert run.metrics["variance"].shape == (2, GENERATIONS + 3)
+
+
+def hold(path: str, ready: Any, done: Any) -> None:
+    with locked(Path(path)):
+        ready.set()
+        done.wait(60)
+
+
+def test_a_second_process_is_refused(copy: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    ready, done = context.Event(), context.Event()
+    process = context.Process(target=hold, args=(str(copy), ready, done))
+    process.start()
+    assert ready.wait(60)
+    with pytest.raises(RunFolderError, match="is in use: another process is writing to it"):
+        resume(Run(copy), generations=GENERATIONS + 1)
+    process.kill()  # the lock ends with the process, however it ends
+    process.join()
+    with locked(copy):
+        pass
+
+
+def test_a_folder_that_holds_a_run_is_not_overwritten(evolution: Evolution, copy: Path) -> None:
+    with pytest.raises(RunFolderError, match=r"already holds a run. Go on with: ees resume"):
+        train(evolution, copy)
+
+
+def test_a_folder_that_holds_something_else_is_not_written_to(evolution: Evolution, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(RunFolderError, match=r"not empty \(it has thesis.tex\)"):
+        train(evolution, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_an_unwritable_folder_is_named(evolution: Evolution, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunFolderError, match=r"cannot be written: .*Choose another --output"):
+        train(evolution, tmp_path / "file" / "run")
+
+
+def test_a_run_killed_before_its_first_checkpoint_starts_over(
+    evolution: Evolution, finished: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "run"
+    path.mkdir()
+    RunWriter(path).create(evolution.config)
+    resume(Run(path))
+    assert_same_run(path, finished)
+
+
+def test_a_folder_of_another_version_is_refused(copy: Path) -> None:
+    text = (copy / "config.toml").read_text().replace("format = 1", "format = 99")
+    (copy / "config.toml").write_text(text)
+    with pytest.raises(RunFolderError, match="has format 99, and this version of evolvability reads format 1"):
+        Run(copy)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunFolderError, match=r"is no run folder: it has no config.toml"):
+        Run(tmp_path)
+
+
+def test_a_configuration_edited_after_the_fact_is_noticed(copy: Path) -> None:
+    text = (copy / "config.toml").read_text().replace("hidden = 4", "hidden = 5")
+    (copy / "config.toml").write_text(text)
+    with pytest.raises(RunFolderError, match=r"does not fit the configuration: .*Was config.toml edited\?"):
+        resume(Run(copy), generations=GENERATIONS + 1)
+
+
+def test_a_missing_generation_is_answered_with_those_there_are(finished: Path) -> None:
+    with pytest.raises(RunFolderError, match="no behaviors of generation 3; recorded: 0, 5, 10, 11"):
+        Run(finished).behaviors(3)
+
+
+def test_metrics_are_strict_json(finished: Path) -> None:
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    for line in (finished / "metrics.jsonl").read_text().splitlines():
+        json.loads(line, parse_constant=refuse)
+
+
+def test_evolve_writes_a_run_folder_too(tmp_path: Path) -> None:
+    config: Config = layered("interference", values={"generations": 3, "population_size": 20})
+    result = evolve("interference", config, output=tmp_path / "run")
+    np.testing.assert_array_equal(Run(tmp_path / "run").center, result.centers)
+    assert result.metrics["center"].shape == (1, 3, 1)

@@ -1,0 +1,70 @@
+"""MAP-Elites archives: filled from recorded generations as a loop over all members would."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evolvability import ConfigError, Run, evolve, make_task
+from evolvability.figures.registry import draw_figure
+from evolvability.studies.map_elites import archive_yardstick, fill_archive, worst_fitness
+from evolvability.studies.measures import yardstick
+from evolvability.studies.rebuild import members, parent_of
+
+pytest.importorskip("ribs", reason="pyribs is not installed: pip install 'evolvability-es[elites]'")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("elites") / "run"
+    evolve("point", generations=4, population_size=32, seeds=2, sigma=0.5, task_options={"num_steps": 8}, output=path)
+    return Run(path)
+
+
+def test_elites_are_the_best_of_each_cell(run: Run) -> None:
+    by, worst = yardstick(0.15, cells=7), worst_fitness([run])  # not all of it: some behaviors lie outside
+    found = fill_archive(run, 1, by)
+    best: dict[tuple[int, int], tuple[float, int, int]] = {}
+    outside = 0
+    for step, generation in enumerate(run.recorded):
+        arrays = run.behaviors(generation)
+        for member, (x, y) in enumerate(arrays["behavior"][1]):
+            if max(abs(x), abs(y)) > 0.15:
+                outside += 1
+                continue
+            cell = (int((x / 0.15 + 1) / 2 * 7), int((y / 0.15 + 1) / 2 * 7))
+            one = (float(arrays["fitness"][1, member]), generation, member)
+            if cell not in best or one[0] > best[cell][0]:
+                best[cell] = one
+        assert found.coverage[step] == pytest.approx(len(best) / 49)
+        assert found.qd_score[step] == pytest.approx(sum(fitness - worst for fitness, *_ in best.values()), rel=1e-5)
+    assert outside > 0
+    assert np.isfinite(found.fitness).sum() == len(best)
+    for cell, (fitness, generation, member) in best.items():
+        assert found.fitness[cell] == pytest.approx(fitness)
+        assert found.address[cell].tolist() == [generation, member]
+    assert found.evaluations.tolist() == [32, 64, 96, 128]
+
+
+def test_an_elite_is_rebuilt_from_its_address(run: Run) -> None:
+    found = fill_archive(run, 0, archive_yardstick([run]))
+    place = np.unravel_index(np.nanargmax(found.fitness), found.fitness.shape)
+    generation, member = found.address[place]
+    task = make_task(run.config.task, run.config.task_options)
+    brood = members(parent_of(run, task, int(generation)), [int(member)])
+    outcome, _ = task.evaluate(brood.key, brood.sample, ())
+    assert float(jnp.max(outcome.fitness[brood.wanted])) == pytest.approx(float(found.fitness[place]), rel=1e-4)
+
+
+def test_the_figure_shows_every_run(run: Run, tmp_path: Path) -> None:
+    assert draw_figure("elites", [run], tmp_path / "elites.svg").stat().st_size > 10_000
+
+
+def test_without_pyribs_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing: Any = None
+    monkeypatch.setitem(sys.modules, "ribs.archives", missing)
+    with pytest.raises(ConfigError, match=r"pip install 'evolvability-es\[elites\]'"):
+        fill_archive(run, 0, archive_yardstick([run]))

@@ -1,0 +1,201 @@
+"""Measures of evolvability, against closed forms and grids worked out by hand."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from evolvability import ConfigError, Run, evolve, function_task, make_task
+from evolvability.cli import main
+from evolvability.runs.export import export
+from evolvability.studies.measures import (
+    Yardstick,
+    cell_numbers,
+    coverage,
+    entropy,
+    measures,
+    mutual_information,
+    nearest,
+    num_distinct,
+    specialization,
+    targets,
+    yardstick,
+)
+from evolvability.studies.offspring import measure, offspring_of_file, offspring_of_run
+
+Array = np.ndarray[Any, Any]
+
+
+def cloud(number: int, covariance: list[list[float]], seed: int = 0) -> Array:
+    generator = np.random.default_rng(seed)
+    return generator.multivariate_normal(np.zeros(len(covariance)), covariance, size=number)
+
+
+def grid(side: int) -> Array:
+    """The middles of all cells of a box of half width 1."""
+    middles = (np.arange(side) + 0.5) / side * 2 - 1
+    return np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
+
+
+@pytest.mark.parametrize("sigma", [0.1, 30.0])
+def test_entropy_of_a_gaussian_cloud_is_the_closed_form(sigma: float) -> None:
+    one = 0.5 * math.log(2 * math.pi * math.e * sigma**2)
+    assert entropy(cloud(8000, [[sigma**2]])) == pytest.approx(one, abs=0.03)
+    covariance = [[sigma**2, 0.0], [0.0, 4 * sigma**2]]
+    assert entropy(cloud(8000, covariance)) == pytest.approx(2 * one + math.log(2), abs=0.06)
+
+
+def test_entropy_of_behaviors_that_agree_is_minus_infinity() -> None:
+    assert entropy(np.full((50, 1), 3.0)) == -math.inf
+
+
+def test_variance_and_distance_of_a_gaussian_cloud_are_the_closed_forms() -> None:
+    found = measures(cloud(20_000, [[4.0, 0.0], [0.0, 4.0]]), yardstick(10.0, radius=2.0))
+    assert found.variance == pytest.approx(8, rel=0.03)
+    assert found.distance == pytest.approx(2 * math.sqrt(math.pi / 2), rel=0.02)  # Rayleigh's mean
+    assert found.degenerate == pytest.approx(1 - math.exp(-0.5), abs=0.01)  # and distribution
+
+
+def test_every_cell_of_a_known_grid_is_covered_and_counted_as_distinct() -> None:
+    by = yardstick(1.0, cells=10, threshold=0.19)  # cells are 0.2 wide
+    assert coverage(grid(10), by) == 1.0
+    assert coverage(grid(10)[:25], by) == 0.25
+    assert measures(grid(10), by).distinct == 100
+    assert num_distinct(np.repeat(grid(10), 3, axis=0), 0.19) == 100
+    assert num_distinct(grid(10), 0.21) < 100
+
+
+def test_cells_include_the_border_of_the_box_and_nothing_outside() -> None:
+    by = Yardstick(reach=1.0, threshold=0.1, radius=0.1, cells=2)
+    corners = np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.1, 0.0]])
+    assert cell_numbers(corners, by).tolist() == [0, 1, 2, 3, -1]
+    assert coverage(corners, by) == 1.0
+
+
+def test_reachability_is_the_distance_from_targets_to_the_nearest_offspring() -> None:
+    by = yardstick(1.0, cells=4)
+    assert targets(1, by)[:, 0].tolist() == [-0.75, -0.25, 0.25, 0.75]
+    found = measures(np.array([[0.25], [0.75]]), by)
+    assert found.reachability == pytest.approx((1.0 + 0.5) / 4)
+    assert found.farthest == pytest.approx(1.0)
+    inside = targets(2, by)
+    assert len(inside) == 12  # of 16 cells, all but the corners
+    np.testing.assert_allclose(nearest(inside, inside), 0)
+    ball = targets(3, by)
+    assert np.linalg.norm(ball, axis=1).max() <= 1
+
+
+def test_mutual_information_of_dependent_and_independent_labels() -> None:
+    first = np.repeat([0, 1], 8)
+    assert mutual_information(first, np.tile([0, 1, 2, 3], 4)) == pytest.approx(0, abs=1e-12)
+    assert mutual_information(first, np.repeat([0, 1, 2, 3], 4)) == pytest.approx(1)
+
+
+def test_specialization_is_one_for_species_apart_and_zero_for_species_alike() -> None:
+    generator = np.random.default_rng(0)
+    by = yardstick(4.0)
+    component = np.repeat(generator.integers(0, 2, 200), 2)
+    clouds = generator.normal(size=(40, 400, 2))
+    alike = [specialization(cloud, component, by, num_signs=2, shuffles=50) for cloud in clouds]
+    assert np.mean([one.share for one in alike]) == pytest.approx(0, abs=0.01)
+    assert np.mean([one.p for one in alike]) == pytest.approx(0.5, abs=0.15)  # uniform: a standard error of 0.05
+    behavior = clouds[0]
+    apart = specialization(behavior * [0.2, 1] + np.stack([4.0 * component - 2, 0 * component], 1), component, by)
+    assert apart.share == pytest.approx(1, abs=0.01)
+    assert apart.p == pytest.approx(1 / 201)
+    few = specialization(behavior[:30] + 4.0 * component[:30, None] - 2, component[:30], by)
+    assert few.share > 0.8
+    half = np.where(generator.uniform(size=400) < 0.5, component, generator.integers(0, 2, 400))
+    between = specialization(np.stack([half - 0.5, 0 * half], 1), component, by)
+    assert 0.05 < between.share < 0.5
+
+
+def test_a_yardstick_of_nothing_is_refused() -> None:
+    for values in ({"threshold": 0.0}, {"radius": -1.0}, {"cells": 0}):
+        with pytest.raises(ConfigError, match=f"{next(iter(values))} must be a positive number"):
+            yardstick(1.0, **values)
+    with pytest.raises(ConfigError, match="reach must be a positive number, got nan"):
+        yardstick(math.nan)
+
+
+# Of centers
+
+
+def double(x: Any) -> Any:
+    return 2.0 * x
+
+
+def test_offspring_of_a_linear_task_have_the_variance_of_the_mutations() -> None:
+    found = measure(function_task(double, jnp.zeros(3)), jnp.ones(3), sigma=0.5, number=4000)
+    assert found.variance == pytest.approx(3.0, rel=0.05)
+    with pytest.raises(ConfigError, match="has 3 parameters, but the center has 2"):
+        measure(function_task(double, jnp.zeros(3)), jnp.ones(2))
+    with pytest.raises(ConfigError, match="2 offspring or more, got 1"):
+        measure(function_task(double, jnp.zeros(3)), jnp.ones(3), number=1)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("runs") / "run"
+    evolve("interference", generations=2, population_size=10, seeds=2, output=path)
+    return Run(path)
+
+
+def test_a_run_its_light_copy_and_its_checkpoint_file_are_measured_alike(run: Run, tmp_path: Path) -> None:
+    whole = offspring_of_run(run, number=50)
+    light = offspring_of_run(Run(export(run, tmp_path / "copy")), number=50)
+    assert len(whole) == 2
+    np.testing.assert_array_equal(whole[1].behavior, light[1].behavior)
+    file = next((run.path / "checkpoints").glob("000002.safetensors"))
+    task = make_task("interference")
+    both = offspring_of_file(file, task, run.config, number=4000)
+    again = offspring_of_run(run, number=4000)
+    assert [one.behavior.std() for one in both] == pytest.approx([one.behavior.std() for one in again], rel=0.05)
+
+
+def test_measure_is_a_one_line_question_about_any_center(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "mine.npy", np.array([7.85]))  # beside the most evolvable point
+    output = tmp_path / "measures.json"
+    command = ["measure", str(tmp_path / "mine.npy"), str(run.path), "--task", "interference", "--offspring", "200"]
+    main([*command, "--reach", "5", "--output", str(output)])
+    assert "coverage" in capsys.readouterr().out
+    table = json.loads(output.read_text())
+    (mine,), (first, second) = table["measures"].values()
+    assert table["yardstick"]["reach"] == 5
+    assert mine["variance"] > 1.5 * max(first["variance"], second["variance"])
+    assert mine["coverage"] == 1.0
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    return " ".join(capsys.readouterr().err.split())
+
+
+def test_parameters_that_cannot_be_measured_are_refused(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "two.npy", np.zeros(2))
+    safetensors.numpy.save_file({"a": np.zeros(1), "b": np.zeros(1)}, tmp_path / "both.safetensors")
+    (tmp_path / "text.txt").write_text("1.0")
+    interference = ("--task", "interference")
+    expected = {
+        (str(tmp_path / "two.npy"),): "say what they are for, e.g. --task cheetah",
+        (str(tmp_path / "two.npy"), *interference): "has 2 parameters, but task 'interference' asks for 1",
+        (str(tmp_path / "both.safetensors"), *interference): "which array is the center?",
+        (str(tmp_path / "text.txt"), *interference): "read from a .safetensors or .npy file",
+        (str(tmp_path / "none.npy"), *interference): "no run folder and no file of parameters",
+        (str(run.path), "--task", "point"): "is a run of 'interference', not of 'point'",
+        (str(run.path), "--offspring", "0"): "2 offspring or more, got 0",
+        (str(tmp_path / "two.npy"), *interference, "--options", "start"): "KEY=VALUE is expected",
+    }
+    for arguments, message in expected.items():
+        assert message in refusal(capsys, "measure", *arguments)

@@ -1,0 +1,150 @@
+"""Statistics: against tables and SciPy, and what is said where a test would say nothing."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evolvability import ConfigError
+from evolvability.cli import main
+from evolvability.studies.comparison import compare_runs, to_json, to_markdown
+from evolvability.studies.groups import group_runs
+from evolvability.studies.quantities import quantity
+from evolvability.studies.statistics import above_zero, compare_all, corrected, mann_whitney, median_interval
+from tests.synthetic import config, made_up
+
+
+def test_mann_whitney_is_scipys_and_its_effect_the_share_of_pairs() -> None:
+    generator = np.random.default_rng(0)
+    first, second = generator.normal(size=12), generator.normal(0.8, size=9)
+    test = mann_whitney(first, second)
+    expected = stats.mannwhitneyu(first, second, alternative="two-sided", method="exact")
+    assert test.statistic == expected.statistic
+    assert test.p == pytest.approx(expected.pvalue)
+    assert test.effect == np.mean(first[:, None] > second)
+    assert test.shift == pytest.approx(np.median(np.subtract.outer(first, second)))
+
+
+def test_completely_separate_groups_have_the_exact_p_value() -> None:
+    assert mann_whitney(np.arange(6) + 10, np.arange(6)).p == pytest.approx(2 / 924)  # of C(12, 6) orders, two
+    assert mann_whitney(np.arange(12) + 20, np.arange(12)).p == pytest.approx(2 / 2704156)
+
+
+def test_ties_are_counted_half_and_equal_groups_do_not_differ() -> None:
+    same = mann_whitney([1.0] * 6, [1.0] * 6)
+    assert (same.p, same.effect, same.shift) == (1.0, 0.5, 0.0)
+    tied = mann_whitney([1, 2, 2, 3, 4], [0, 2, 2, 1, 0])
+    assert tied.effect == 20.5 / 25
+    # Every way to share the ten values out, counted.
+    values = np.array([1, 2, 2, 3, 4, 0, 2, 2, 1, 0])
+    ways = [list(way) for way in itertools.combinations(range(10), 5)]
+    signs = [np.sign(np.subtract.outer(values[way], np.delete(values, way))).mean() for way in ways]
+    assert tied.p == pytest.approx(2 * np.mean(np.array(signs) >= 2 * 20.5 / 25 - 1 - 1e-9))
+
+
+@pytest.mark.parametrize(("first", "second", "enough"), [(3, 3, False), (3, 4, False), (4, 4, True), (3, 5, True)])
+def test_too_few_runs_are_told_instead_of_a_p_value(first: int, second: int, enough: bool) -> None:
+    test = mann_whitney(np.arange(first) + 10, np.arange(second))
+    assert (test.p is not None) == enough
+    assert ("too few runs" in test.reason) != enough
+    assert mann_whitney([np.nan], [1.0]).reason == "one of the groups has no value"
+
+
+def test_median_interval_has_the_binomial_level() -> None:
+    values = np.arange(12.0)
+    interval = median_interval(values)
+    assert (interval.low, interval.high) == (2.0, 9.0)
+    assert interval.level == pytest.approx(1 - 2 * stats.binom.cdf(2, 12, 0.5))
+    few = median_interval([3.0, 1.0, 2.0])
+    assert (few.low, few.median, few.high, few.level) == (1.0, 2.0, 3.0, 0.75)
+
+
+def test_a_median_interval_holds_the_median_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(1)
+    samples = generator.exponential(size=(2000, 9))
+    intervals = [median_interval(sample) for sample in samples]
+    held = np.mean([one.low <= np.log(2) <= one.high for one in intervals])
+    assert held == pytest.approx(intervals[0].level, abs=0.015)
+    assert intervals[0].level >= 0.95
+
+
+def test_corrections_match_worked_examples() -> None:
+    p_values = [0.01, 0.04, None, 0.03, 0.005]
+    assert corrected(p_values, "bonferroni") == pytest.approx([0.04, 0.16, None, 0.12, 0.02])
+    assert corrected(p_values, "holm") == pytest.approx([0.03, 0.06, None, 0.06, 0.02])
+    false_discovery = stats.false_discovery_control([0.01, 0.04, 0.03, 0.005])
+    found = [p for p in corrected(p_values, "benjamini-hochberg") if p is not None]
+    assert found == pytest.approx(false_discovery.tolist())
+    with pytest.raises(ConfigError, match="A correction is one of holm"):
+        corrected(p_values, "sidak")  # type: ignore[arg-type]
+
+
+def test_every_pair_is_compared_and_corrected_together() -> None:
+    groups = {"a": np.arange(8.0), "b": np.arange(6.0) + 10, "c": np.arange(2.0) + 0.5}
+    found = compare_all(groups, "holm")
+    assert [(one.first, one.second) for one in found] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [one.test.p is None for one in found] == [False, False, True]
+    assert found[0].test.p == pytest.approx(2 * 2 / 3003)  # of two tests, the smaller one
+
+
+def test_values_above_zero_are_found_so() -> None:
+    assert above_zero(np.arange(1.0, 7)).p == pytest.approx(0.5**6)
+    assert above_zero([0.1, 0.2]).reason.startswith("too few runs")
+    assert above_zero([-1.0, 1.0, -2.0, 2.0, -3.0, 3.0]).p == pytest.approx(0.5, abs=0.1)
+
+
+# Of run folders
+
+
+def test_groups_come_from_configurations_and_a_seed_counts_once(tmp_path: Path) -> None:
+    a = made_up(tmp_path / "a", config(seeds=3), distance=np.array([[1.0, 2], [1, 3], [1, 4]]))
+    b = made_up(tmp_path / "b", config(seed=2, seeds=2), distance=np.array([[1.0, 4], [1, 5]]))
+    c = made_up(tmp_path / "c", config(sigma=0.5, seeds=1), distance=np.array([[1.0, 9]]))
+    report = compare_runs([a, b, c], "distance")
+    assert list(report.values.values()) == [[2.0, 3.0, 4.0, 5.0], [9.0]]
+    assert [name.split(", ")[1] for name in report.values] == ["sigma 0.05", "sigma 0.5"]
+    assert list(compare_runs([a], "distance", generation=0).values.values()) == [[1.0, 1.0, 1.0]]
+
+
+def test_behaviors_are_measured_by_one_yardstick_for_all_groups(tmp_path: Path) -> None:
+    wide = np.array([[[-10.0, -10], [10, 10], [-10, 10], [10, -10]]])
+    a = made_up(tmp_path / "a", config(), wide, variance=np.zeros((1, 1)))
+    b = made_up(tmp_path / "b", config(sigma=0.5), wide / 20, variance=np.zeros((1, 1)))
+    found = compare_runs([a, b], "coverage")
+    assert list(found.values.values()) == [[4 / 400], [4 / 400]]
+    assert list(compare_runs([a, b], "degenerate").values.values()) == [[0.0], [1.0]]
+
+
+def test_a_report_is_the_same_in_json_and_markdown(tmp_path: Path) -> None:
+    a = made_up(tmp_path / "a", config(seeds=6), distance=np.arange(6.0)[:, None])
+    b = made_up(tmp_path / "b", config(sigma=0.5, seeds=6), distance=10 + np.arange(6.0)[:, None])
+    report = compare_runs([a, b], "distance", correction="holm")
+    table = json.loads(to_json(report))
+    assert table["comparisons"][0]["test"]["p"] == pytest.approx(2 / 924)
+    text = to_markdown(report)
+    assert "| MaxEnt-EES, sigma 0.05 | MaxEnt-EES, sigma 0.5 | 0.0022 | 0.00 | -10 |" in text
+    assert "| 6 | 2.5 | 0 to 5 (97 %) |" in text
+
+
+def test_compare_writes_a_table_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made_up(tmp_path / "a", config(seeds=2), distance=np.ones((2, 1)))
+    made_up(tmp_path / "b", config(sigma=0.5, seeds=2), distance=np.zeros((2, 1)))
+    main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--output", str(tmp_path / "v1.2")])
+    assert "too few runs" in " ".join(capsys.readouterr().out.split()).replace("│ ", "")
+    assert {path.name for path in tmp_path.glob("v1.2.*")} == {"v1.2.json", "v1.2.md", "v1.2.png"}
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    a = made_up(tmp_path / "a", config(), np.zeros((1, 4, 2)), distance=np.ones((1, 3)))
+    b = made_up(tmp_path / "b", config("interference"), distance=np.ones((1, 3)))
+    with pytest.raises(ConfigError, match="compared within one task"):
+        compare_runs([a, b], "distance")
+    with pytest.raises(ConfigError, match=r"Unknown metric 'distanc'. Did you mean 'distance'"):
+        compare_runs([a], "distanc")
+    with pytest.raises(ConfigError, match="has the generations 0 to 2, but not 7"):
+        compare_runs([a], "distance", generation=7)
+    with pytest.raises(ConfigError, match="one component only"):
+        quantity(group_runs([a])[0], "specialization")

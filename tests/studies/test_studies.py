@@ -1,0 +1,94 @@
+"""Studies of several seeds: interrupted they go on, and they know which centers they looked at."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evolvability import Run, evolve
+from evolvability.studies import per_seed
+from evolvability.studies.adaptation import adapt, load_adaptation
+from evolvability.studies.kept_offspring import keep_offspring, kept_generation, kept_offspring
+from evolvability.studies.per_seed import each_seed, finish, is_current
+from evolvability.studies.races import load_race, race
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("studied") / "run"
+    options = {"num_steps": 10, "hidden": 4}
+    evolve("point", seeds=3, generations=2, population_size=8, task_options=options, output=path)
+    return Run(path)
+
+
+STUDIES: dict[str, tuple[Callable[[Run], Any], Callable[[Run], Any], Callable[[Run], int | None]]] = {
+    "adapt": (
+        lambda run: adapt(run, ["left", "right"], mutations=4, repeats=2),
+        lambda run: load_adaptation(run, "right").repeated,
+        lambda run: load_adaptation(run, "right").generation,
+    ),
+    "race": (
+        lambda run: race(run, ["left", "right"], episodes=4, repeats=2),
+        lambda run: load_race(run, "right", "mutations").repeated,
+        lambda run: load_race(run, "right", "mutations").generation,
+    ),
+    "offspring": (
+        lambda run: keep_offspring(run, number=6),
+        lambda run: np.concatenate(kept_offspring(run)),
+        lambda run: kept_generation(run, run.config.sigma),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_an_interrupted_study_looks_at_no_seed_twice(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, result, generation = STUDIES[name]
+    study(run)
+    undisturbed = result(run)
+    looked: list[int] = []
+
+    def interrupted(own: Run, title: str, find: per_seed.OneSeed, **keep: bool) -> Any:
+        def counted(index: int) -> Any:
+            if index == 2 and len(looked) == 2:
+                raise KeyboardInterrupt
+            looked.append(index)
+            return find(index)
+
+        return each_seed(own, title, counted, **keep)
+
+    for module in ("adaptation", "races", "mutants"):
+        monkeypatch.setattr(f"evolvability.studies.{module}.each_seed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        study(run)
+    looked.append(-1)
+    study(run)
+    assert looked == [0, 1, -1, 2, *([0, 1, 2] if name == "race" else [])]  # a race is one study a goal
+    np.testing.assert_array_equal(result(run), undisturbed)
+    assert generation(run) == 2
+    assert not (run.path / "unfinished").exists()
+
+
+def test_what_is_kept_of_a_study_may_be_damaged_and_others_stay(run: Run) -> None:
+    def find(index: int) -> dict[str, Any]:
+        return {"value": np.array([float(index)])}
+
+    each_seed(run, "other", find)
+    each_seed(run, "own", find)
+    (run.path / "unfinished" / "own" / "1.safetensors").write_bytes(b"torn")
+    assert [float(one["value"][0]) for one in each_seed(run, "own", find)] == [0, 1, 2]
+    finish(run, ["own"])
+    assert [path.name for path in (run.path / "unfinished").iterdir()] == ["other"]
+    finish(run, ["other"])
+    each_seed(run, "a task of one's own", find, keep=False)
+    assert not (run.path / "unfinished").exists()
+
+
+def test_a_study_of_earlier_centers_is_not_current(run: Run, tmp_path: Path) -> None:
+    assert is_current(run, 2)
+    assert is_current(run, None)  # an older version did not say
+    assert not is_current(run, 1)
+    shutil.copytree(run.path, tmp_path / "light", ignore=shutil.ignore_patterns("checkpoints"))
+    assert is_current(Run(tmp_path / "light"), 1)  # a copy without centers

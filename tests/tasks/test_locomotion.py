@@ -1,0 +1,228 @@
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from evolvability import ConfigError, Outcome, Sample, Task, evolve, make_task, normal
+from evolvability.config.schema import layered
+from evolvability.core.noise import rows
+from evolvability.tasks.engines.base import remembered
+from evolvability.tasks.locomotion import heading
+from evolvability.tasks.normalizer import Moments
+from evolvability.training.driver import Evolution
+
+NUM_STEPS = 20
+NUM_MEMBERS = 16
+KEY = jax.random.key(3)
+# Torques from the first step on: a network fresh from `init` hardly moves.
+POPULATION = normal(0.1)
+
+Evaluate = Callable[[Array, Sample, Moments], tuple[Outcome, Moments]]
+names = pytest.mark.parametrize("name", ["cheetah", "ant"])
+
+
+def task(name: str, **options: Any) -> Task:
+    return make_task(name, {"engine": "mujoco", "num_steps": NUM_STEPS, "observation_share": 0.5, **options})
+
+
+def draw(task: Task, num_members: int = NUM_MEMBERS) -> Sample:
+    cloud = POPULATION.init(jax.random.key(2), task.init(jax.random.key(0))[None])
+    return POPULATION.sample(jax.random.key(1), cloud, 0, POPULATION.draws(num_members))
+
+
+def with_broken_draw(sample: Sample, index: int = 1) -> Sample:
+    """Both members of a draw get torques of NaN."""
+    return sample._replace(noise=rows(sample.noise).at[index].set(jnp.nan))
+
+
+@pytest.fixture(scope="session")
+def on_mjx() -> Callable[[str], tuple[Task, Evaluate]]:
+    """A robot's task on MJX, compiled once for all tests."""
+    compiled: dict[str, tuple[Task, Evaluate]] = {}
+
+    def get(name: str) -> tuple[Task, Evaluate]:
+        if name not in compiled:
+            mjx = task(name, engine="mjx")
+            # Without optimization: here compiling takes far longer than running.
+            compiled[name] = mjx, jax.jit(mjx.evaluate, compiler_options={"xla_backend_optimization_level": 0})
+        return compiled[name]
+
+    return get
+
+
+@pytest.fixture(params=["mujoco", "mjx"])
+def evaluated(request: pytest.FixtureRequest, on_mjx: Callable[[str], tuple[Task, Evaluate]]) -> tuple[Task, Evaluate]:
+    """The ant on each engine."""
+    if request.param == "mjx":
+        return on_mjx("ant")
+    ant = task("ant")
+    return ant, ant.evaluate
+
+
+@pytest.mark.parametrize(("name", "num_params"), [("cheetah", 74_246), ("ant", 75_272)])
+def test_networks_have_the_papers_sizes(name: str, num_params: int) -> None:
+    assert task(name).init(jax.random.key(0)).shape == (num_params,)
+
+
+@names
+def test_engines_agree_over_a_short_horizon(name: str, on_mjx: Callable[[str], tuple[Task, Evaluate]]) -> None:
+    mjx, evaluate_mjx = on_mjx(name)
+    sample = draw(mjx)
+    by_mjx, seen_by_mjx = evaluate_mjx(KEY, sample, mjx.memory)
+    by_mujoco, seen_by_mujoco = task(name).evaluate(KEY, sample, mjx.memory)
+    off = np.abs(by_mjx.behavior - by_mujoco.behavior)
+    # A foot that touches a step earlier sends an ant elsewhere: most members agree closely, all of them roughly.
+    assert np.median(off) < (1e-5 if name == "cheetah" else 5e-3)
+    assert np.max(off) < (1e-3 if name == "cheetah" else 0.15)
+    np.testing.assert_array_equal(by_mjx.valid, by_mujoco.valid)
+    assert float(seen_by_mjx.count) == pytest.approx(float(seen_by_mujoco.count), rel=0.05)
+    np.testing.assert_allclose(seen_by_mjx.mean, seen_by_mujoco.mean, atol=1e-4 if name == "cheetah" else 0.05)
+
+
+def test_broken_members_count_for_nothing(evaluated: tuple[Task, Evaluate]) -> None:
+    ant, evaluate = evaluated
+    sample = draw(ant)
+    whole, _ = evaluate(KEY, sample, ant.memory)
+    others, seen = evaluate(KEY, with_broken_draw(sample), ant.memory)
+    broken = np.arange(NUM_MEMBERS) // 2 == 1
+    np.testing.assert_array_equal(others.valid, ~broken)
+    np.testing.assert_array_equal(others.behavior[~broken], whole.behavior[~broken])
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((others, seen)))
+
+
+def test_statistics_are_those_of_the_observations_of_valid_members(evaluated: tuple[Task, Evaluate]) -> None:
+    ant, evaluate = evaluated
+    sample = with_broken_draw(draw(ant))
+    outcome, seen = evaluate(KEY, sample, ant.memory)
+    kept = remembered(sample.member_keys(jax.random.split(KEY)[1]), 0.5)
+    assert bool(jnp.any(kept & ~outcome.valid))
+    assert seen.count == jnp.sum(outcome.num_steps[kept & outcome.valid])
+    assert ant.remember(seen, seen).count == 2 * seen.count  # they add up over generations
+
+
+def test_behavior_is_frozen_after_termination() -> None:
+    short, long = task("ant", num_steps=60), task("ant", num_steps=120)
+    sample = draw(short, 32)
+    first, _ = short.evaluate(KEY, sample, short.memory)
+    second, _seen = long.evaluate(KEY, sample, long.memory)
+    ended = np.asarray(first.num_steps) < 60
+    assert 0 < ended.sum() < 32
+    np.testing.assert_array_equal(first.behavior[ended], second.behavior[ended])
+    np.testing.assert_array_equal(first.num_steps[ended], second.num_steps[ended])
+    assert not np.array_equal(first.behavior[~ended], second.behavior[~ended])
+    goes_on, _ = task("ant", num_steps=60, early_termination=False).evaluate(KEY, sample, short.memory)
+    assert np.all(goes_on.num_steps == 60)
+
+
+def test_episodes_end_early_for_the_ant_alone_unless_asked() -> None:
+    assert layered("ant").task_options.early_termination
+    assert not layered("cheetah").task_options.early_termination
+
+
+@names
+def test_episodes_are_deterministic_unless_the_start_varies(name: str) -> None:
+    fixed, varied = task(name), task(name, start_noise=0.1)
+    sample = draw(fixed)
+
+    def behavior(task: Task, seed: int) -> Array:
+        return task.evaluate(jax.random.key(seed), sample, task.memory)[0].behavior
+
+    np.testing.assert_array_equal(behavior(fixed, 0), behavior(fixed, 1))
+    np.testing.assert_array_equal(behavior(varied, 0), behavior(varied, 0))
+    assert not np.array_equal(behavior(varied, 0), behavior(varied, 1))
+
+
+def test_blocks_and_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = draw(task("cheetah"))
+    whole = task("cheetah", threads=1).evaluate(KEY, sample, task("cheetah").memory)
+    monkeypatch.setattr("evolvability.tasks.engines.mujoco.BLOCK", 3)
+    parts = task("cheetah", threads=2).evaluate(KEY, sample, task("cheetah").memory)
+    for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_chunks_do_not_change_a_run() -> None:
+    options = {"engine": "mujoco", "num_steps": 5, "hidden": 8, "observation_share": 0.5, "start_noise": 0.1}
+    run = partial(evolve, "cheetah", population_size=16, generations=2, sigma=0.2, seeds=2, task_options=options)
+    whole, chunked = run(), run(chunk_size=4)
+    for one, other in zip(jax.tree.leaves(whole.state), jax.tree.leaves(chunked.state), strict=True):
+        if not jnp.issubdtype(one.dtype, jax.dtypes.prng_key):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_fitness_is_the_distance_in_the_chosen_direction() -> None:
+    sample = draw(task("ant"))
+    for direction, (x, y) in {"right": (1, 0), "left": (-1, 0), "90": (0, 1), "-45": (0.5**0.5, -(0.5**0.5))}.items():
+        ant = task("ant", direction=direction)
+        outcome, _ = ant.evaluate(KEY, sample, ant.memory)
+        np.testing.assert_allclose(outcome.fitness, outcome.behavior @ np.array([x, y]), atol=1e-6)
+
+
+def test_directions_that_make_no_sense_are_refused() -> None:
+    assert heading("180") == heading("left")
+    with pytest.raises(ConfigError, match="right, left or an angle"):
+        task("ant", direction="up")
+    with pytest.raises(ConfigError, match="the cheetah runs right"):
+        task("cheetah", direction="90")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_steps": 0}, "num_steps must be 1 or more, got 0"),
+        ({"observation_share": 1.5}, "between 0 and 1"),
+        ({"solver_iterations": 0}, "solver_iterations must be 1 or more"),
+        ({"engine": "mjx", "mjx_implementation": "warp"}, "'warp' cannot be used here"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], message: str) -> None:
+    if options.get("mjx_implementation") == "warp":
+        pytest.importorskip("mujoco.mjx")
+        if "warp" in sys.modules:
+            pytest.skip("Warp is installed")
+    with pytest.raises(ConfigError, match=message):
+        task("ant", **options)
+
+
+def test_engine_is_chosen_by_the_machine_and_said() -> None:
+    assert make_task("ant", {"threads": 2}).engine == "mujoco, 2 CPU threads"
+    assert make_task("ant", {"threads": 2}).on_host
+    assert make_task("ant", {"engine": "mjx"}).engine == "mjx (jax)"
+
+
+def test_presets_mean_something_different_for_each_task() -> None:
+    paper, laptop = layered("ant", preset="paper"), layered("ant", preset="laptop")
+    assert (paper.population_size, paper.generations, paper.task_options.num_steps) == (10_000, 100, 1000)
+    assert laptop.population_size < 1000
+    assert layered("ant", preset="laptop", values={"task_options": {"num_steps": 7}}).task_options.num_steps == 7
+    assert layered("point", preset="laptop") == layered("point")
+
+
+def test_normalizer_is_part_of_the_state() -> None:
+    config = layered(
+        "cheetah", preset="smoke", values={"population_size": 8, "task_options": {"observation_share": 1.0}}
+    )
+    evolution = Evolution(config)
+    counts = [float(state.memory.count[0]) for state, _, _ in evolution.generations(evolution.start())]
+    assert counts == [8 * 20.0, 16 * 20.0, 24 * 20.0]
+
+
+def test_importing_the_package_imports_no_simulator() -> None:
+    code = "import sys, evolvability; print([name for name in ('mujoco', 'gymnasium') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == "[]"
+
+
+def test_missing_simulator_is_said_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    for name in [name for name in sys.modules if name.startswith(("mujoco.", "evolvability.tasks.robots"))]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ConfigError, match=r"pip install 'evolvability-es\[locomotion\]'"):
+        make_task("ant")

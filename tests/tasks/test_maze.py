@@ -1,0 +1,89 @@
+"""The maze: walls that hold, and who finds the way around them."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evolvability import Run, evolve
+from evolvability.figures.maze import data_from_runs
+from evolvability.figures.registry import draw_figure
+from evolvability.tasks.maze import HALF_WIDTH, LEVEL, REACHED, UPRIGHT, MazeOptions, maze, moved
+from tests.tasks.test_tasks import members_of
+
+
+def crosses(start: np.ndarray, end: np.ndarray) -> bool:
+    """Whether a straight line from start to end meets a wall."""
+    for axis, walls in ((0, UPRIGHT), (1, LEVEL)):
+        for place, low, high in walls:
+            if start[axis] == end[axis] or not 0 <= (share := (place - start[axis]) / (end[axis] - start[axis])) <= 1:
+                continue
+            if low <= start[1 - axis] + share * (end[1 - axis] - start[1 - axis]) <= high:
+                return True
+    return False
+
+
+def test_walls_hold_and_open_ground_does_not() -> None:
+    """Each step is one along x and one along y, and neither meets a wall; one that is free is taken as it is."""
+    generator = np.random.default_rng(0)
+    position = generator.uniform(-2.4, 2.4, size=(500, 2)).astype(np.float32)
+    step = generator.normal(scale=0.5, size=(500, 2)).astype(np.float32)
+    after = np.asarray(moved(jnp.asarray(position), jnp.asarray(step)))
+    stopped = 0
+    for here, there, wish in zip(position, after, step, strict=True):
+        corner = np.array([there[0], here[1]])
+        assert not crosses(here, corner)
+        assert not crosses(corner, there)
+        for axis, begin in ((0, here), (1, corner)):
+            wanted = begin.copy()
+            wanted[axis] += wish[axis]
+            taken = there[axis] == pytest.approx(wanted[axis], abs=1e-6)
+            assert taken != crosses(begin, wanted)
+            stopped += not taken
+    assert stopped > 50
+    assert np.abs(after).max() < HALF_WIDTH
+
+
+def test_replays_end_where_evaluation_says() -> None:
+    task = maze(MazeOptions(num_steps=12, hidden=4))
+    sample = members_of(3 * task.init(jax.random.key(0)) + 0.5)
+    result, _ = task.evaluate(jax.random.key(0), sample, ())
+    assert task.stage is not None
+    assert task.stage.replay is not None
+    motion = task.stage.replay(jax.random.key(0), sample, ())
+    np.testing.assert_allclose(motion.path[:, -1], result.behavior, atol=1e-6)
+    np.testing.assert_allclose(result.fitness, -np.linalg.norm(motion.path[:, -1] - [2, 0], axis=1), rtol=1e-5)
+    assert motion.path.shape == (6, 13, 2)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    folder = tmp_path_factory.mktemp("maze")
+    for objective in ("mean_fitness", "ns_es", "qe_es"):
+        evolve("maze", objective=objective, seeds=10, record_every=20, record_centers=False, output=folder / objective)
+    return {path.name: Run(path) for path in sorted(folder.iterdir())}
+
+
+def num_solved(run: Run) -> int:
+    return int(np.any(run.metrics["fitness_max"] > -REACHED, axis=1).sum())
+
+
+def test_plain_es_ends_at_the_bottom_of_the_trap(runs: dict[str, Run]) -> None:
+    assert num_solved(runs["mean_fitness"]) == 0
+    best = runs["mean_fitness"].metrics["fitness_max"][:, -1]
+    assert np.abs(best + 1).max() < 0.05  # the bottom is 1 away from the goal
+
+
+@pytest.mark.parametrize("objective", ["ns_es", "qe_es"])
+def test_novelty_and_quality_evolvability_find_the_goal(objective: str, runs: dict[str, Run]) -> None:
+    assert num_solved(runs[objective]) == 10
+
+
+def test_the_figure_shows_who_solved_it(runs: dict[str, Run], tmp_path: Path) -> None:
+    data = data_from_runs([runs["mean_fitness"], runs["ns_es"]])
+    solved = num_solved(runs["mean_fitness"])
+    assert [(ends.name, ends.solved) for ends in data] == [("standard ES", (solved, 10)), ("NS-ES", (10, 10))]
+    assert np.abs(data[1].position).max() < HALF_WIDTH
+    assert draw_figure("maze", list(runs.values()), tmp_path / "maze.svg").stat().st_size > 20_000

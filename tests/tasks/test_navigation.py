@@ -1,0 +1,217 @@
+"""MAML on the navigation toy: it learns, and its run folder is one like any other."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from evolvability import Run, make_task
+from evolvability.config.schema import Config, layered, to_toml
+from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.core.types import written_out
+from evolvability.figures.registry import draw_figure
+from evolvability.methods.maml import adapt
+from evolvability.methods.rollouts import Actor, roll_out
+from evolvability.studies.adapters import ADAPTERS, Ground, adapter_named, goal_vector
+from evolvability.studies.kept_offspring import keep_offspring, kept_offspring, kept_sigmas
+from evolvability.studies.offspring import evaluator
+from evolvability.studies.quantities import quantity
+from evolvability.studies.races import load_race, race, start_of
+from evolvability.studies.sweeps import plan
+from evolvability.tasks.base import world_of
+from evolvability.training.driver import Evolution, resume, train
+
+SEEDS, TASKS, GENERATIONS = 5, 10, 15
+TASK = make_task("navigation")
+WORLD = world_of(TASK)
+GOAL = "point:0.4,0.3"
+
+
+def config(**values: Any) -> Config:
+    values = {"objective": "maml", "generations": GENERATIONS, "seeds": SEEDS, **values}
+    return layered("navigation", values={"maml": {"tasks": TASKS}, **values})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("runs") / "maml"
+    train(Evolution(config()), path)
+    return Run(path)
+
+
+@jax.jit
+def before_and_after(key: Array, actor: Actor) -> tuple[Array, Array]:
+    """Mean returns over 20 goals, before and after one adaptation step on each."""
+    key_goals, key_before, key_after = jax.random.split(key, 3)
+    goals = WORLD.goals.draw(key_goals, 20)
+    same = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (20, *leaf.shape)), actor)
+    batch, before = roll_out(WORLD, key_before, same, goals, (), 10, 0.99)
+    adapted = jax.vmap(lambda own: adapt(WORLD.policy, actor, own, rate=0.1, discount=0.99))(batch)
+    after = roll_out(WORLD, key_after, adapted, goals, (), 10, 0.99)[1]
+    return jnp.mean(before.total), jnp.mean(after.total)
+
+
+def test_one_step_from_the_trained_start_improves_and_beats_that_from_a_random_start(run: Run) -> None:
+    for index in range(SEEDS):
+        start = start_of(run, TASK, index)
+        assert start.log_std is not None
+        key = jax.random.key(100 + index)
+        before, after = before_and_after(key, Actor(start.center, start.log_std))
+        random = TASK.init(jax.random.key(1000 + index))
+        _, after_random = before_and_after(key, Actor(random, jnp.zeros(2)))
+        assert after > before + 1
+        assert after > after_random + 1
+
+
+def test_every_outer_step_stays_within_the_trust_region(run: Run) -> None:
+    found = run.metrics["divergence"]
+    assert found.shape == (SEEDS, GENERATIONS)
+    assert (found <= 0.01).all()
+    assert (found > 0.001).mean() > 0.9  # and is no idle one
+
+
+def test_episodes_are_counted_and_behaviors_are_where_adapted_policies_end(run: Run) -> None:
+    assert run.metrics["evaluations"][0, 0] == run.config.population_size == 2 * TASKS * 10
+    kept = run.behaviors()
+    assert kept["behavior"].shape == (SEEDS, TASKS * 10, 2)
+    np.testing.assert_allclose(kept["fitness"].mean(axis=1), run.metrics["fitness_mean"][:, -1], rtol=1e-5)
+
+
+def test_resumed_run_is_the_same_bit_for_bit(run: Run, tmp_path: Path) -> None:
+    train(Evolution(config(generations=2)), tmp_path / "part")
+    resume(tmp_path / "part", generations=4)
+    again = Run(tmp_path / "part")
+    for name, values in again.metrics.items():
+        if name != "seconds":
+            np.testing.assert_array_equal(values, run.metrics[name][:, :4], err_msg=name)
+
+
+def test_configuration_survives_its_file(run: Run) -> None:
+    assert run.config == config()
+    assert "[maml]" in to_toml(run.config)
+    assert "[maml]" not in to_toml(replace(run.config, objective="max_entropy"))
+
+
+def test_sweeps_reach_the_options_of_maml() -> None:
+    planned = plan({"task": "navigation", "objective": "maml", "sweep": {"maml": {"inner_rate": [0.1, 0.2]}}})
+    assert [(one.name, one.config.maml.inner_rate) for one in planned] == [
+        ("inner_rate-0.1", 0.1),
+        ("inner_rate-0.2", 0.2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"maml": {"inner_rat": 0.1}}, r"Unknown configuration key 'maml.inner_rat'. Did you mean 'maml.inner_rate'"),
+        ({"maml": {"trust_region": 0.0}}, "trust_region must be positive, got 0.0"),
+        ({"maml": {"discount": 1.5}}, "discount must be at most 1, got 1.5"),
+        ({"population": "mixture"}, "population must be normal for MAML"),
+        ({"goal": "left"}, "goal must be empty for MAML"),
+    ],
+)
+def test_bad_options_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config(**values)
+
+
+def test_tasks_that_cannot_be_stepped_are_refused() -> None:
+    with pytest.raises(ConfigError, match="Task 'interference' cannot be stepped on the device"):
+        Evolution(layered("interference", objective="maml"))
+
+
+def test_world_and_population_see_the_same_task(run: Run) -> None:
+    """A policy without noise ends in the world where it ends as a member."""
+    start = start_of(run, TASK, 0)
+    actor = Actor(start.center[None], jnp.full((1, 2), -30.0))
+    ended = jax.jit(lambda actor: roll_out(WORLD, jax.random.key(0), actor, jnp.zeros((1, 2)), (), 1, 0.99)[1])(actor)
+    outcome, _ = evaluator(TASK)(jax.random.key(0), written_out(start.center[None]), ())
+    np.testing.assert_allclose(ended.position[0], outcome.behavior, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def raced(run: Run) -> Run:
+    race(run, [GOAL], tuple(ADAPTERS), episodes=10, repeats=2)
+    return run
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_adapters_count_their_episodes_and_get_nearer(raced: Run, adapter: str) -> None:
+    found = load_race(raced, GOAL, adapter)
+    assert found.episodes[0] == 0
+    assert found.episodes[-1] == 10
+    assert (np.diff(found.episodes) > 0).all()
+    assert np.mean(found.performance[:, -1] - found.performance[:, 0]) > 0.02
+
+
+def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
+    start, evaluate = start_of(run, TASK, 0), evaluator(TASK)
+    for name in ("mutations", "es", "hill_climbing"):
+        spent: list[int] = []
+
+        def counting(key: Array, sample: Any, memory: Any, spent: list[int] = spent) -> Any:
+            spent.append(sample.num_members)
+            return evaluate(key, sample, memory)
+
+        course = adapter_named(name, Ground(TASK, counting, 0.05, 25))(jax.random.key(0), start, GOAL)
+        assert sum(spent) == course.episodes[-1] <= 25
+        np.testing.assert_array_equal(course.parameters[0], start.center)
+
+
+def test_races_and_offspring_are_quantities_of_groups(raced: Run) -> None:
+    from evolvability.studies.groups import group_runs
+
+    group = group_runs([raced])[0]
+    assert group.name == "MAML"
+    own = load_race(raced, GOAL, "gradient").performance[:, -1]
+    np.testing.assert_allclose(quantity(group, f"raced:{GOAL}"), own)
+    other = load_race(raced, GOAL, "es").performance[:, -1]
+    np.testing.assert_allclose(quantity(group, f"raced:{GOAL}:es"), other)
+    keep_offspring(raced, number=50)
+    keep_offspring(raced, number=50, sigma=0.0125)
+    assert kept_sigmas(raced) == [0.05, 0.0125]
+    distance = [float(np.linalg.norm(cloud, axis=1).mean()) for cloud in kept_offspring(raced)]
+    np.testing.assert_allclose(quantity(group, "offspring:distance"), distance, rtol=1e-5)
+    wide, narrow = (np.mean(quantity(group, f"offspring:variance:{sigma}")) for sigma in (0.05, 0.0125))
+    assert wide > 3 * narrow
+    with pytest.raises(
+        RunFolderError, match=r"no offspring of sigma 0.1; there are: 0.05, 0.0125. Make them: ees meas"
+    ):
+        kept_offspring(raced, 0.1)
+
+
+@pytest.mark.parametrize("name", ["maml", "race", "offspring"])
+def test_figures_are_drawn(name: str, raced: Run, tmp_path: Path) -> None:
+    keep_offspring(raced, number=20)
+    assert draw_figure(name, [raced], tmp_path / "figure.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("goal", ["left", "45"])
+def test_goals_of_another_kind_are_refused(goal: str) -> None:
+    with pytest.raises(ConfigError, match=f"a goal of the form point:X,Y, got '{goal}'"):
+        goal_vector(goal, WORLD)
+
+
+def test_es_maml_rewards_what_members_reach_by_hill_climbing_to_a_goal_that_pairs_share() -> None:
+    changed = config(objective="es_maml", seeds=1, population_size=8, maml={"episodes": 6})
+    evolution = Evolution(changed)
+    state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
+    sample = evolution.algorithm.ask(state)
+    key = jax.random.key(7)
+    adapted, _ = jax.jit(evolution.task.evaluate)(key, sample, ())
+    own, _ = jax.jit(TASK.evaluate)(key, sample, ())
+    key_goals = jax.random.split(key, 4)[0]
+    goals = np.concatenate([WORLD.goals.draw(jax.random.fold_in(key_goals, draw), 1) for draw in range(4)])
+    goals = np.repeat(goals, 2, axis=0)
+    reached, alone = (-np.linalg.norm(outcome.behavior - goals, axis=1) for outcome in (adapted, own))
+    np.testing.assert_allclose(adapted.fitness, reached, rtol=1e-5)
+    assert (reached >= alone - 1e-5).all()  # a member is among its own tries
+    assert (reached > alone + 1e-3).sum() >= 6
+    assert adapted.num_steps.tolist() == [7 * 20] * 8
+    _, rows, _ = next(evolution.generations(evolution.start()))
+    assert rows[0]["evaluations"] == 8 * 7

@@ -1,0 +1,192 @@
+"""Tasks of the user's own, and what happens when they misbehave."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evolvability import TaskError, evolve, function_task, make_task
+from evolvability.core.errors import ConfigError, UserError
+from evolvability.core.populations import normal
+from evolvability.core.types import Cloud, Sample
+from evolvability.tasks.interference import pattern
+from evolvability.tasks.registry import TASKS
+
+
+def members_of(start: Any, num_members: int = 6) -> Sample:
+    return normal(0.1).sample(jax.random.key(0), Cloud(jnp.asarray(start)[None]), 0, jnp.arange(num_members // 2))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_returns_what_it_announces(name: str) -> None:
+    options: dict[str, Any] = {"env": "CartPole-v1"} if name == "gymnasium" else {}
+    if name.endswith("-bullet"):
+        pytest.importorskip("pybullet", reason="PyBullet is not installed: pip install 'evolvability-es[bullet]'")
+        options = {"num_steps": 20}
+    task = make_task(name, options)
+    sample = members_of(task.init(jax.random.key(0)))
+    outcome, _ = task.evaluate(jax.random.key(1), sample, task.memory)
+    assert outcome.behavior.shape == (6, len(task.behavior))
+    assert outcome.fitness.shape == outcome.valid.shape == outcome.num_steps.shape == (6,)
+    assert bool(outcome.valid.all())
+
+
+def test_interference_is_the_formula() -> None:
+    x = np.linspace(-10, 20, 50)
+    np.testing.assert_allclose(pattern(jnp.asarray(x)), 5 * np.sin(x / 5) * np.sin(20 * x), atol=1e-3)
+
+
+def test_point_moves_as_a_loop_over_written_out_networks_says() -> None:
+    task = make_task("point", {"num_steps": 20, "hidden": 4})
+    sample = members_of(task.init(jax.random.key(3)), 4)
+    outcome, _ = task.evaluate(jax.random.key(0), sample, ())
+    for member, final in zip(np.asarray(sample.members(), np.float64), outcome.behavior, strict=True):
+        w1, b1, w2, b2, w3, b3 = np.split(member, np.cumsum([16, 4, 16, 4, 8]))
+        position, velocity = np.zeros(2), np.zeros(2)
+        for _ in range(20):
+            hidden = np.tanh(np.concatenate([position, velocity]) @ w1.reshape(4, 4) + b1)
+            push = np.tanh(hidden @ w2.reshape(4, 4) + b2) @ w3.reshape(4, 2) + b3
+            velocity = velocity + 0.1 * (push / max(1, np.linalg.norm(push)) - velocity)
+            position = position + 0.1 * velocity
+        np.testing.assert_allclose(final, position, atol=1e-5)
+
+
+def test_python_and_jax_functions_give_the_same_run() -> None:
+    def on_device(params: Any) -> Any:
+        return jnp.stack([jnp.sin(params["a"]), params["b"][0] ** 2])
+
+    def on_host(params: Any) -> list[float]:
+        return [float(np.sin(float(params["a"]))), float(np.asarray(params["b"])[0]) ** 2]
+
+    start = {"a": 0.5, "b": np.ones(2)}
+    tasks = [function_task(function, start) for function in (on_device, on_host)]
+    assert [task.on_host for task in tasks] == [False, True]
+    results = [evolve(task, generations=4, population_size=16, sigma=0.1, seeds=2) for task in tasks]
+    np.testing.assert_allclose(results[0].centers, results[1].centers, rtol=1e-4)
+    assert results[1].center["b"].shape == (2,)
+
+
+def test_a_function_that_writes_its_parameters_as_text_is_called_on_the_host() -> None:
+    for function in (lambda x: float(f"{x[0]:.3f}"), lambda x: float(str(x[0]))):  # as for a simulator's command line
+        task = function_task(function, jnp.ones(2))
+        assert task.on_host
+        outcome, _ = task.evaluate(jax.random.key(0), members_of(jnp.ones(2)), ())
+        np.testing.assert_allclose(outcome.behavior[:, 0], members_of(jnp.ones(2)).members()[:, 0], atol=1e-3)
+
+
+def test_fitness_comes_from_a_function_of_its_own_or_with_the_behavior() -> None:
+    separate = function_task(lambda x: x, jnp.ones(2), fitness=lambda x: x.sum())
+    together = function_task(lambda x: (x, x.sum()), jnp.ones(2), returns_fitness=True)
+    fitness = [
+        task.evaluate(jax.random.key(0), members_of(jnp.ones(2)), ())[0].fitness for task in (separate, together)
+    ]
+    np.testing.assert_array_equal(fitness[0], fitness[1])
+    assert separate.has_fitness
+    assert not function_task(lambda x: x, jnp.ones(2)).has_fitness
+
+
+def raises(x: Any) -> Any:
+    raise KeyError("leg")
+
+
+@pytest.mark.parametrize("on_host", [True, False])
+@pytest.mark.parametrize(
+    ("behavior", "message"),
+    [
+        (lambda x: jnp.ones((2, 3)), r"must be a number or a vector, got an array of shape \(2, 3\)"),
+        (lambda x: jnp.ones((1, 2))[None], r"got an array of shape \(1, 1, 2\)"),
+        (raises, "raised at the start parameters: KeyError: 'leg'"),
+    ],
+    ids=["matrix", "tensor", "raises"],
+)
+def test_a_function_that_no_generation_can_be_made_of_is_named(behavior: Any, message: str, on_host: bool) -> None:
+    with pytest.raises(TaskError, match=message):
+        function_task(behavior, jnp.ones(2), on_host=on_host)
+
+
+@pytest.mark.parametrize("make", [tuple, list, jnp.stack], ids=["tuple", "list", "array"])
+@pytest.mark.parametrize("on_host", [True, False])
+def test_a_position_may_be_returned_as_a_tuple_a_list_or_an_array(make: Any, on_host: bool) -> None:
+    task = function_task(lambda x: make([x[0], 2 * x[1]]), jnp.ones(2), on_host=on_host)
+    sample = members_of(jnp.ones(2))
+    outcome, _ = task.evaluate(jax.random.key(0), sample, ())
+    np.testing.assert_allclose(outcome.behavior, sample.members() * jnp.array([1.0, 2.0]), rtol=1e-6)
+    assert not task.has_fitness
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ((1.0, np.ones(3)), r"fitness must be a single number, got shape \(3,\)"),
+        (1.0, "a pair .* is expected, got float"),
+    ],
+)
+def test_a_fitness_that_is_not_one_number_is_named(returned: Any, message: str) -> None:
+    with pytest.raises(TaskError, match=message):
+        function_task(lambda x: returned, jnp.ones(2), returns_fitness=True, on_host=True)
+
+
+def test_a_member_that_raises_is_named() -> None:
+    calls = []
+
+    def fragile(x: Any) -> float:
+        calls.append(1)
+        if len(calls) == 5:
+            raise RuntimeError("joint broke")
+        return float(x[0])
+
+    task = function_task(fragile, jnp.ones(2), on_host=True)
+    with pytest.raises(TaskError, match="raised for member 3: RuntimeError: joint broke"):
+        evolve(task, generations=1, population_size=16)
+
+
+def test_a_member_that_changes_shape_is_named() -> None:
+    calls = []
+
+    def fickle(x: Any) -> Any:
+        calls.append(1)
+        return np.ones(2 if len(calls) < 4 else 3)
+
+    task = function_task(fickle, jnp.ones(2), on_host=True)
+    with pytest.raises(TaskError, match=r"member 2 has shape \(3,\).*start's had 2 dimension"):
+        evolve(task, generations=1, population_size=16)
+
+
+def test_some_nan_members_are_counted_and_left_out() -> None:
+    task = function_task(lambda x: jnp.where(x[0] > 1.08, jnp.nan, x[0]), jnp.ones(1), on_host=False)
+    result = evolve(task, generations=3, population_size=100, sigma=0.1)
+    invalid = result.metrics["num_invalid"][0]
+    assert 5 < invalid[0] < 45
+    assert np.isfinite(result.centers).all()
+    assert np.isfinite(result.metrics["variance"]).all()
+
+
+def test_too_many_nan_members_stop_the_run_with_a_reason() -> None:
+    task = function_task(lambda x: x[0] * jnp.nan, jnp.ones(1))
+    with pytest.raises(UserError, match=r"16 of 16 members were invalid in generation 0.*max_invalid"):
+        evolve(task, generations=3, population_size=16)
+
+
+def test_an_objective_without_fitness_to_climb_is_refused() -> None:
+    task = function_task(lambda x: x, jnp.ones(1))
+    with pytest.raises(ConfigError, match="has no fitness"):
+        evolve(task, objective="mean_fitness")
+
+
+def test_a_task_is_found_by_module_and_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hill.py").write_text(
+        "import jax.numpy as jnp\nfrom evolvability import function_task\n"
+        "def task():\n    return function_task(lambda x: x**2, jnp.ones(2), name='hill')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert make_task("hill:task").name == "hill"
+    with pytest.raises(ConfigError, match=r"'hill:nothing' could not be imported.*Expected module:name"):
+        make_task("hill:nothing")
+
+
+def test_an_unknown_task_is_answered_with_those_there_are() -> None:
+    with pytest.raises(ConfigError, match=r"Unknown task 'pointt'. Did you mean 'point'\? Available: .*interference"):
+        make_task("pointt")

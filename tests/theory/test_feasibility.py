@@ -1,0 +1,145 @@
+"""The network of the feasibility proof: its guarantee, its frequency, and what the printed statement lacks."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from evolvability.theory.feasibility import (
+    Network,
+    apply,
+    approximate,
+    choose_constants,
+    error_bound,
+    flip_network,
+    largest_delta,
+    moved,
+    normal_frequency,
+    num_params,
+    output_range,
+    probability_bound,
+    switch,
+)
+
+EPSILON, RATIO = 0.1, 0.1
+Values = np.ndarray[Any, Any]
+
+
+def swirl(x: Any) -> Any:
+    """A policy with two inputs and two outputs."""
+    x = np.asarray(x)
+    return np.stack([0.5 - x[:, 1], x[:, 0] - 0.5 + 0.3 * np.sin(3 * x[:, 1])], axis=1)
+
+
+def corner(x: Any) -> Any:
+    """Another one, all over 0.4 apart from it in some output."""
+    return 0.8 - 0.5 * np.asarray(x)[:, ::-1]
+
+
+FIRST, SECOND = (approximate(function, 2, num_units=12) for function in (swirl, corner))
+DELTA = largest_delta(FIRST, SECOND, epsilon=EPSILON, ratio=RATIO)
+MERGED = flip_network(FIRST, SECOND, delta=DELTA, ratio=RATIO)
+GRID = np.stack(np.meshgrid(*[np.linspace(0, 1, 9)] * 2), axis=-1).reshape(-1, 2)
+
+
+@jax.jit
+def worst_distances(steps: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The largest distance on the grid of each mutation from the first policy, and from the second."""
+    outputs = jax.vmap(lambda step: apply(moved(MERGED, step), GRID))(steps)
+    first, second = (jnp.abs(outputs - apply(policy, GRID)).max(axis=(1, 2)) for policy in (FIRST, SECOND))
+    return first, second
+
+
+def flips(steps: Values) -> Values:
+    """The shares of mutations that are the first policy, and the second."""
+    chunks = [worst_distances(chunk) for chunk in jnp.asarray(steps, jnp.float32).reshape(-1, 500, steps.shape[1])]
+    return np.array([np.mean([np.asarray(part) <= EPSILON for part in side]) for side in zip(*chunks, strict=True)])
+
+
+def test_merged_network_has_five_hidden_layers() -> None:
+    shapes = [layer.weight.shape for layer in MERGED]
+    assert [rows for rows, _ in shapes[1:]] == [columns for _, columns in shapes[:-1]] == [25, 5, 6, 6, 4]
+    assert shapes[0][0] == 2
+    assert shapes[-1][1] == 2
+    flat = np.concatenate([part.ravel() for layer in MERGED for part in layer])
+    assert flat[switch(MERGED)] == 0
+
+
+def test_any_mutation_within_reach_is_the_policy_its_switch_asks_for() -> None:
+    """Every weight at the worst it may be, up or down; the switch as little as it must, or as far as it may."""
+    generator = np.random.default_rng(0)
+    steps = DELTA * generator.choice([-1.0, 1.0], size=(500, num_params(MERGED)))
+    for amount in (1.0001 * RATIO, 0.5, 1.0):
+        for side, sign in enumerate((1, -1)):
+            steps[:, switch(MERGED)] = sign * amount * DELTA
+            distances = np.asarray(worst_distances(jnp.asarray(steps))[side])
+            assert distances.max() <= EPSILON
+            assert distances.max() > EPSILON / 20  # the guarantee is not idle
+            assert np.min(worst_distances(jnp.asarray(steps))[1 - side]) > EPSILON
+
+
+def test_random_mutations_flip_with_the_predicted_frequency() -> None:
+    constants = choose_constants(FIRST, SECOND, DELTA, RATIO)
+    for size in (0.05, 0.2):
+        sigma = size * DELTA
+        number = 10_000
+        shares = flips(sigma * np.random.default_rng(1).normal(size=(number, num_params(MERGED))))
+        predicted = normal_frequency(constants, sigma=sigma, epsilon=EPSILON)
+        error = np.sqrt(predicted * (1 - predicted) / number)
+        np.testing.assert_allclose(shares, predicted, atol=4 * error)
+        normal = stats.norm(scale=sigma).cdf
+        assert np.all(shares > probability_bound(normal, num_params(MERGED), delta=DELTA, ratio=RATIO))
+
+
+def test_a_small_enough_mutation_size_flips_half_the_time_each_way() -> None:
+    """With delta of five standard deviations and a ratio of 1 %, the bound itself is near one half."""
+    number = num_params(MERGED)
+    assert probability_bound(stats.norm(scale=1 / 5).cdf, number, delta=1.0, ratio=0.01) > 0.47
+
+
+def test_probability_of_one_weight_alone_is_no_bound() -> None:
+    """As printed, F(delta) - F(ratio delta): one weight in ten moves far, and next to nothing is left of it."""
+    generator = np.random.default_rng(2)
+    shape = (1000, num_params(MERGED))
+    near = 0.2 * DELTA * generator.normal(size=shape)
+    steps = np.where(generator.random(shape) < 0.1, generator.choice([-1.0, 1.0], size=shape), near)
+    printed = 0.9 * (stats.norm.cdf(5) - stats.norm.cdf(5 * RATIO))
+    assert printed > 0.27
+    assert flips(steps).max() < 0.05
+
+
+def test_error_bound_falls_with_delta() -> None:
+    errors = [error_bound(FIRST, SECOND, delta=DELTA / scale, ratio=RATIO) for scale in (1, 10, 100)]
+    np.testing.assert_allclose(np.divide(errors[:2], errors[1:]), 10, rtol=0.1)
+    assert error_bound(FIRST, SECOND, delta=0.1, ratio=RATIO) == np.inf  # nothing is promised
+    assert errors[0] == pytest.approx(EPSILON, rel=1e-6)
+
+
+def test_range_holds_every_output() -> None:
+    points = np.random.default_rng(3).uniform(size=(5000, 2))
+    for policy in (FIRST, SECOND):
+        low, high = output_range(policy)
+        outputs = np.asarray(apply(policy, points))
+        assert np.all(low <= outputs.min(axis=0))
+        assert np.all(high >= outputs.max(axis=0))
+        assert np.all(high - low < 1.3 * np.ptp(outputs, axis=0))
+
+
+def test_policies_are_approximated() -> None:
+    points = np.random.default_rng(4).uniform(size=(1000, 2))
+    errors = [
+        float(np.abs(apply(approximate(swirl, 2, num_units=units), points) - swirl(points)).max()) for units in (12, 96)
+    ]
+    assert errors[1] < 0.02
+    assert errors[1] < errors[0]
+
+
+def test_unlike_policies_and_bad_numbers_are_refused() -> None:
+    line: Network = approximate(lambda x: x, 1, num_units=4)
+    with pytest.raises(ValueError, match="same inputs and outputs"):
+        flip_network(FIRST, line, delta=1e-3, ratio=0.1)
+    with pytest.raises(ValueError, match="0 < ratio < 1"):
+        choose_constants(FIRST, SECOND, 1e-3, 1.0)

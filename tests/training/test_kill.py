@@ -1,0 +1,67 @@
+"""kill -9 at random moments: a run that was killed and resumed ends with the same bits as one that was not."""
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from evolvability import Run
+from tests.runs.test_folder import assert_same_run
+
+KILLS = 20
+KNOBS = (
+    "--generations", "1000", "--population-size", "64", "--seeds", "2", "--record-every", "7",
+    "--checkpoint-seconds", "0.02", "--quiet",
+)  # fmt: skip
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "evolvability", *arguments]
+
+
+def test_twenty_kills_change_no_bit(tmp_path: Path) -> None:
+    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
+    train = ("train", "interference", *KNOBS, "--output")
+    subprocess.run(command(*train, str(undisturbed)), check=True, stdout=subprocess.DEVNULL)
+
+    chance = random.Random(0)
+    kills, generations = 0, set()
+    while kills < KILLS:
+        resumable = (killed / "config.toml").exists()
+        if resumable and Run(killed).is_complete:
+            # It was done before the kill came: once more from the start.
+            assert_same_run(killed, undisturbed)
+            shutil.rmtree(killed)
+            continue
+        arguments = ("resume", str(killed), "--quiet") if resumable else (*train, str(killed))
+        process = subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL)
+        if kills % 5 == 2:
+            time.sleep(chance.uniform(0, 4))  # most of which is the start
+        else:
+            wait_for_growth(killed / "metrics.jsonl", chance.randrange(40_000), process)
+        if process.poll() is None:
+            kills += 1
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            if (killed / "config.toml").exists():
+                generations.add(len(Run(killed).rows))
+        assert process.returncode in (0, -signal.SIGKILL)
+    if not Run(killed).is_complete:
+        subprocess.run(command("resume", str(killed), "--quiet"), check=True, stdout=subprocess.DEVNULL)
+    assert_same_run(killed, undisturbed)
+    assert len(generations) > 10, "the kills did not fall into the run"
+
+
+def wait_for_growth(path: Path, more: int, process: "subprocess.Popen[bytes]") -> None:
+    """Until a file has so many bytes more than now, a generation being some 700 of them, or a process has ended."""
+
+    def size() -> int:
+        return path.stat().st_size if path.exists() else 0
+
+    before, began = size(), time.monotonic()
+    while process.poll() is None and size() <= before + more:
+        assert time.monotonic() < began + 120, "nothing happens"
+        time.sleep(0.001)

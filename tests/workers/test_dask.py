@@ -1,0 +1,169 @@
+"""A Dask cluster of real processes, killed, stopped, added and removed while runs go on: no bit changes."""
+
+import random
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dask.config
+import numpy as np
+import pytest
+from distributed import Client
+
+from evolvability import Run, evolve, resume
+from evolvability.config.schema import layered
+from evolvability.core.errors import ClusterError, ConfigError
+from evolvability.runs.folder import metric_arrays
+from evolvability.training.driver import Evolution, Result
+from evolvability.workers.connect import Crew, make_pool
+from evolvability.workers.dask import DaskPool
+from evolvability.workers.worker import evaluate_members, sum_gradient
+from tests.cluster import NUM_STEPS, Cluster, Diary, cluster_in, diary_task
+from tests.workers.test_evaluators import assert_same
+
+RUNS = 20
+POPULATION_SIZE, GENERATIONS = 32, 3
+KNOBS: dict[str, Any] = {"population_size": POPULATION_SIZE, "generations": GENERATIONS, "sigma": 0.1, "units": 8}
+CONFIG = layered("python:diary", values=KNOBS)
+EVERYONE = {(generation, member) for generation in range(GENERATIONS) for member in range(POPULATION_SIZE)}
+DEADLINE = 3.0
+SECONDS = 0.02  # a member
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster_in(tmp_path_factory.mktemp("cluster"), num_workers=3) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(cluster: Cluster) -> Iterator[Client]:
+    with Client(cluster.address, timeout=60) as client:
+        client.wait_for_workers(3, timeout=60)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return evolve(diary_task(Diary(tmp_path_factory.mktemp("alone") / "diary.txt")), **KNOBS)
+
+
+def kill(cluster: Cluster) -> None:
+    cluster.signal(0, signal.SIGKILL)
+    cluster.add()
+
+
+def stop(cluster: Cluster) -> None:
+    """For longer than the deadline; then it goes on, and answers what nobody asks any more."""
+    worker = cluster.workers[0]
+    worker.send_signal(signal.SIGSTOP)
+    threading.Timer(DEADLINE + 0.5, worker.send_signal, (signal.SIGCONT,)).start()
+
+
+def add(cluster: Cluster) -> None:
+    cluster.add()
+
+
+def remove(cluster: Cluster) -> None:
+    cluster.signal(0, signal.SIGTERM)
+
+
+DISTURBANCES: list[Callable[[Cluster], None]] = [kill, add, remove, stop, kill]
+
+
+def test_twenty_disturbed_runs_end_with_the_same_bits(
+    cluster: Cluster, client: Client, undisturbed: Result, tmp_path: Path
+) -> None:
+    chance = random.Random(0)
+    diary = Diary(tmp_path / "diary.txt", seconds=SECONDS)
+    evolution = Evolution(CONFIG, diary_task(diary), Crew(DaskPool(client), DEADLINE))
+    start, again = evolution.start(), 0
+    for number in range(RUNS):
+        moment = chance.randrange(1, POPULATION_SIZE * (GENERATIONS - 1))
+
+        def in_the_middle(number: int = number, moment: int = moment) -> None:
+            while len(diary.evaluated()) < moment:
+                time.sleep(0.005)
+            DISTURBANCES[number % len(DISTURBANCES)](cluster)
+
+        thread = threading.Thread(target=in_the_middle)
+        thread.start()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # of invalid members
+            states, rows, _ = zip(*evolution.generations(start), strict=True)
+        thread.join()
+        metrics = metric_arrays([row for (row,) in rows], 1)
+        assert_same(Result(states[-1], metrics, states[-1].cloud.center, evolution.task), undisturbed)
+        assert (metrics["num_steps"] == POPULATION_SIZE * NUM_STEPS).all()  # nobody counts twice
+        assert set(diary.evaluated()) == EVERYONE
+        again += diary.evaluated().total() - len(EVERYONE)
+        diary.path.unlink()
+    assert again > 0  # or nothing was disturbed
+
+
+def test_progress_names_workers_and_the_dashboard(cluster: Cluster, client: Client, tmp_path: Path) -> None:
+    crew = Crew(DaskPool(client))
+    evolve(diary_task(Diary(tmp_path / "diary.txt", seconds=SECONDS)), **KNOBS, workers=crew)
+    assert "workers, slowest" in crew.status()
+    assert client.dashboard_link in crew.pool.describe()
+
+
+def test_only_integers_and_one_center_a_worker_travel(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a call carries does not depend on the number of parameters: the center is a Dask future."""
+    pool = DaskPool(client)
+    sent: list[tuple[Any, ...]] = []
+    original = client.submit
+
+    def submit(function: Any, *arguments: Any, **where: Any) -> Any:
+        if function in (evaluate_members, sum_gradient):
+            sent.append(arguments)
+        return original(function, *arguments, **where)
+
+    monkeypatch.setattr(client, "submit", submit)
+    evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, workers=pool)
+    shared = {argument.key for arguments in sent for argument in arguments[:2]}
+    assert len(shared) == 1 + GENERATIONS  # the recipe, and a center a generation
+    own = [argument for arguments in sent for argument in arguments[2:]]
+    assert {type(argument) for argument in own} == {range, np.ndarray}
+    weights = [argument for argument in own if isinstance(argument, np.ndarray)]
+    assert sum(map(np.size, weights)) == GENERATIONS * POPULATION_SIZE
+
+
+def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: Result, tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary.txt", seconds=SECONDS)
+    with cluster_in(tmp_path, num_workers=1) as cluster, Client(cluster.address, timeout=60) as client:
+        client._timeout = 1  # seconds that it looks for its scheduler
+
+        def in_the_middle() -> None:
+            while len(diary.evaluated()) < POPULATION_SIZE + 3:
+                time.sleep(0.005)
+            cluster.scheduler.kill()
+
+        thread = threading.Thread(target=in_the_middle)
+        thread.start()
+        with pytest.raises(ClusterError, match="scheduler has gone away"):
+            evolve(diary_task(diary), **KNOBS, output=tmp_path / "run", workers=client)
+        thread.join()
+    assert len(Run(tmp_path / "run").rows) == 1
+    resume(tmp_path / "run", diary_task(diary))
+    assert Run(tmp_path / "run").center.tobytes() == np.asarray(undisturbed.centers).tobytes()
+
+
+def test_no_worker_for_too_long_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evolvability.workers.dispatch.START_SECONDS", 0.0)
+    with cluster_in(tmp_path, num_workers=0) as cluster, Client(cluster.address, timeout=60) as client:
+        crew = Crew(DaskPool(client), deadline=0.5)
+        with pytest.raises(ClusterError, match=r"no worker for 0.5 s"):
+            evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, workers=crew)
+
+
+def test_address_where_nobody_listens_is_refused() -> None:
+    soon = dask.config.set({"distributed.comm.timeouts.connect": "0.3s"})
+    with soon, pytest.raises(ConfigError, match="no scheduler answers"):
+        make_pool("tcp://127.0.0.1:1")

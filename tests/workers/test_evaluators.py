@@ -1,0 +1,284 @@
+"""Workers: the same bits wherever members are evaluated, and whatever happens there."""
+
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evolvability import Config, ConfigError, Run, TaskError, evolve, resume
+from evolvability.config.build import build_population
+from evolvability.core.errors import ClusterError
+from evolvability.core.strategy import noise_key
+from evolvability.tasks.simulators import Address, outcome_of, simulator_task
+from evolvability.training.driver import Evolution, InvalidMembersError, Result
+from evolvability.workers.connect import Crew, make_pool
+from evolvability.workers.evaluator import NUM_SUMS
+from evolvability.workers.per_machine import split
+from evolvability.workers.pools import InProcess, LocalProcesses
+from evolvability.workers.worker import Broadcast
+from tests.cluster import NUM_STEPS, Diary, diary_task
+
+KNOBS: dict[str, Any] = {"population_size": 24, "generations": 3, "sigma": 0.1, "units": 6}
+EVERYONE = {(generation, member) for generation in range(3) for member in range(24)}
+
+
+@pytest.fixture(scope="module")
+def two_processes() -> Iterator[LocalProcesses]:
+    pool = LocalProcesses(2)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    diary = Diary(tmp_path_factory.mktemp("undisturbed") / "diary.txt")
+    return evolve(diary_task(diary), **KNOBS)
+
+
+def assert_same(result: Result, other: Result) -> None:
+    assert np.asarray(result.centers).tobytes() == np.asarray(other.centers).tobytes()
+    leaves, others = (jax.tree.leaves(each.state.memory) for each in (result, other))
+    assert all(
+        a.tobytes() == b.tobytes() for a, b in zip(map(np.asarray, leaves), map(np.asarray, others), strict=True)
+    )
+    for name in result.metrics.keys() - {"seconds"}:
+        np.testing.assert_array_equal(result.metrics[name], other.metrics[name], err_msg=name)
+
+
+def test_local_processes_give_the_same_bits(undisturbed: Result, two_processes: LocalProcesses, tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary.txt", seconds=0.005)
+    assert_same(evolve(diary_task(diary), **KNOBS, workers=two_processes), undisturbed)
+    assert set(diary.evaluated()) == EVERYONE
+    assert set(diary.evaluated().values()) == {1}
+    assert len(diary.processes()) == 2
+    assert os.getpid() not in diary.processes()
+
+
+def test_any_executor_gives_the_same_bits(undisturbed: Result, tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary.txt")
+    with ThreadPoolExecutor(3) as executor:
+        assert_same(evolve(diary_task(diary), **KNOBS, workers=executor), undisturbed)
+
+
+def test_executor_gets_each_value_once_a_worker(undisturbed: Result, tmp_path: Path) -> None:
+    sent: list[Any] = []
+
+    class Watched(ThreadPoolExecutor):
+        def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Any:
+            sent.extend(arguments[0].values())
+            return super().submit(function, *arguments, **named)
+
+    with Watched(1) as executor:
+        assert_same(evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, workers=executor), undisturbed)
+    recipes = [value for value in sent if isinstance(value, bytes)]
+    centers = [value.generation for value in sent if isinstance(value, Broadcast)]
+    # One worker with one call ahead: what it does not have may be asked for twice.
+    assert 1 <= len(recipes) <= 2
+    assert set(centers) == {0, 1, 2}
+    assert len(centers) <= 6
+
+
+def test_machine_with_processes_of_its_own_gives_the_same_bits(undisturbed: Result, tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary.txt", seconds=0.005)
+    assert_same(evolve(diary_task(diary), **KNOBS, workers=Crew(InProcess(), processes=2)), undisturbed)
+    assert set(diary.evaluated().values()) == {1}
+    assert len(diary.processes()) == 2
+    assert os.getpid() not in diary.processes()
+
+
+def test_processes_that_are_killed_or_stopped_change_no_bit(undisturbed: Result, tmp_path: Path) -> None:
+    diary, pool = Diary(tmp_path / "diary.txt", seconds=0.03), LocalProcesses(2)
+
+    def disturb() -> None:
+        while len(diary.evaluated()) < 5 or len(diary.processes()) < 2:
+            time.sleep(0.01)
+        first, second = pool.process_ids
+        os.kill(first, signal.SIGKILL)
+        os.kill(second, signal.SIGSTOP)
+
+    threading.Thread(target=disturb).start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = evolve(diary_task(diary), **KNOBS, workers=Crew(pool, deadline=4))
+    pool.close()
+    assert_same(result, undisturbed)
+    assert set(diary.evaluated()) == EVERYONE
+    assert len(diary.processes()) > 2
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [("raise", "ZeroDivisionError: of no use"), ("exit", "its worker was lost"), ("hang", "no answer in 4 s")],
+)
+def test_member_that_always_breaks_down_is_invalid_and_named_once(
+    trouble: str, reason: str, two_processes: LocalProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evolvability.workers.dispatch.MAX_LOSSES", 1)  # or the test would last for minutes
+    diary = Diary(tmp_path / "diary.txt", at={13: trouble})
+    crew = Crew(two_processes, deadline=4 if trouble == "hang" else 60)
+    with pytest.warns(UserWarning, match="member 13 is invalid") as caught:
+        result = evolve(diary_task(diary), **KNOBS, workers=crew)
+    assert len(caught) == 1
+    assert reason in str(caught[0].message)
+    assert result.metrics["num_invalid"][0].tolist() == [0, 1, 0]
+    assert result.metrics["num_steps"][0].tolist() == [24 * NUM_STEPS, 23 * NUM_STEPS, 24 * NUM_STEPS]
+    assert set(diary.evaluated()) == EVERYONE
+
+
+def test_member_that_raises_is_the_only_one_that_does_not_count(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="member 4 is invalid"):
+        result = evolve(diary_task(Diary(tmp_path / "diary.txt", at={4: "raise"})), **KNOBS)
+    assert np.isfinite(result.metrics["variance"]).all()
+    assert np.isfinite(np.asarray(result.centers)).all()
+
+
+@pytest.mark.parametrize("population", ["normal", "low_rank", "diagonal_normal", "mixture"])
+def test_summed_gradient_is_the_population_s(population: str, tmp_path: Path) -> None:
+    config = Config("python:diary", population=population, population_size=40, units=7)  # type: ignore[arg-type]
+    task = diary_task(Diary(tmp_path / "diary.txt"))
+    evolution = Evolution(config, task)
+    state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
+    evaluator = evolution.evaluator
+    broadcast = evaluator.broadcast(state)
+    weights = jnp.linspace(-1, 2, 40)
+    (gradient,) = evaluator.gradient([broadcast], [weights])
+    whole = build_population(config, task.shapes)
+    sample = whole.sample(noise_key(state.key), state.cloud, state.generation, whole.draws(40))
+    expected = whole.gradient(sample, weights)
+    for found, right in zip(jax.tree.leaves(gradient), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(found, right, rtol=2e-5, atol=1e-5)
+    (part,) = evaluator.evaluate([broadcast])
+    assert outcome_of(part).behavior.shape == (40, 2)
+
+
+def test_unit_of_one_has_the_bits_of_a_whole_population(tmp_path: Path) -> None:
+    config = Config("python:diary", population_size=40, units=1)
+    task = diary_task(Diary(tmp_path / "diary.txt"))
+    evolution = Evolution(config, task)
+    broadcast = evolution.evaluator.broadcast(jax.tree.map(lambda leaf: leaf[0], evolution.start()))
+    together = evolution.evaluator.evaluate([broadcast])[0]
+    evolution.evaluator.units = [range(k, k + 1) for k in range(40)]
+    alone = evolution.evaluator.evaluate([broadcast])[0]
+    for one, other in zip(jax.tree.leaves(together), jax.tree.leaves(alone), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_units_do_not_grow_with_the_population() -> None:
+    assert len(split(50, 256)) == 50
+    for num_draws in (500, 5_000, 50_000):
+        units = split(num_draws, 256)
+        assert len(units) == 256
+        assert [k for unit in units for k in unit] == list(range(num_draws))
+        assert max(map(len, units)) - min(map(len, units)) <= 1
+    assert len(split(50_000, NUM_SUMS)) == NUM_SUMS
+
+
+def test_seeds_side_by_side_are_the_seeds_alone(undisturbed: Result, tmp_path: Path) -> None:
+    both = evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, seeds=2)
+    assert np.asarray(both.centers[0]).tobytes() == np.asarray(undisturbed.centers[0]).tobytes()
+    assert not np.array_equal(both.centers[0], both.centers[1])
+
+
+def test_resumed_with_other_workers_is_the_same(undisturbed: Result, tmp_path: Path) -> None:
+    task = diary_task(Diary(tmp_path / "diary.txt"))
+    evolve(task, **{**KNOBS, "generations": 1}, output=tmp_path / "run")
+    with ThreadPoolExecutor(2) as executor:
+        resume(tmp_path / "run", task, generations=3, workers=executor)
+    result = evolve(task, **KNOBS)
+    assert_same(result, undisturbed)
+    assert Run(tmp_path / "run").center.tobytes() == np.asarray(undisturbed.centers).tobytes()
+
+
+def test_worker_that_cannot_build_the_simulator_stops_the_run_with_its_words(tmp_path: Path) -> None:
+    class Unbuildable:
+        def __call__(self) -> Any:
+            raise ImportError("no such simulator here")
+
+    task = diary_task(Diary(tmp_path / "diary.txt"))
+    broken = task.__class__(**{**task.__dict__, "simulator": Unbuildable()})
+    with (
+        pytest.warns(UserWarning, match=r"no such simulator here|21 more members are invalid"),
+        pytest.raises(InvalidMembersError, match="24 of 24 members"),
+    ):
+        evolve(broken, **KNOBS)
+
+
+def test_other_versions_on_a_worker_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evolution = Evolution(Config("python:diary", population_size=4), diary_task(Diary(tmp_path / "diary.txt")))
+    monkeypatch.setattr("evolvability.workers.worker.version", lambda name: "0.0.1")
+    broadcast = evolution.evaluator.broadcast(jax.tree.map(lambda leaf: leaf[0], evolution.start()))
+    with pytest.raises(TaskError, match=r"this worker has evolvability-es 0.0.1, but the driver has"):
+        evolution.evaluator.evaluate([broadcast])
+
+
+def test_broken_executor_stops_the_run_resumably(tmp_path: Path) -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(ClusterError, match="cannot be used: RuntimeError"):
+        evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, workers=executor)
+
+
+def test_task_without_simulator_refuses_workers() -> None:
+    with pytest.raises(ConfigError, match="does not run on workers"):
+        evolve("point", generations=1, population_size=4, workers=InProcess())
+
+
+@pytest.mark.parametrize("workers", [0, "nowhere.json", 2.5, True])
+def test_workers_that_cannot_be_meant_are_refused(workers: Any) -> None:
+    with pytest.raises(ConfigError, match=r"expected|must be 1"):
+        make_pool(workers)
+
+
+def test_plain_class_is_a_task() -> None:
+    class Throw:
+        def __call__(self, parameters: dict[str, Any], seed: int) -> tuple[list[float], float]:
+            wind = np.random.default_rng(seed).normal()
+            x = float(parameters["speed"] * np.cos(parameters["angle"][0]) + wind)
+            return [x, 2 * x], -abs(x)
+
+    task = simulator_task(
+        Throw, {"angle": jnp.zeros(1), "speed": 2.0}, has_fitness=True, num_episodes=2, behavior_names=("x", "twice")
+    )
+    result = evolve(task, generations=2, population_size=16)
+    assert task.name == "Throw"
+    assert set(result.center) == {"angle", "speed"}
+    assert result.metrics["num_steps"][0].tolist() == [32, 32]
+    outcome, _ = task.evaluate(jax.random.key(0), _sample(task), ())
+    np.testing.assert_allclose(outcome.behavior[:, 1], 2 * outcome.behavior[:, 0], rtol=1e-6)
+
+
+def _sample(task: Any) -> Any:
+    population = build_population(Config("python:x", population_size=4), task.shapes)
+    cloud = population.init(jax.random.key(1), task.init(jax.random.key(0))[None])
+    return population.sample(jax.random.key(2), cloud, 0, population.draws(4))
+
+
+@pytest.mark.parametrize(
+    ("simulator", "words"),
+    [
+        (lambda: lambda parameters, seed: np.zeros((2, 2)), "a number or a vector"),
+        (lambda: lambda parameters, seed: 1 / 0, "ZeroDivisionError"),
+    ],
+)
+def test_simulator_that_cannot_work_says_so_at_once(simulator: Any, words: str) -> None:
+    with pytest.raises(TaskError, match=words):
+        simulator_task(simulator, jnp.zeros(2))
+
+
+def test_addresses_decide_over_seeds() -> None:
+    def seed(generation: int, member: int, scope: Any) -> int:
+        return Address((1, 2), generation, member).seed(0, scope)
+
+    assert len({seed(g, m, "member") for g in range(4) for m in range(4)}) == 16
+    assert len({seed(g, m, "generation") for g in range(4) for m in range(4)}) == 4
+    assert len({seed(g, m, "run") for g in range(4) for m in range(4)}) == 1
