@@ -1,6 +1,7 @@
 """Shared pieces of the tests."""
 
 import os
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -27,15 +28,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.stem not in LONG)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def compilation_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The same program is compiled once for the whole suite, in whichever of its processes or those that they start."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    jax.config.update("jax_compilation_cache_dir", str(shared / "compiled"))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(shared / "compiled")
-    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+COMPILED = Path(os.environ.get("JAX_COMPILATION_CACHE_DIR", Path(__file__).parents[1] / ".pytest_cache" / "compiled"))
+"""Compiled programs, kept between runs of the suite and shared by its processes and those that they start."""
+
+jax.config.update("jax_compilation_cache_dir", str(COMPILED))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+os.environ["JAX_COMPILATION_CACHE_DIR"] = str(COMPILED)
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from evolvability import AskTell, ConfigError, Run, evolve, function_task, resume
 from evolvability.core.objectives import max_entropy, mean_fitness, sample_weights
 from evolvability.core.shaping import centered_ranks
-from evolvability.core.stateful_objectives import Pursuit, Ramp, center_outcome, combined, lifted
+from evolvability.core.stateful_objectives import Ramp, StatefulObjective, center_outcome, combined, lifted
 from evolvability.core.types import Outcome, outcome
 from evolvability.methods.novelty import Adapted, add, empty_archive, novelty, ns_es, nsr_es, nsra_es
 from evolvability.runs.checkpoints import named_arrays
@@ -56,17 +56,17 @@ def test_the_centers_behavior_is_the_mean_of_its_valid_members() -> None:
 
 
 def test_weights_are_the_ranks_of_novelty_against_what_was_remembered() -> None:
-    result, pursuit = clustered_outcome(), ns_es(2, num_neighbors=1)
-    history = pursuit.remember(pursuit.init(), center([6.0, 6.0]))
-    weights, _ = sample_weights(pursuit.at(history, jnp.array(0)), result)
+    result, stateful = clustered_outcome(), ns_es(2, num_neighbors=1)
+    history = stateful.remember(stateful.init(), center([6.0, 6.0]))
+    weights, _ = sample_weights(stateful.at(history, jnp.array(0)), result)
     distances = np.linalg.norm(np.asarray(result.behavior) - 6.0, axis=1)
     np.testing.assert_allclose(weights, centered_ranks(jnp.asarray(distances), result.valid), atol=1e-6)
 
 
 def test_reward_and_novelty_weigh_alike_in_nsr() -> None:
-    result, pursuit, search = clustered_outcome(), nsr_es(2), ns_es(2)
+    result, stateful, search = clustered_outcome(), nsr_es(2), ns_es(2)
     seen = center([1.0, 2.0])
-    weights, _ = sample_weights(pursuit.at(pursuit.remember(pursuit.init(), seen), jnp.array(0)), result)
+    weights, _ = sample_weights(stateful.at(stateful.remember(stateful.init(), seen), jnp.array(0)), result)
     novel, _ = sample_weights(search.at(search.remember(search.init(), seen), jnp.array(0)), result)
     fit, _ = sample_weights(mean_fitness(), result)
     np.testing.assert_allclose(weights, (novel + fit) / 2, atol=1e-6)
@@ -75,8 +75,8 @@ def test_reward_and_novelty_weigh_alike_in_nsr() -> None:
 def test_nsra_turns_to_novelty_when_fitness_stalls_and_back_when_it_rises() -> None:
     """Against the paper's algorithm 3, written out as a loop."""
     patience, change, weight, best, waited = 3, 0.25, 1.0, -np.inf, 0
-    pursuit = nsra_es(1, patience=patience, change=change)
-    history: Adapted = pursuit.init()
+    stateful = nsra_es(1, patience=patience, change=change)
+    history: Adapted = stateful.init()
     weights = [weight]
     for fitness in np.random.default_rng(1).normal(0.3, size=80).cumsum():
         if fitness > best:
@@ -85,7 +85,7 @@ def test_nsra_turns_to_novelty_when_fitness_stalls_and_back_when_it_rises() -> N
             waited += 1
         if waited >= patience:
             waited, weight = 0, max(0.0, weight - change)
-        history = pursuit.remember(history, center([0.0], float(fitness)))
+        history = stateful.remember(history, center([0.0], float(fitness)))
         assert float(history.weight) == weight
         weights.append(weight)
     assert {-change, change} <= set(np.diff(weights))  # it went both ways
@@ -93,19 +93,19 @@ def test_nsra_turns_to_novelty_when_fitness_stalls_and_back_when_it_rises() -> N
 
 def test_weights_follow_their_schedule() -> None:
     result = clustered_outcome()
-    pursuit = combined((1.0, mean_fitness()), (Ramp(1.0, 0.0, 10), max_entropy()))
+    stateful = combined((1.0, mean_fitness()), (Ramp(1.0, 0.0, 10), max_entropy()))
     fit, diverse = (sample_weights(objective, result)[0] for objective in (mean_fitness(), max_entropy()))
     for generation, weight in ((0, 1.0), (4, 0.6), (30, 0.0)):
-        weights, _ = sample_weights(pursuit.at(pursuit.init(), jnp.array(generation)), result)
+        weights, _ = sample_weights(stateful.at(stateful.init(), jnp.array(generation)), result)
         np.testing.assert_allclose(weights, fit + weight * diverse, rtol=1e-4, atol=1e-5)
 
 
 def test_an_ordinary_objective_has_no_history() -> None:
     objective = max_entropy()
-    pursuit = lifted(objective)
-    assert jax.tree.leaves(pursuit.init()) == []
-    assert pursuit.at((), jnp.array(7)) is objective
-    assert lifted(pursuit) is pursuit
+    stateful = lifted(objective)
+    assert jax.tree.leaves(stateful.init()) == []
+    assert stateful.at((), jnp.array(7)) is objective
+    assert lifted(stateful) is stateful
 
 
 def test_a_run_with_a_history_resumes_bit_by_bit(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_fitness_is_asked_for_where_it_is_climbed() -> None:
         evolve(task, objective="max_entropy+nsr_es")
 
 
-def test_pursuits_of_ones_own_are_objectives() -> None:
+def test_statefuls_of_ones_own_are_objectives() -> None:
     """The mean distance from where the center was before."""
 
     def at(history: jax.Array, generation: jax.Array) -> Any:
@@ -186,7 +186,7 @@ def test_pursuits_of_ones_own_are_objectives() -> None:
             result._replace(fitness=jnp.linalg.norm(result.behavior - history, axis=1)), log_prob
         )
 
-    away = Pursuit(lambda: jnp.zeros(2), lambda history, centers: centers.behavior[0], at)
+    away = StatefulObjective(lambda: jnp.zeros(2), lambda history, centers: centers.behavior[0], at)
     loop = AskTell(jnp.zeros(2), population_size=8, objective=away)
     for _ in range(2):
         behavior = loop.ask()

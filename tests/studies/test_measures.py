@@ -14,7 +14,7 @@ from evolvability import ConfigError, Run, evolve, function_task, make_task
 from evolvability.cli import main
 from evolvability.runs.export import export
 from evolvability.studies.measures import (
-    Yardstick,
+    MeasureScale,
     cell_numbers,
     coverage,
     entropy,
@@ -71,7 +71,7 @@ def test_every_cell_of_a_known_grid_is_covered_and_counted_as_distinct() -> None
 
 
 def test_cells_include_the_border_of_the_box_and_nothing_outside() -> None:
-    by = Yardstick(reach=1.0, threshold=0.1, radius=0.1, cells=2)
+    by = MeasureScale(reach=1.0, threshold=0.1, radius=0.1, cells=2)
     corners = np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.1, 0.0]])
     assert cell_numbers(corners, by).tolist() == [0, 1, 2, 3, -1]
     assert coverage(corners, by) == 1.0

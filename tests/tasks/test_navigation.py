@@ -17,7 +17,7 @@ from evolvability.core.types import written_out
 from evolvability.figures.registry import draw_figure
 from evolvability.methods.maml import adapt
 from evolvability.methods.rollouts import Actor, roll_out
-from evolvability.studies.adapters import ADAPTERS, Ground, adapter_named, goal_vector
+from evolvability.studies.adapters import ADAPTERS, AdaptationContext, adapter_named, goal_vector
 from evolvability.studies.kept_offspring import keep_offspring, kept_offspring, kept_sigmas
 from evolvability.studies.offspring import evaluator
 from evolvability.studies.quantities import quantity
@@ -158,7 +158,7 @@ def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
             spent.append(sample.num_members)
             return evaluate(key, sample, memory)
 
-        course = adapter_named(name, Ground(TASK, counting, 0.05, 25))(jax.random.key(0), start, GOAL)
+        course = adapter_named(name, AdaptationContext(TASK, counting, 0.05, 25))(jax.random.key(0), start, GOAL)
         assert sum(spent) == course.episodes[-1] <= 25
         np.testing.assert_array_equal(course.parameters[0], start.center)
 

@@ -18,7 +18,7 @@ from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from evolvability.studies.measures import Measures, Yardstick
+    from evolvability.studies.measures import Measures, MeasureScale
     from evolvability.studies.offspring import Offspring
 
 Array = np.ndarray[Any, Any]
@@ -241,7 +241,7 @@ def _options(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def _measures_table(
-    born: "dict[str, list[Offspring]]", measured: "dict[str, list[Measures]]", by: "Yardstick"
+    born: "dict[str, list[Offspring]]", measured: "dict[str, list[Measures]]", by: "MeasureScale"
 ) -> Table:
     from evolvability.studies.measures import Measures, coverage, specialization
 

@@ -13,7 +13,7 @@ from evolvability.core.noise import Shapes
 from evolvability.core.objectives import Objective, max_entropy, max_variance, mean_fitness
 from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal
 from evolvability.core.shaping import SHAPINGS
-from evolvability.core.stateful_objectives import Pursuit, combined
+from evolvability.core.stateful_objectives import StatefulObjective, combined
 from evolvability.core.strategy import Algorithm, evolvability_es
 from evolvability.methods.evolvability_search import evolvability_search, in_turn
 from evolvability.methods.novelty import ns_es, nsr_es, nsra_es
@@ -40,7 +40,7 @@ def build_population(config: Config, shapes: Shapes) -> Population:
     return normal(sigma, **shared)
 
 
-def build_objective(config: Config, num_behaviors: int) -> Objective | Pursuit:
+def build_objective(config: Config, num_behaviors: int) -> Objective | StatefulObjective:
     """The objective a configuration asks for, of a task with so many behavior dimensions."""
     behavior_shaping, fitness_shaping = SHAPINGS[config.behavior_shaping], SHAPINGS[config.fitness_shaping]
     entropy = max_entropy(config.bandwidth, behavior_shaping, leave_one_out=config.leave_one_out)
@@ -50,7 +50,7 @@ def build_objective(config: Config, num_behaviors: int) -> Objective | Pursuit:
         "archive_size": config.archive_size,
         "shaping": fitness_shaping,
     }
-    parts: dict[str, Callable[[], Objective | Pursuit]] = {
+    parts: dict[str, Callable[[], Objective | StatefulObjective]] = {
         "max_entropy": lambda: entropy,
         "max_variance": lambda: max_variance(behavior_shaping),
         "mean_fitness": lambda: mean_fitness(fitness_shaping),
@@ -64,7 +64,7 @@ def build_objective(config: Config, num_behaviors: int) -> Objective | Pursuit:
     return _sum(config.objective, parts)
 
 
-def objective_named(text: str) -> Objective | Pursuit:
+def objective_named(text: str) -> Objective | StatefulObjective:
     """An objective or a sum of them by name, with the papers' settings.
 
     Examples:
@@ -80,7 +80,7 @@ def objective_named(text: str) -> Objective | Pursuit:
     return _sum(text, OBJECTIVES)
 
 
-def _sum(text: str, parts: Mapping[str, Callable[..., Objective | Pursuit]]) -> Objective | Pursuit:
+def _sum(text: str, parts: Mapping[str, Callable[..., Objective | StatefulObjective]]) -> Objective | StatefulObjective:
     terms = [(weight, parts[name]()) for weight, name in parse_objective(text)]
     return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else combined(*terms)
 

@@ -1,8 +1,8 @@
 r"""Objectives that change as a run goes on: by what was seen before, or by the generation's number.
 
-A `Pursuit` is an objective with a history. At any moment its history and the generation's number make it an ordinary
+A `StatefulObjective` has a history. At any moment its history and the generation's number make it an ordinary
 objective, ``(outcome, log_prob) -> scalar``, whose weights come from automatic differentiation like all others. An
-archive, an adaptive weight and a schedule are all that one seam, and the strategy knows of none of them.
+archive, an adaptive weight and a schedule all fit this one interface, and the strategy knows of none of them.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from evolvability.core.objectives import Objective, weighted_sum
 from evolvability.core.types import Outcome, PyTree
 
 
-class Pursuit(NamedTuple):
+class StatefulObjective(NamedTuple):
     """An objective with a history.
 
     Attributes:
@@ -53,19 +53,19 @@ class Ramp(NamedTuple):
         return f"{self.start:g}:{self.end:g}:{self.generations}"
 
 
-def lifted(objective: Objective | Pursuit) -> Pursuit:
-    """Any objective as a pursuit; an ordinary one has no history and is the same at every moment."""
-    if isinstance(objective, Pursuit):
+def lifted(objective: Objective | StatefulObjective) -> StatefulObjective:
+    """Any objective as a stateful one; an ordinary one has no history and is the same at every moment."""
+    if isinstance(objective, StatefulObjective):
         return objective
-    return Pursuit(tuple, lambda history, centers: history, lambda history, generation: objective)
+    return StatefulObjective(tuple, lambda history, centers: history, lambda history, generation: objective)
 
 
-def combined(*terms: tuple[float | Ramp, Objective | Pursuit]) -> Pursuit:
+def combined(*terms: tuple[float | Ramp, Objective | StatefulObjective]) -> StatefulObjective:
     r"""A weighted sum whose weights may follow a schedule: $J_g = \sum_i \lambda_i(g)\, J_i$ at generation $g$.
 
     Examples:
         >>> from evolvability.core.objectives import max_entropy, mean_fitness
-        >>> pursuit = combined((1.0, mean_fitness()), (Ramp(1.0, 0.0, 50), max_entropy()))
+        >>> objective = combined((1.0, mean_fitness()), (Ramp(1.0, 0.0, 50), max_entropy()))
     """
     weights = [weight for weight, _ in terms]
     parts = [lifted(objective) for _, objective in terms]
@@ -78,7 +78,7 @@ def combined(*terms: tuple[float | Ramp, Objective | Pursuit]) -> Pursuit:
         objectives = [part.at(own, generation) for part, own in zip(parts, history, strict=True)]
         return weighted_sum(*zip(now, objectives, strict=True))
 
-    return Pursuit(lambda: tuple(part.init() for part in parts), remember, at)
+    return StatefulObjective(lambda: tuple(part.init() for part in parts), remember, at)
 
 
 def center_outcome(outcome: Outcome, component: Array, num_components: int) -> Outcome:

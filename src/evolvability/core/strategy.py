@@ -10,7 +10,7 @@ from jax import Array
 
 from evolvability.core.objectives import Objective, raw_entropy, raw_variance, sample_weights
 from evolvability.core.populations import Population
-from evolvability.core.stateful_objectives import Pursuit, center_outcome, lifted
+from evolvability.core.stateful_objectives import StatefulObjective, center_outcome, lifted
 from evolvability.core.types import Cloud, Outcome, PyTree, Sample
 from evolvability.tasks.base import Task
 
@@ -78,7 +78,7 @@ class Algorithm(NamedTuple):
 
 def evolvability_es(
     population: Population,
-    objective: Objective | Pursuit,
+    objective: Objective | StatefulObjective,
     optimizer: optax.GradientTransformation,
     *,
     population_size: int,
@@ -98,11 +98,11 @@ def evolvability_es(
             factor 1 - 1/n) and its noise shrinks. For mirrored pairs of one normal nothing changes.
     """
     all_draws = population.draws(population_size)
-    pursuit = lifted(objective)
+    stateful = lifted(objective)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
         cloud = population.init(jax.random.fold_in(key, 2), centers)
-        return State(key, jnp.zeros((), jnp.int32), cloud, optimizer.init(cloud), memory, pursuit.init())
+        return State(key, jnp.zeros((), jnp.int32), cloud, optimizer.init(cloud), memory, stateful.init())
 
     def ask(state: State, draws: Array = all_draws) -> Sample:
         return population.sample(noise_key(state.key), state.cloud, state.generation, draws)
@@ -111,10 +111,10 @@ def evolvability_es(
         component = population.components(noise_key(state.key), state.generation, all_draws)
         component = jnp.repeat(component, population.num_signs)
         centers = center_outcome(outcome, component, population.num_components)
-        return state._replace(history=pursuit.remember(state.history, centers))
+        return state._replace(history=stateful.remember(state.history, centers))
 
     def weigh(state: State, outcome: Outcome) -> tuple[Array, Array]:
-        weights, value = sample_weights(pursuit.at(state.history, state.generation), outcome)
+        weights, value = sample_weights(stateful.at(state.history, state.generation), outcome)
         mean = jnp.sum(weights) / jnp.maximum(jnp.sum(outcome.valid), 1)
         return jnp.where(outcome.valid, weights - baseline * mean, 0), value
 

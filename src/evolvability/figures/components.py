@@ -13,7 +13,7 @@ from evolvability.figures.behaviors import check_comparable, representative_seed
 from evolvability.figures.style import behavior_names, letter, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import method_name
-from evolvability.studies.measures import Yardstick, common_reach, coverage, yardstick
+from evolvability.studies.measures import MeasureScale, common_reach, coverage, yardstick
 from evolvability.studies.quantities import specialization_of, valid_behaviors
 
 # Okabe and Ito's, in an order in which neighbors differ most; one component alone is dark gray.
@@ -52,7 +52,7 @@ class Panels:
     """The species of several runs, measured by one yardstick."""
 
     panels: list[Species]
-    by: Yardstick
+    by: MeasureScale
     labels: list[str]
 
 
@@ -111,7 +111,7 @@ def figure(runs: Sequence[Run]) -> Figure:
     return drawing
 
 
-def _species(run: Run, seed: int, behavior: Array, component: Array, by: Yardstick) -> Species:
+def _species(run: Run, seed: int, behavior: Array, component: Array, by: MeasureScale) -> Species:
     mixed = run.config.population == "mixture"
     number = run.config.components if mixed else 1
     each = [coverage(behavior[component == index], by) for index in range(number)]

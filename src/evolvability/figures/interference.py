@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Course:
+class Trace:
     """How a method's centers moved.
 
     Attributes:
@@ -39,8 +39,8 @@ class Course:
     median: Array
 
 
-def data_from_runs(runs: Sequence[Run]) -> dict[str, Course]:
-    """The course of every objective among the runs, in the order METHODS lists them."""
+def data_from_runs(runs: Sequence[Run]) -> dict[str, Trace]:
+    """The trace of every objective among the runs, in the order METHODS lists them."""
     for run in runs:
         if run.config.task != "interference":
             raise ConfigError(
@@ -51,13 +51,13 @@ def data_from_runs(runs: Sequence[Run]) -> dict[str, Course]:
     for run, metrics in measured(runs):
         by_objective.setdefault(run.config.objective, []).append((run, metrics))
     order = [*METHOD_COLORS, *by_objective]
-    return {name: _course(name, by_objective[name]) for name in sorted(by_objective, key=order.index)}
+    return {name: _trace(name, by_objective[name]) for name in sorted(by_objective, key=order.index)}
 
 
-def panels(courses: dict[str, Course]) -> list[list[Course]]:
-    """The courses each training plot shows: one method, and standard ES beside it for comparison."""
-    methods = [course for name, course in courses.items() if name != BASELINE]
-    baseline = [course for name, course in courses.items() if name == BASELINE]
+def panels(traces: dict[str, Trace]) -> list[list[Trace]]:
+    """The traces each training plot shows: one method, and standard ES beside it for comparison."""
+    methods = [trace for name, trace in traces.items() if name != BASELINE]
+    baseline = [trace for name, trace in traces.items() if name == BASELINE]
     return [[method, *baseline] for method in methods] or [baseline]
 
 
@@ -72,29 +72,29 @@ def draw_pattern(ax: Axes, limits: tuple[float, float]) -> None:
     ax.yaxis.set_major_locator(MaxNLocator(4, steps=(1, 2, 5, 10)))
 
 
-def draw(ax: Axes, courses: Sequence[Course]) -> None:
+def draw(ax: Axes, traces: Sequence[Trace]) -> None:
     """The parameter over generations: a thin line a seed, a thick one for their median."""
-    for course in reversed(courses):  # the baseline lies below
-        color = METHOD_COLORS.get(course.objective, OTHER_COLORS[0])
-        ax.plot(course.parameter.T, color=color, linewidth=0.5, alpha=0.35)
-    for course in courses:
-        color = METHOD_COLORS.get(course.objective, OTHER_COLORS[0])
-        several = ", median" if len(course.parameter) > 1 else ""
-        ax.plot(course.median, color=color, label=method_name(course.objective) + several)
-    if any(len(course.parameter) > 1 for course in courses):
+    for trace in reversed(traces):  # the baseline lies below
+        color = METHOD_COLORS.get(trace.objective, OTHER_COLORS[0])
+        ax.plot(trace.parameter.T, color=color, linewidth=0.5, alpha=0.35)
+    for trace in traces:
+        color = METHOD_COLORS.get(trace.objective, OTHER_COLORS[0])
+        several = ", median" if len(trace.parameter) > 1 else ""
+        ax.plot(trace.median, color=color, label=method_name(trace.objective) + several)
+    if any(len(trace.parameter) > 1 for trace in traces):
         ax.plot([], [], color="0.5", linewidth=0.5, label="each seed")
     _mark_optimum(ax, label=r"most evolvable, $x = 5\pi/2$")
-    rises = max(np.nanmax(course.median) for course in courses) < LEGEND_ABOVE
+    rises = max(np.nanmax(trace.median) for trace in traces) < LEGEND_ABOVE
     ax.legend(loc="upper right" if rises else "lower right")
-    ax.set(xlabel="generation", xlim=(0, max(len(course.median) for course in courses)))
+    ax.set(xlabel="generation", xlim=(0, max(len(trace.median) for trace in traces)))
     ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
 
 def figure(runs: Sequence[Run]) -> Figure:
     """The pattern, and beside it one training plot a method, all over the same vertical axis."""
-    courses = data_from_runs(runs)
-    plots = panels(courses)
-    limits = _limits(list(courses.values()))
+    traces = data_from_runs(runs)
+    plots = panels(traces)
+    limits = _limits(list(traces.values()))
     drawing = new_figure(PAGE_WIDTH * (1.2 + 1.6 * len(plots)) / 4.4, 2.5)
     drawing.set_layout_engine("constrained", wspace=0.06)
     axes = drawing.subplots(1, 1 + len(plots), sharey=True, width_ratios=[1.2, *[1.6] * len(plots)])
@@ -106,19 +106,19 @@ def figure(runs: Sequence[Run]) -> Figure:
     return drawing
 
 
-def _course(objective: str, runs: Sequence[Measured]) -> Course:
+def _trace(objective: str, runs: Sequence[Measured]) -> Trace:
     missing = [str(run.path) for run, metrics in runs if "center" not in metrics]
     if missing:
         raise ConfigError(f"{missing[0]} has no centers in its metrics: it has too many components to record them.")
     # A mixture has a line for each of its components.
     parameter = stacked([line for series in distinct(runs, "center") for line in series.T])
-    return Course(objective, parameter, quantiles(parameter, [0.5])[0])
+    return Trace(objective, parameter, quantiles(parameter, [0.5])[0])
 
 
-def _limits(courses: Sequence[Course]) -> tuple[float, float]:
+def _limits(traces: Sequence[Trace]) -> tuple[float, float]:
     """The slow sine's positive half, and every center."""
-    lowest = min(float(np.nanmin(course.parameter)) for course in courses)
-    highest = max(float(np.nanmax(course.parameter)) for course in courses)
+    lowest = min(float(np.nanmin(trace.parameter)) for trace in traces)
+    highest = max(float(np.nanmax(trace.parameter)) for trace in traces)
     return min(WHOLE_WAVE[0], lowest), max(WHOLE_WAVE[1], highest)
 
 

@@ -21,7 +21,7 @@ from scipy.spatial import cKDTree
 from evolvability.core.expectation import expect
 from evolvability.core.objectives import Objective, mean_fitness, weighted_sum
 from evolvability.core.shaping import Shaping, centered_ranks, identity
-from evolvability.core.stateful_objectives import Pursuit, combined
+from evolvability.core.stateful_objectives import StatefulObjective, combined
 from evolvability.core.types import Outcome
 
 ARCHIVE_SIZE = 10_000
@@ -98,7 +98,7 @@ def ns_es(
     num_neighbors: int = NUM_NEIGHBORS,
     archive_size: int = ARCHIVE_SIZE,
     shaping: Shaping = centered_ranks,
-) -> Pursuit:
+) -> StatefulObjective:
     r"""NS-ES, the mean novelty of behaviors against an archive of centers: $J = \mathbb{E}_z[N(B(z), A)]$.
 
     Args:
@@ -122,10 +122,10 @@ def ns_es(
 
         return objective
 
-    return Pursuit(lambda: empty_archive(archive_size, num_behaviors), remember, at)
+    return StatefulObjective(lambda: empty_archive(archive_size, num_behaviors), remember, at)
 
 
-def nsr_es(num_behaviors: int, *, shaping: Shaping = centered_ranks, **knobs: Any) -> Pursuit:
+def nsr_es(num_behaviors: int, *, shaping: Shaping = centered_ranks, **knobs: Any) -> StatefulObjective:
     r"""NSR-ES, novelty and fitness in equal parts: $J = \frac12 \mathbb{E}_z[f(z)] + \frac12 \mathbb{E}_z[N(B(z), A)]$.
 
     Each is ranked on its own, so that neither's units matter.
@@ -161,7 +161,7 @@ def nsra_es(
     change: float = 0.05,
     shaping: Shaping = centered_ranks,
     **knobs: Any,
-) -> Pursuit:
+) -> StatefulObjective:
     r"""NSRA-ES, which turns to novelty when fitness stalls.
 
     $J = w\,\mathbb{E}_z[f(z)] + (1 - w)\,\mathbb{E}_z[N(B(z), A)]$, each ranked on its own. The weight $w$ starts at 1.
@@ -195,4 +195,4 @@ def nsra_es(
         novel = search.at(history.archive, generation)
         return weighted_sum((history.weight, mean_fitness(shaping)), (1 - history.weight, novel))
 
-    return Pursuit(init, remember, at)
+    return StatefulObjective(init, remember, at)

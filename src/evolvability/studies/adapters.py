@@ -1,6 +1,6 @@
 r"""Ways to adapt a center to a goal, all with one signature, so that comparisons are like for like.
 
-An adapter is called with a key, a start and a goal, and gives a `Course`: the parameters it would settle for after so
+An adapter is called with a key, a start and a goal, and gives a `Trace`: the parameters it would settle for after so
 many episodes. Episodes are all that count: those to draw a gradient from, to try a mutation, to hold two against each
 other. What the parameters are worth is found afterwards, in the same way for every adapter (`races`).
 """
@@ -46,7 +46,7 @@ class Start(NamedTuple):
     memory: PyTree
 
 
-class Course(NamedTuple):
+class Trace(NamedTuple):
     """What an adapter would settle for, over the episodes it used.
 
     Attributes:
@@ -58,12 +58,12 @@ class Course(NamedTuple):
     parameters: Array
 
 
-Adapter = Callable[[Array, Start, str], Course]
-"""``(key, start, goal) -> Course``, with a goal by name: ``left``, ``45``, ``point:X,Y``."""
+Adapter = Callable[[Array, Start, str], Trace]
+"""``(key, start, goal) -> Trace``, with a goal by name: ``left``, ``45``, ``point:X,Y``."""
 
 
 @dataclass(frozen=True)
-class Ground:
+class AdaptationContext:
     """What every adapter is made from.
 
     Attributes:
@@ -91,24 +91,24 @@ class Ground:
         return np.asarray(jnp.where(outcome.valid, scores, -jnp.inf), np.float64)
 
 
-def best_of_mutations(ground: Ground) -> Adapter:
+def best_of_mutations(context: AdaptationContext) -> Adapter:
     """The best of k mutations, for k = 1, 2, ... up to the budget: fast adaptation, as the paper's section 5.2.1."""
 
-    def adapt(key: Array, start: Start, goal: str) -> Course:
+    def adapt(key: Array, start: Start, goal: str) -> Trace:
         key_noise, key_episode = jax.random.split(key)
-        sample = _mutations(key_noise, start.center, ground.sigma, ground.budget)
-        scores = ground.scores(key_episode, sample, start.memory, goal)
-        numbers = _spaced(ground.budget)
+        sample = _mutations(key_noise, start.center, context.sigma, context.budget)
+        scores = context.scores(key_episode, sample, start.memory, goal)
+        numbers = _spaced(context.budget)
         best = [int(np.argmax(scores[:number])) for number in numbers]
-        return Course(np.array([0, *numbers]), jnp.stack([start.center, *(_member(sample, one) for one in best)]))
+        return Trace(np.array([0, *numbers]), jnp.stack([start.center, *(_member(sample, one) for one in best)]))
 
     return adapt
 
 
-def gradient_steps(ground: Ground) -> Adapter:
+def gradient_steps(context: AdaptationContext) -> Adapter:
     """MAML's own: policy-gradient steps, each from episodes with actions drawn at random, as many as the budget has."""
-    world, options = world_of(ground.task), ground.maml
-    size = min(options.episodes, ground.budget)
+    world, options = world_of(context.task), context.maml
+    size = min(options.episodes, context.budget)
 
     @jax.jit
     def step(key: Array, actor: Actor, goal: Array, memory: PyTree) -> Actor:
@@ -117,64 +117,64 @@ def gradient_steps(ground: Ground) -> Adapter:
         own = jax.tree.map(lambda leaf: leaf[0], batch)
         return gradient_step(world.policy, actor, own, rate=options.inner_rate, discount=options.discount)
 
-    def adapt(key: Array, start: Start, goal: str) -> Course:
+    def adapt(key: Array, start: Start, goal: str) -> Trace:
         vector = goal_vector(goal, world)
         log_std = jnp.full(world.num_actions, jnp.log(options.start_std)) if start.log_std is None else start.log_std
         actors = [Actor(start.center, log_std)]
-        for key_step in jax.random.split(key, ground.budget // size):
+        for key_step in jax.random.split(key, context.budget // size):
             actors.append(step(key_step, actors[-1], vector, start.memory))
-        return Course(size * np.arange(len(actors)), jnp.stack([actor.center for actor in actors]))
+        return Trace(size * np.arange(len(actors)), jnp.stack([actor.center for actor in actors]))
 
     return adapt
 
 
-def standard_es(ground: Ground, *, population_size: int = 10, learning_rate: float = 0.01) -> Adapter:
+def standard_es(context: AdaptationContext, *, population_size: int = 10, learning_rate: float = 0.01) -> Adapter:
     """Standard ES for as many generations as the budget has; after each, its center."""
-    size = min(population_size, ground.budget - ground.budget % 2)
-    algorithm = evolvability_es(normal(ground.sigma), mean_fitness(), optax.adam(learning_rate), population_size=size)
+    size = min(population_size, context.budget - context.budget % 2)
+    algorithm = evolvability_es(normal(context.sigma), mean_fitness(), optax.adam(learning_rate), population_size=size)
     ask, tell = jax.jit(algorithm.ask), jax.jit(algorithm.tell)
 
-    def adapt(key: Array, start: Start, goal: str) -> Course:
+    def adapt(key: Array, start: Start, goal: str) -> Trace:
         key_noise, key_episode = jax.random.split(key)
         state = algorithm.init(key_noise, start.center[None], start.memory)
         centers = [start.center]
-        for key_generation in jax.random.split(key_episode, ground.budget // size):
+        for key_generation in jax.random.split(key_episode, context.budget // size):
             sample = ask(state)
-            outcome = jax.tree.map(jnp.asarray, ground.evaluate(key_generation, sample, start.memory)[0])
-            outcome = outcome._replace(fitness=goal_named(goal, ground.task)(outcome))
+            outcome = jax.tree.map(jnp.asarray, context.evaluate(key_generation, sample, start.memory)[0])
+            outcome = outcome._replace(fitness=goal_named(goal, context.task)(outcome))
             state, _ = tell(state, sample, outcome)
             centers.append(state.cloud.center[0])
-        return Course(size * np.arange(len(centers)), jnp.stack(centers))
+        return Trace(size * np.arange(len(centers)), jnp.stack(centers))
 
     return adapt
 
 
-def hill_climbing(ground: Ground, *, round_size: int = 10) -> Adapter:
+def hill_climbing(context: AdaptationContext, *, round_size: int = 10) -> Adapter:
     """Hill climbing, as ES-MAML adapts: in rounds of mutations of the best so far, one that is better takes its place.
 
     The center itself has an episode in the first round, so that a mutation has something to be better than.
     """
-    size = min(round_size, ground.budget)
+    size = min(round_size, context.budget)
 
-    def adapt(key: Array, start: Start, goal: str) -> Course:
+    def adapt(key: Array, start: Start, goal: str) -> Trace:
         best, score = start.center, -np.inf
         found = [best]
-        for number, key_round in enumerate(jax.random.split(key, ground.budget // size)):
+        for number, key_round in enumerate(jax.random.split(key, context.budget // size)):
             key_noise, key_episode = jax.random.split(key_round)
-            sample = _mutations(key_noise, best, ground.sigma, size)
+            sample = _mutations(key_noise, best, context.sigma, size)
             if number == 0:
                 sample = sample._replace(noise=jax.tree.map(lambda leaf: leaf.at[0].set(0), sample.noise))
-            scores = ground.scores(key_episode, sample, start.memory, goal)
+            scores = context.scores(key_episode, sample, start.memory, goal)
             leader = int(np.argmax(scores))
             if scores[leader] > score:
                 best, score = _member(sample, leader), scores[leader]
             found.append(best)
-        return Course(size * np.arange(len(found)), jnp.stack(found))
+        return Trace(size * np.arange(len(found)), jnp.stack(found))
 
     return adapt
 
 
-ADAPTERS: Mapping[str, Callable[[Ground], Adapter]] = {
+ADAPTERS: Mapping[str, Callable[[AdaptationContext], Adapter]] = {
     "mutations": best_of_mutations,
     "gradient": gradient_steps,
     "es": standard_es,
@@ -183,11 +183,11 @@ ADAPTERS: Mapping[str, Callable[[Ground], Adapter]] = {
 """From what there is to adapt on to an adapter, by name."""
 
 
-def adapter_named(name: str, ground: Ground) -> Adapter:
+def adapter_named(name: str, context: AdaptationContext) -> Adapter:
     """An adapter by name."""
     if name not in ADAPTERS:
         raise ConfigError(unknown("adapter", name, ADAPTERS))
-    return ADAPTERS[name](ground)
+    return ADAPTERS[name](context)
 
 
 def goal_vector(text: str, world: World) -> Array:

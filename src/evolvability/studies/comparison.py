@@ -12,7 +12,7 @@ from rich.text import Text
 
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import group_runs
-from evolvability.studies.measures import Yardstick, yardstick
+from evolvability.studies.measures import MeasureScale, yardstick
 from evolvability.studies.quantities import OF_BEHAVIORS, quantity, reach_of
 from evolvability.studies.statistics import Comparison, Correction, Interval, compare_all, median_interval
 
@@ -46,7 +46,7 @@ def compare_runs(
     *,
     generation: int | None = None,
     correction: Correction | None = None,
-    by: Yardstick | None = None,
+    by: MeasureScale | None = None,
 ) -> Report:
     """Compare groups of runs, which are found by their configurations, by one metric.
 

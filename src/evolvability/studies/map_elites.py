@@ -15,7 +15,7 @@ import numpy as np
 
 from evolvability.core.errors import ConfigError
 from evolvability.runs.folder import Run
-from evolvability.studies.measures import Yardstick, cell_numbers, common_reach, yardstick
+from evolvability.studies.measures import MeasureScale, cell_numbers, common_reach, yardstick
 
 Array = np.ndarray[Any, Any]
 
@@ -39,7 +39,7 @@ class Elites:
     address: Array
 
 
-def fill_archive(run: Run, seed_index: int, by: Yardstick, *, worst: float | None = None) -> Elites:
+def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | None = None) -> Elites:
     """Feed the recorded generations of one seed to an archive.
 
     Args:
@@ -74,7 +74,7 @@ def worst_fitness(runs: Sequence[Run]) -> float:
     )
 
 
-def archive_yardstick(runs: Sequence[Run]) -> Yardstick:
+def archive_yardstick(runs: Sequence[Run]) -> MeasureScale:
     """Cells that hold every behavior that some runs recorded."""
     clouds = [
         arrays["behavior"][arrays["valid"].astype(bool)]
@@ -84,7 +84,7 @@ def archive_yardstick(runs: Sequence[Run]) -> Yardstick:
     return yardstick(common_reach(clouds))
 
 
-def _grid_archive(num_behaviors: int, by: Yardstick, worst: float) -> Any:
+def _grid_archive(num_behaviors: int, by: MeasureScale, worst: float) -> Any:
     try:
         from ribs.archives import GridArchive
     except ImportError:
@@ -95,7 +95,7 @@ def _grid_archive(num_behaviors: int, by: Yardstick, worst: float) -> Any:
     return GridArchive(solution_dim=2, dims=[by.cells] * num_behaviors, ranges=box, qd_score_offset=worst)
 
 
-def _final(archive: Any, num_behaviors: int, by: Yardstick) -> tuple[Array, Array]:
+def _final(archive: Any, num_behaviors: int, by: MeasureScale) -> tuple[Array, Array]:
     shape = (by.cells,) * num_behaviors
     fitness, address = np.full(shape, np.nan), np.full((*shape, 2), -1)
     kept = archive.data(["solution", "objective", "index"])

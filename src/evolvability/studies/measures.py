@@ -1,6 +1,6 @@
 r"""How evolvable is a center: measures of what its mutations do, trained here or not.
 
-All are about (num_offspring, num_behaviors) behaviors. Those that need a scale take a `Yardstick`, so that centers
+All are about (num_offspring, num_behaviors) behaviors. Those that need a scale take a `MeasureScale`, so that centers
 are compared by the same one.
 """
 
@@ -24,7 +24,7 @@ MEMBERS_A_CELL = 10
 
 
 @dataclass(frozen=True)
-class Yardstick:
+class MeasureScale:
     """What measures are relative to. In units of behavior.
 
     Attributes:
@@ -47,10 +47,10 @@ class Yardstick:
 
 def yardstick(
     reach: float, *, threshold: float | None = None, radius: float | None = None, cells: int = CELLS
-) -> Yardstick:
+) -> MeasureScale:
     """A yardstick from its reach: unless given, the threshold is a cell's width, the radius an eighth of the reach."""
     threshold = 2 * reach / max(cells, 1) if threshold is None else threshold
-    return Yardstick(reach, threshold, reach / 8 if radius is None else radius, cells)
+    return MeasureScale(reach, threshold, reach / 8 if radius is None else radius, cells)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Measures:
     farthest: float
 
 
-def measures(behavior: Array, yardstick: Yardstick) -> Measures:
+def measures(behavior: Array, yardstick: MeasureScale) -> Measures:
     """All measures of some offspring's behaviors."""
     behavior = np.asarray(behavior, np.float64)
     if not len(behavior):
@@ -125,7 +125,7 @@ def num_distinct(behavior: Array, threshold: float) -> int:
     return number
 
 
-def cell_numbers(behavior: Array, yardstick: Yardstick) -> Array:
+def cell_numbers(behavior: Array, yardstick: MeasureScale) -> Array:
     """(num_offspring,) the number of the cell each behavior lies in; those outside of the box have -1."""
     places = np.floor((behavior / yardstick.reach + 1) / 2 * yardstick.cells).astype(np.int64)
     places[behavior == yardstick.reach] = yardstick.cells - 1  # the box includes its border
@@ -134,7 +134,7 @@ def cell_numbers(behavior: Array, yardstick: Yardstick) -> Array:
     return np.where(inside, numbers, -1)
 
 
-def coverage(behavior: Array, yardstick: Yardstick) -> float:
+def coverage(behavior: Array, yardstick: MeasureScale) -> float:
     """The share of the box's cells that have a behavior in them.
 
     Examples:
@@ -150,7 +150,7 @@ def degenerate_share(behavior: Array, radius: float) -> float:
     return float(np.mean(np.linalg.norm(behavior, axis=1) < radius))
 
 
-def targets(num_behaviors: int, yardstick: Yardstick) -> Array:
+def targets(num_behaviors: int, yardstick: MeasureScale) -> Array:
     """(num_targets, num_behaviors) points all over the ball: the middles of cells, or beyond two dimensions draws."""
     if num_behaviors > 2:
         generator = np.random.default_rng(0)
@@ -184,7 +184,7 @@ class Specialization(NamedTuple):
 
 
 def specialization(
-    behavior: Array, component: Array, yardstick: Yardstick, *, num_signs: int = 1, shuffles: int = 200
+    behavior: Array, component: Array, yardstick: MeasureScale, *, num_signs: int = 1, shuffles: int = 200
 ) -> Specialization:
     r"""How far components specialize: the mutual information between component and cell, beyond chance.
 

@@ -19,7 +19,7 @@ from evolvability.core.types import Cloud, Outcome, PyTree, Sample
 from evolvability.runs.checkpoints import Arrays, restore
 from evolvability.runs.folder import Run
 from evolvability.runs.trained import mutations, trained
-from evolvability.studies.measures import Measures, Yardstick, common_reach, measures, yardstick
+from evolvability.studies.measures import Measures, MeasureScale, common_reach, measures, yardstick
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON, make_task
 
@@ -48,7 +48,7 @@ def measure(
     sigma: float | None = None,
     number: int = 1000,
     memory: PyTree = None,
-    by: Yardstick | None = None,
+    by: MeasureScale | None = None,
     seed: int = 0,
 ) -> Measures:
     """How evolvable a center is: measures of what its mutations do.

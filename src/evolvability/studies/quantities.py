@@ -12,7 +12,7 @@ from evolvability.studies.adaptation import load_adaptation
 from evolvability.studies.adapters import ADAPTERS
 from evolvability.studies.groups import RunGroup, by_seed
 from evolvability.studies.kept_offspring import kept_offspring
-from evolvability.studies.measures import Measures, Yardstick, common_reach, measures, specialization, yardstick
+from evolvability.studies.measures import Measures, MeasureScale, common_reach, measures, specialization, yardstick
 from evolvability.studies.races import load_race, own_adapter
 
 OF_BEHAVIORS = (*(field.name for field in dataclasses.fields(Measures)), "specialization")
@@ -22,7 +22,9 @@ ADAPTED, RACED, OFFSPRING = "adapted:", "raced:", "offspring:"
 Array = np.ndarray[Any, Any]
 
 
-def quantity(group: RunGroup, name: str, *, generation: int | None = None, by: Yardstick | None = None) -> list[float]:
+def quantity(
+    group: RunGroup, name: str, *, generation: int | None = None, by: MeasureScale | None = None
+) -> list[float]:
     """One number a seed of a group.
 
     Args:
@@ -64,7 +66,7 @@ def valid_behaviors(run: Run, seed: int, generation: int | None = None) -> tuple
     return arrays["behavior"][seed][valid], component[seed][valid]
 
 
-def specialization_of(run: Run, seed: int, generation: int | None, by: Yardstick) -> tuple[float, float]:
+def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureScale) -> tuple[float, float]:
     """The share of specialization of one seed's components, and its p-value."""
     if run.config.population != "mixture":
         raise ConfigError(f"{run.path} has one component only, so there is nothing that could specialize.")
@@ -104,7 +106,7 @@ def _metric(run: Run, name: str, generation: int | None) -> list[float]:
     return [float(value) for value in column]
 
 
-def _measured(run: Run, name: str, generation: int | None, by: Yardstick) -> list[float]:
+def _measured(run: Run, name: str, generation: int | None, by: MeasureScale) -> list[float]:
     seeds = range(run.config.seeds)
     if name == "specialization":
         return [specialization_of(run, seed, generation, by)[0] for seed in seeds]

@@ -19,7 +19,7 @@ from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
 from evolvability.runs.trained import trained
 from evolvability.studies.adaptation import mean_of_valid, to_lists, with_start_noise
-from evolvability.studies.adapters import ADAPTERS, Adapter, Ground, Start, adapter_named
+from evolvability.studies.adapters import ADAPTERS, AdaptationContext, Adapter, Start, adapter_named
 from evolvability.studies.offspring import Evaluate, evaluator
 from evolvability.studies.per_seed import each_seed, finish
 from evolvability.tasks.base import Task
@@ -86,8 +86,8 @@ def race(
             raise ConfigError(unknown("adapter", name, ADAPTERS))
     base = task or make_task(config.task, config.task_options)
     wanted = {goal: goal_named(goal, base) for goal in goals}
-    ground = Ground(base, evaluator(base), config.sigma, episodes, config.maml)
-    ways = {name: adapter_named(name, ground) for name in adapters or (own_adapter(run),)}
+    context = AdaptationContext(base, evaluator(base), config.sigma, episodes, config.maml)
+    ways = {name: adapter_named(name, context) for name in adapters or (own_adapter(run),)}
     again = evaluator(with_start_noise(config, base, task is None, None)[0])
     starts = [start_of(run, base, index) for index in range(config.seeds)]
     generation = trained(run, base).generation
@@ -158,10 +158,10 @@ def _adapt_and_repeat(
 ) -> tuple[HostArray, HostArray]:
     """The episodes used, and (num_points, repeats) scores."""
     key_adapt, key_again = jax.random.split(jax.random.fold_in(key, 6))  # 0 to 5 are those of runs and mutations
-    course = way(key_adapt, start, goal)
-    sample = written_out(course.parameters)
+    trace = way(key_adapt, start, goal)
+    sample = written_out(trace.parameters)
     scores = [_scores(score, again, one, sample, start.memory) for one in jax.random.split(key_again, repeats)]
-    return course.episodes, np.stack(scores, axis=1)
+    return trace.episodes, np.stack(scores, axis=1)
 
 
 def _scores(score: Goal, again: Evaluate, key: Array, sample: Sample, memory: PyTree) -> HostArray:

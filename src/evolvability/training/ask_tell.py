@@ -14,7 +14,7 @@ from evolvability.config.build import objective_named
 from evolvability.core.errors import TaskError
 from evolvability.core.objectives import Objective
 from evolvability.core.populations import Population, normal
-from evolvability.core.stateful_objectives import Pursuit
+from evolvability.core.stateful_objectives import StatefulObjective
 from evolvability.core.strategy import Info, evolvability_es
 from evolvability.core.types import PyTree, outcome
 from evolvability.methods.registry import needs_fitness
@@ -48,7 +48,7 @@ class AskTell:
         *,
         population_size: int = 256,
         population: Population | None = None,
-        objective: Objective | Pursuit | str = "max_entropy",
+        objective: Objective | StatefulObjective | str = "max_entropy",
         optimizer: optax.GradientTransformation | None = None,
         l2: float = 0.0,
         seed: int = 0,
