@@ -27,7 +27,7 @@ from evolvability.runs.folder import spread_out
 from evolvability.studies.measures import num_distinct
 
 SEARCH = "evolvability_search"
-METHODS: dict[str, tuple[str, int]] = {
+COMPARED: dict[str, tuple[str, int]] = {
     "evolvability search": (SEARCH, 1),
     "the same, four times the offspring": (SEARCH, 4),
     "MaxEnt-EES": ("max_entropy", 1),
@@ -77,7 +77,7 @@ def main() -> None:
     arguments = parser.parse_args()
     found: dict[str, dict[str, tuple[Any, Any]]] = {}
     for task, settings in TASKS.items():
-        for name, (objective, times) in METHODS.items():
+        for name, (objective, times) in COMPARED.items():
             path = arguments.output / f"{task}-{objective}-{times}"
             if not (path / "config.toml").exists():
                 members = times * settings["members"]

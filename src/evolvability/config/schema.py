@@ -28,7 +28,7 @@ MAML, ES_MAML = "maml", "es_maml"
 EVOLVABILITY_SEARCH = "evolvability_search"
 """The objective of a genetic algorithm: how many distinct offspring a parent has. A parent is a mixture's component."""
 
-METHODS = (MAML, ES_MAML, EVOLVABILITY_SEARCH)
+STANDALONE_OBJECTIVES = (MAML, ES_MAML, EVOLVABILITY_SEARCH)
 """Objectives that bring a way to train of their own, and can be no term of a sum."""
 
 OBJECTIVE_DEFAULTS: dict[str, dict[str, Any]] = {
@@ -252,10 +252,10 @@ def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:
             )
         if not name:
             raise ConfigError(f"objective: a term is missing in '{text}'. Write e.g. mean_fitness+0.1*max_entropy.")
-        if name in METHODS:
+        if name in STANDALONE_OBJECTIVES:
             raise ConfigError(f"objective: {name} is a method of its own, and no term of a sum such as '{text}'.")
         if name not in OBJECTIVES:
-            raise ConfigError(unknown("objective", name, [*OBJECTIVES, *METHODS]))
+            raise ConfigError(unknown("objective", name, [*OBJECTIVES, *STANDALONE_OBJECTIVES]))
         terms.append((weight, name))
     return terms
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from evolvability.config.schema import to_table
 from evolvability.core.errors import RunFolderError
-from evolvability.figures.style import METHODS, behavior_names
+from evolvability.figures.style import METHOD_NAMES, behavior_names
 from evolvability.runs.folder import Run, spread_out
 from evolvability.tasks.replay import HostArray
 
@@ -38,7 +38,7 @@ def overview(run: Run, name: str, behavior: list[str]) -> dict[str, Any]:
     return {
         "name": name,
         "task": config.task,
-        "method": METHODS.get(config.objective, config.objective),
+        "method": METHOD_NAMES.get(config.objective, config.objective),
         "behavior": behavior,
         "population_size": config.population_size,
         "generations": config.generations,

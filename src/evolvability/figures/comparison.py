@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from evolvability.figures.style import METHOD_COLORS, NOTE_COLOR, OTHER_COLORS, new_figure
 from evolvability.studies.comparison import Report, p_text, title
-from evolvability.studies.groups import METHODS
+from evolvability.studies.groups import METHOD_NAMES
 
 MAX_BRACKETS = 6
 COLUMN = 18  # characters
@@ -68,6 +68,6 @@ def _draw_brackets(ax: Axes, report: Report) -> None:
 
 def _colors(report: Report) -> list[str]:
     """A method's own color for every group of it: its columns are told apart by their names."""
-    by_name = {METHODS[objective]: color for objective, color in METHOD_COLORS.items()}
+    by_name = {METHOD_NAMES[objective]: color for objective, color in METHOD_COLORS.items()}
     spare = iter(OTHER_COLORS * len(report.values))
     return [by_name.get(name.split(",")[0]) or next(spare) for name in report.values]

@@ -40,7 +40,7 @@ class Trace:
 
 
 def data_from_runs(runs: Sequence[Run]) -> dict[str, Trace]:
-    """The trace of every objective among the runs, in the order METHODS lists them."""
+    """The trace of every objective among the runs, in the order of METHOD_COLORS."""
     for run in runs:
         if run.config.task != "interference":
             raise ConfigError(

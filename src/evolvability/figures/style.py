@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from evolvability.config.schema import Config
 from evolvability.core.errors import UserError
-from evolvability.studies.groups import METHODS as METHODS
+from evolvability.studies.groups import METHOD_NAMES as METHOD_NAMES
 from evolvability.studies.groups import identity as identity
 from evolvability.studies.groups import method_name as method_name
 from evolvability.studies.groups import run_names as run_names

@@ -26,8 +26,8 @@ from evolvability.runs.folder import Run
 from evolvability.theory import paper_graphs
 from evolvability.theory.graphs import Deterministic, Expectation, Input, NestedGraph, Stochastic
 
-METHODS = ("mean_fitness", "max_variance", "max_entropy")
-EVOLVABILITY = METHODS[1:]
+PAPER_OBJECTIVES = ("mean_fitness", "max_variance", "max_entropy")
+EVOLVABILITY = PAPER_OBJECTIVES[1:]
 Runs = Sequence[Run]
 
 
@@ -44,13 +44,13 @@ class Picture:
     draw: Callable[[Runs], Figure]
 
 
-def _trained(runs: Runs, task: str, objectives: Sequence[str] = METHODS) -> list[Run]:
+def _trained(runs: Runs, task: str, objectives: Sequence[str] = PAPER_OBJECTIVES) -> list[Run]:
     """All runs of some methods that there are, at least one."""
     found = [run for objective in objectives if (own := _maybe(runs, task, objective)) for run in own]
     return found or list(trained_by(runs, task, objectives[0]).runs)
 
 
-def _first(runs: Runs, task: str, objectives: Sequence[str] = METHODS) -> list[Run]:
+def _first(runs: Runs, task: str, objectives: Sequence[str] = PAPER_OBJECTIVES) -> list[Run]:
     """One run of each of some methods that there are: a figure that shows one seed a method needs no other."""
     found = [own[0] for objective in objectives if (own := _maybe(runs, task, objective))]
     return found or list(trained_by(runs, task, objectives[0]).runs[:1])

@@ -10,7 +10,7 @@ from evolvability.config.schema import ES_MAML, MAML, Config, parse_objective, t
 from evolvability.core.errors import ConfigError
 from evolvability.runs.folder import Run
 
-METHODS = {
+METHOD_NAMES = {
     "max_variance": "MaxVar-EES",
     "max_entropy": "MaxEnt-EES",
     "mean_fitness": "standard ES",
@@ -94,8 +94,8 @@ def method_name(objective: str) -> str:
         >>> method_name("max_entropy"), method_name("mean_fitness+0.1*max_entropy")
         ('MaxEnt-EES', 'mean fitness + 0.1 max entropy')
     """
-    if objective in METHODS:
-        return METHODS[objective]
+    if objective in METHOD_NAMES:
+        return METHOD_NAMES[objective]
     terms = [(weight, name.replace("_", " ")) for weight, name in parse_objective(objective)]
     return " + ".join(name if weight == 1 else f"{weight:g} {name}" for weight, name in terms)
 

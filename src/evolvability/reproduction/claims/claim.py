@@ -9,7 +9,7 @@ import numpy as np
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import METHODS, RunGroup, group_runs
+from evolvability.studies.groups import METHOD_NAMES, RunGroup, group_runs
 from evolvability.studies.statistics import SIGNIFICANT, Values, mann_whitney, smallest_p
 
 NO_DIFFERENCE = 0.1
@@ -130,7 +130,7 @@ def in_most(values: Values, meets: Callable[[float], bool]) -> Answer:
 def trained_by(runs: Sequence[Run], task: str, objective: str) -> RunGroup:
     """The group of runs trained from scratch, for standard ES those that go right; the longest if there are several."""
     chosen = [run for run in runs if _is_trained(run.config, task, objective)]
-    return _longest(chosen, f"runs of '{task}' trained by {METHODS[objective]}")
+    return _longest(chosen, f"runs of '{task}' trained by {METHOD_NAMES[objective]}")
 
 
 def species(runs: Sequence[Run], task: str, objective: str, *, split: bool) -> RunGroup:
@@ -139,7 +139,7 @@ def species(runs: Sequence[Run], task: str, objective: str, *, split: bool) -> R
     mixtures = [run for run in runs if (run.config.task, run.config.objective, run.config.population) == wanted]
     how = "split after training by" if split else "of mixtures trained by"
     chosen = [run for run in mixtures if bool(run.config.start_from) == split]
-    return _longest(chosen, f"runs of '{task}' {how} {METHODS[objective]}")
+    return _longest(chosen, f"runs of '{task}' {how} {METHOD_NAMES[objective]}")
 
 
 def evolved_from(runs: Sequence[Run], task: str, objective: str | None, goal: str = "right") -> RunGroup:
@@ -152,7 +152,7 @@ def evolved_from(runs: Sequence[Run], task: str, objective: str | None, goal: st
     chosen = [run for run in further if _origin(run) == objective]
     if objective is None and not chosen and goal == "right":
         return trained_by(runs, task, "mean_fitness")
-    start = "a random start" if objective is None else f"populations of {METHODS[objective]}"
+    start = "a random start" if objective is None else f"populations of {METHOD_NAMES[objective]}"
     return _longest(chosen, f"runs of '{task}' by standard ES to '{goal}' from {start}")
 
 

@@ -10,7 +10,7 @@ from evolvability.config.schema import MAML
 from evolvability.reproduction.claims.claim import Answer, Claim, claim, is_more, is_same, trained_by
 from evolvability.reproduction.claims.paper import EVOLVABILITY, Array, adapted
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import METHODS, RunGroup, by_seed
+from evolvability.studies.groups import METHOD_NAMES, RunGroup, by_seed
 from evolvability.studies.kept_offspring import kept_offspring
 from evolvability.studies.races import load_race
 from evolvability.studies.statistics import SIGNIFICANT
@@ -64,7 +64,7 @@ def offspring_have_more(
         bound = 0.00005 if share == 1 else SIGNIFICANT  # of smaller mutations the paper gives no p-value
         return is_more(_of_offspring(own, what, 1.0), _of_offspring(rival, what, share), bound=bound)
 
-    name, smaller = METHODS[objective], f" of {share:g} sigma" if share != 1 else ""
+    name, smaller = METHOD_NAMES[objective], f" of {share:g} sigma" if share != 1 else ""
     measure = "mean distance" if what == "distance" else "variance of distance"
     statement = f"mutations of {name} have a larger {measure} from the origin than those of MAML{smaller} ({task})"
     section, paper = ("5.2.1", "p < 0.00005") if share == 1 else ("figure S5", "similar results")

@@ -24,7 +24,7 @@ from evolvability.reproduction.claims.claim import (
     trained_by,
 )
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import METHODS, RunGroup, by_seed
+from evolvability.studies.groups import METHOD_NAMES, RunGroup, by_seed
 from evolvability.studies.measures import degenerate_share, yardstick
 from evolvability.studies.quantities import quantity, reach_of, valid_behaviors
 from evolvability.studies.statistics import SIGNIFICANT, above_zero, mann_whitney
@@ -58,7 +58,7 @@ def both_directions(runs: Sequence[Run], objective: str, task: str = "cheetah") 
         shares = per_seed(trained_by(runs, task, objective), lambda behavior: float(np.mean(behavior[:, 0] > 0)))
         return in_most(shares, lambda share: abs(share - 0.5) <= CLOSE)
 
-    statement = f"{METHODS[objective]}: about half of all mutations move left, the others right ({task})"
+    statement = f"{METHOD_NAMES[objective]}: about half of all mutations move left, the others right ({task})"
     return claim(statement, "5.2", "about half", "share of offspring right of the start, median over runs", answer)
 
 
@@ -69,8 +69,8 @@ def standard_es_moves_further(runs: Sequence[Run], task: str, objective: str) ->
         standard, own = trained_pair(runs, task, objective)
         return is_more(quantity(standard, "distance"), quantity(own, "distance"), bound=0.05)
 
-    statement = f"standard ES moves further on average than {METHODS[objective]} ({task})"
-    return claim(statement, _section(task), "p < 0.05", f"P(standard ES is above {METHODS[objective]})", answer)
+    statement = f"standard ES moves further on average than {METHOD_NAMES[objective]} ({task})"
+    return claim(statement, _section(task), "p < 0.05", f"P(standard ES is above {METHOD_NAMES[objective]})", answer)
 
 
 def distance_share(runs: Sequence[Run], task: str, objective: str) -> Claim:
@@ -89,7 +89,7 @@ def distance_share(runs: Sequence[Run], task: str, objective: str) -> Claim:
         reason = f"off by {off:.1f} points, more than {100 * CLOSE:.0f}"
         return Answer(share, sizes, "holds in part" if off <= 200 * CLOSE else "does not hold", test.p, reason)
 
-    statement = f"{METHODS[objective]} moves {paper} % as far on average as standard ES ({task})"
+    statement = f"{METHOD_NAMES[objective]} moves {paper} % as far on average as standard ES ({task})"
     return claim(statement, _section(task), f"{paper} %", "mean distance in % of that of standard ES", answer)
 
 
@@ -102,9 +102,9 @@ def standard_es_learns_faster(runs: Sequence[Run], task: str, objective: str) ->
         times = [by_seed(group, [_time_to(level, run) for run in group.runs]) for group in pair]
         return is_more(times[1], times[0])
 
-    statement = f"standard ES learns faster than {METHODS[objective]} ({task})"
+    statement = f"standard ES learns faster than {METHOD_NAMES[objective]} ({task})"
     figure = "figure S1" if task == "cheetah" else "figure S2"
-    statistic = f"P({METHODS[objective]} takes longer to half of the nearer one's final distance)"
+    statistic = f"P({METHOD_NAMES[objective]} takes longer to half of the nearer one's final distance)"
     return claim(statement, figure, "faster", statistic, answer)
 
 
@@ -137,7 +137,7 @@ def all_directions(runs: Sequence[Run], objective: str, task: str = "ant") -> Cl
         shares = per_seed(trained_by(runs, task, objective), share_of_directions)
         return in_most(shares, lambda share: share >= 1 - CLOSE)
 
-    statement = f"{METHODS[objective]}: nearly all directions are reachable by mutation ({task})"
+    statement = f"{METHOD_NAMES[objective]}: nearly all directions are reachable by mutation ({task})"
     statistic = f"share of {SECTORS} directions with an offspring beyond half of the median distance, median over runs"
     return claim(statement, "5.3", "nearly all", statistic, answer)
 
@@ -152,8 +152,10 @@ def fewer_degenerate(runs: Sequence[Run], objective: str, task: str = "ant") -> 
         shares = [per_seed(group, lambda behavior: degenerate_share(behavior, radius)) for group in pair]
         return is_more(shares[0], shares[1], bound=0.01)
 
-    statement = f"more offspring of standard ES than of {METHODS[objective]} end within 5 units of the start ({task})"
-    return claim(statement, "5.3", "p < 0.01", f"P(standard ES has more than {METHODS[objective]})", answer)
+    statement = (
+        f"more offspring of standard ES than of {METHOD_NAMES[objective]} end within 5 units of the start ({task})"
+    )
+    return claim(statement, "5.3", "p < 0.01", f"P(standard ES has more than {METHOD_NAMES[objective]})", answer)
 
 
 # Section 5.2.1, its first half: pick a mutation
@@ -190,7 +192,7 @@ def seeded_beats_random(
         return is_more(reached[0], reached[1], bound=0.0005)
 
     after = f"after {generation} generations ({task})"
-    statement = f"seeded by {METHODS[objective]}, standard ES gets further than from a random start {after}"
+    statement = f"seeded by {METHOD_NAMES[objective]}, standard ES gets further than from a random start {after}"
     return claim(statement, "5.3.1", "p < 0.0005", "P(a seeded run is above one from a random start)", answer)
 
 
@@ -220,7 +222,7 @@ def species_specialize(runs: Sequence[Run], objective: str, *, split: bool, task
             return Answer(median, number, "not enough runs", None, test.reason)
         return Answer(median, number, "holds" if test.p < SIGNIFICANT else "does not hold", test.p)
 
-    statement = f"{METHODS[objective]}, {_how(split)}: the components specialize ({task})"
+    statement = f"{METHOD_NAMES[objective]}, {_how(split)}: the components specialize ({task})"
     statistic = "specialization (0: components do the same, 1: behavior tells the component), median over runs"
     return claim(statement, "5.4", "specialization emerges", statistic, answer)
 
@@ -231,7 +233,7 @@ def species_cover_no_more(runs: Sequence[Run], objective: str, *, split: bool, t
     def answer() -> Answer:
         return _cover_alike(species(runs, task, objective, split=split), trained_by(runs, task, objective))
 
-    statement = f"{METHODS[objective]}, {_how(split)}: covers as much as a single component ({task})"
+    statement = f"{METHOD_NAMES[objective]}, {_how(split)}: covers as much as a single component ({task})"
     return claim(statement, "5.4", "p > 0.1", "P(several components are above a single one)", answer)
 
 
@@ -241,7 +243,7 @@ def species_variants_alike(runs: Sequence[Run], objective: str, task: str = "ant
     def answer() -> Answer:
         return _cover_alike(*(species(runs, task, objective, split=split) for split in (False, True)))
 
-    statement = f"{METHODS[objective]}: mixtures from scratch and split populations cover the space alike ({task})"
+    statement = f"{METHOD_NAMES[objective]}: mixtures from scratch and split populations cover the space alike ({task})"
     figure = "figure 7" if objective == "max_entropy" else "figure S4"
     return claim(statement, figure, "similar", "P(a mixture from scratch is above a split population)", answer)
 

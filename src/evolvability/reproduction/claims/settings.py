@@ -20,7 +20,7 @@ from evolvability.reproduction.claims.claim import (
 )
 from evolvability.reproduction.claims.paper import CLOSE, EVOLVABILITY, Array, per_seed, trained_pair
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import METHODS, by_seed
+from evolvability.studies.groups import METHOD_NAMES, by_seed
 from evolvability.studies.quantities import quantity
 
 PARAMETERS = {"cheetah": 74_246, "ant": 75_272}
@@ -40,7 +40,7 @@ def finds_the_most_evolvable(runs: Sequence[Run], objective: str) -> Claim:
         left = [np.abs(own[:, -1, 0] - MOST_EVOLVABLE) / np.abs(own[:, 0, 0] - MOST_EVOLVABLE) for own in courses]
         return in_most(by_seed(group, [own.tolist() for own in left]), lambda share: share <= CLOSE)
 
-    statement = f"{METHODS[objective]} converges to the most evolvable parameter, x = 5 pi / 2 (interference)"
+    statement = f"{METHOD_NAMES[objective]} converges to the most evolvable parameter, x = 5 pi / 2 (interference)"
     return claim(statement, "5.1", "converges", "share of the way from x = 1 that is left, median over runs", answer)
 
 
@@ -59,7 +59,7 @@ def runs_far_both_ways(runs: Sequence[Run], objective: str, task: str = "cheetah
         reason = f"{100 * left:.0f} % to the left, {100 * right:.0f} % to the right"
         return Answer(100 * min(left, right), (len(sides[0]),), verdict, reason=reason)
 
-    statement = f"{METHODS[objective]} goes nearly as far backwards and forwards as standard ES forwards ({task})"
+    statement = f"{METHOD_NAMES[objective]} goes nearly as far backwards and forwards as standard ES forwards ({task})"
     statistic = f"median distance of the weaker side in % of standard ES's; nearly: {100 * NEARLY:.0f} %"
     return claim(statement, "figure 2", "nearly as far", statistic, answer)
 
@@ -72,7 +72,7 @@ def goes_roughly_as_far(runs: Sequence[Run], objective: str, task: str = "ant") 
         forwards = float(np.median(standard))
         return in_most([distance / forwards for distance in own], lambda share: share >= NEARLY)
 
-    statement = f"{METHODS[objective]} goes roughly as far as standard ES in one direction alone ({task})"
+    statement = f"{METHOD_NAMES[objective]} goes roughly as far as standard ES in one direction alone ({task})"
     statistic = f"median distance in that of standard ES, median over runs; roughly: {NEARLY:g}"
     return claim(statement, "figure 4", "roughly as far", statistic, answer)
 
@@ -83,7 +83,7 @@ def ring_is_hollow(runs: Sequence[Run], objective: str, task: str = "ant") -> Cl
     def answer() -> Answer:
         return in_most(per_seed(trained_by(runs, task, objective), share_inside), lambda share: share <= CLOSE)
 
-    statement = f"{METHODS[objective]}: few behaviors lie in the interior of the ring ({task})"
+    statement = f"{METHOD_NAMES[objective]}: few behaviors lie in the interior of the ring ({task})"
     statistic = "share of offspring nearer to the start than half of the median distance, median over runs"
     return claim(statement, "5.3", "few", statistic, answer)
 
@@ -96,7 +96,7 @@ def converges_to_the_goal(runs: Sequence[Run], objective: str, task: str = "ant"
         after, before = (quantity(group, "fitness_mean", generation=generation) for generation in (20, 0))
         return is_more(after, before)
 
-    statement = f"a population of {METHODS[objective]} converges to a new goal within 20 generations ({task})"
+    statement = f"a population of {METHOD_NAMES[objective]} converges to a new goal within 20 generations ({task})"
     return claim(statement, "5.3.1", "converges", "P(fitness after 20 generations is above that before)", answer)
 
 
@@ -108,7 +108,7 @@ def as_many_evaluations(runs: Sequence[Run], objective: str, task: str) -> Claim
         ratio = float(np.mean(spent[1]) / np.mean(spent[0]))
         return Answer(ratio, (len(spent[0]), len(spent[1])), "holds" if ratio <= 1 else "does not hold")
 
-    statement = f"{METHODS[objective]} takes no more evaluations than standard ES ({task})"
+    statement = f"{METHOD_NAMES[objective]} takes no more evaluations than standard ES ({task})"
     return claim(statement, "1 and 4", "no overhead", "evaluations a generation, in those of standard ES", answer)
 
 
