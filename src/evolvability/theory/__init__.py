@@ -1,1 +1,1 @@
-"""Stochastic computation graphs, the paper's own among them, and its feasibility construction."""
+"""Stochastic computation graphs, the paper's own among them."""

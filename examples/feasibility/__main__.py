@@ -1,17 +1,17 @@
 """One network, two policies: random mutations flip it between them, half and half. Writes feasibility.png.
 
-    python examples/feasibility.py
+    python examples/feasibility
 
 The network is the one of the paper's feasibility proof, five hidden layers of ReLUs.
 """
 
 from typing import Any
 
+import flip_network as fe
 import jax
 import numpy as np
+from drawing import data_from_networks, draw_frequencies, draw_outputs, draw_walks
 
-from evolvability import feasibility as fe
-from evolvability.figures.feasibility import data_from_networks, draw_frequencies, draw_outputs, draw_walks
 from evolvability.figures.style import letter, new_figure, paper_style
 
 EPSILON, RATIO, SIZE, NUMBER = 0.1, 0.1, 0.2, 60

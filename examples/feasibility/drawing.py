@@ -6,11 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from matplotlib.axes import Axes
-from scipy.stats import norm
-
-from evolvability.figures.style import NOTE_COLOR
-from evolvability.theory.feasibility import (
+from flip_network import (
     Network,
     apply,
     choose_constants,
@@ -20,6 +16,10 @@ from evolvability.theory.feasibility import (
     num_params,
     probability_bound,
 )
+from matplotlib.axes import Axes
+from scipy.stats import norm
+
+from evolvability.figures.style import NOTE_COLOR
 
 Values = np.ndarray[Any, Any]
 

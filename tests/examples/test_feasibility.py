@@ -1,5 +1,6 @@
 """The network of the feasibility proof: its guarantee, its frequency, and what the printed statement lacks."""
 
+import doctest
 from typing import Any
 
 import jax
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evolvability.theory.feasibility import (
+from examples.feasibility import flip_network as module
+from examples.feasibility.flip_network import (
     Network,
     apply,
     approximate,
@@ -139,7 +141,13 @@ def test_policies_are_approximated() -> None:
 
 def test_unlike_policies_and_bad_numbers_are_refused() -> None:
     line: Network = approximate(lambda x: x, 1, num_units=4)
-    with pytest.raises(ValueError, match="same inputs and outputs"):
+    with pytest.raises(ValueError, match="same inputs"):
         flip_network(FIRST, line, delta=1e-3, ratio=0.1)
     with pytest.raises(ValueError, match="0 < ratio < 1"):
         choose_constants(FIRST, SECOND, 1e-3, 1.0)
+
+
+def test_the_examples_in_its_docstrings_hold() -> None:
+    failed, attempted = doctest.testmod(module)
+    assert attempted >= 4
+    assert failed == 0
