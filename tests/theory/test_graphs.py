@@ -99,7 +99,22 @@ def test_markov_reward_process_has_its_analytic_value_gradient_and_second_deriva
 
 
 def test_converted_markov_reward_process_is_the_papers_nested_one() -> None:
-    converted, papers = nest(paper_graphs.markov_reward_process()), paper_graphs.nested_markov_reward_process()
+    """As the paper draws it, node by node."""
+    transition = paper_graphs.linear_transition
+    papers = NestedGraph(
+        (
+            Input("x0", label="x_0"),
+            Input("theta", label=r"\theta"),
+            Stochastic("x1", label="x_1"),
+            Stochastic("x2", label="x_2"),
+            Deterministic("f1", ("x1",), paper_graphs.identity, label="f_1"),
+            Deterministic("f2", ("x2",), paper_graphs.square, label="f_2"),
+            Expectation("E_x2", over="x2", integrand="f2", given=("x1", "theta"), distribution=transition),
+            Deterministic("sum_x1", ("f1", "E_x2"), jnp.add, label="+"),
+            Expectation("E_x1", over="x1", integrand="sum_x1", given=("x0", "theta"), distribution=transition),
+        )
+    )
+    converted = paper_graphs.nested_markov_reward_process()
     addition = converted["sum_x1"], papers["sum_x1"]
     assert [node.parents for node in addition] == [("f1", "E_x2")] * 2
     assert set(converted.nodes) - set(addition) == set(papers.nodes) - set(addition)  # functions and all
@@ -307,7 +322,7 @@ def outlines(ax: Axes, graph: Graph[Any]) -> dict[str, Bbox]:
     return {str(p.get_gid()): p.get_window_extent() for p in ax.patches if p.get_gid() in graph.by_name}
 
 
-@pytest.mark.parametrize("placed", [True, False], ids=["paper", "layered"])
+@pytest.mark.parametrize("placed", [True, False], ids=["paper", "circle"])
 @pytest.mark.parametrize("name", PAPER_POSITIONS)
 def test_a_drawing_has_every_node_and_edge_and_no_overlap(name: str, placed: bool) -> None:
     graph = getattr(paper_graphs, name)()
@@ -321,6 +336,15 @@ def test_a_drawing_has_every_node_and_edge_and_no_overlap(name: str, placed: boo
     boxes = outlines(ax, graph)
     assert set(boxes) == set(graph.by_name)
     assert not [pair for pair in combinations(boxes, 2) if boxes[pair[0]].overlaps(boxes[pair[1]])]
+
+
+@pytest.mark.parametrize("name", PAPER_POSITIONS)
+def test_on_a_circle_no_edge_runs_through_a_third_node(name: str) -> None:
+    graph = getattr(paper_graphs, name)()
+    ax = draw(graph, blank())
+    boxes = outlines(ax, graph)
+    lines = [ax.transData.transform_path(line.get_path()) for line in ax.lines]
+    assert [sum(line.intersects_bbox(box) for box in boxes.values()) <= 2 for line in lines] == [True] * len(lines)
 
 
 def test_arrows_end_on_borders() -> None:

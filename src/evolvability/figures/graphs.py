@@ -5,7 +5,7 @@ unit of the axes is one centimeter of the paper's figures. Labels and arrow head
 they fit their nodes at every size of the figure.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,11 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
-from evolvability.theory.graph_nodes import sort
+from evolvability.theory.graph_nodes import parents_first
 from evolvability.theory.graphs import Deterministic, Expectation, Graph, Input, Node, Stochastic
 
 Point = tuple[float, float]
 Positions = Mapping[str, Point]
-Routes = Mapping[tuple[str, str], Sequence[Point]]
 
 PAPER_POSITIONS: Mapping[str, Positions] = {
     "markov_reward_process": {
@@ -47,7 +46,8 @@ LINE_WIDTH = 0.8
 FONT_SIZE = 0.36
 PAD = 0.12  # between a label and its border
 RING = 0.07  # between the two borders of an expectation
-GAP = (0.9, 0.5)  # between the nodes of a layout
+GAP = 0.4  # between nodes that are laid out
+APART = 0.8  # from the center of a node to an edge that passes it
 
 
 @dataclass(frozen=True)
@@ -71,19 +71,25 @@ def draw(graph: Graph[Any], ax: Axes | None = None, *, positions: Positions | No
     Args:
         graph: ordinary or nested.
         ax: where to draw; the axes of a new figure unless given.
-        positions: the center of every node by name, e.g. one of `PAPER_POSITIONS`; laid out in layers unless given.
+        positions: the center of every node by name, e.g. one of `PAPER_POSITIONS`; on a circle unless given.
 
     Returns:
         The axes drawn on. Every node's outline, for an input its label, has the node's name as its ``gid``.
     """
     shapes = {name: _shape(graph, node) for name, node in graph.by_name.items()}
-    places, routes = _layout(graph, shapes) if positions is None else (_checked(graph, positions), {})
-    lower, upper = _bounds(shapes, places, routes)
+    places = _on_a_circle(graph, shapes) if positions is None else positions
+    for name in shapes:
+        if name not in places:
+            raise ValueError(f"positions: node '{name}' has none. Expected one for each of: {', '.join(shapes)}.")
+    # The lower left and the upper right corner of the drawing.
+    centers = np.array([places[name] for name in shapes])
+    halves = np.array([(shape.half_width, shape.half_height) for shape in shapes.values()]) + PAD
+    lower, upper = (centers - halves).min(axis=0), (centers + halves).max(axis=0)
     if ax is None:
         ax = Figure(figsize=tuple((upper - lower) * CENTIMETER)).subplots()
         ax.set_position((0, 0, 1, 1))
     for parent, child in _edges(graph):
-        _draw_edge(ax, (places[parent], *routes.get((parent, child), ()), places[child]), shapes[parent], shapes[child])
+        _draw_edge(ax, places[parent], places[child], shapes[parent], shapes[child])
     for name, node in graph.by_name.items():
         _draw_node(ax, node, shapes[name], places[name])
     ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), aspect="equal")
@@ -101,73 +107,21 @@ def label(graph: Graph[Any], node: Node) -> str:
     return node.name if is_symbol else rf"\mathrm{{{node.name.replace('_', chr(92) + '_')}}}"
 
 
-def _layout(graph: Graph[Any], shapes: Mapping[str, Shape]) -> tuple[Positions, Routes]:
-    """Place the nodes in layers from left to right, every node as close as possible to the outputs.
+def _on_a_circle(graph: Graph[Any], shapes: Mapping[str, Shape]) -> Positions:
+    """The nodes on a circle, clockwise from the left, parents before children.
 
-    Returns:
-        The nodes' centers, and for every edge the points that lead it past the nodes of the layers between.
+    On a circle no three nodes are in line, so that a straight edge meets none but its own two.
     """
-    depth = _depths(graph)
-    # An edge over several layers has a slot of its own in each of them, named by the edge and the layer.
-    chains = {
-        (parent, child): [(parent, child, layer) for layer in range(depth[parent] - 1, depth[child], -1)]
-        for parent, child in _edges(graph)
-    }
-    layers: list[list[Any]] = [[] for _ in range(max(depth.values()) + 1)]
-    for name in depth:
-        layers[depth[name]].append(name)
-    for slot in (slot for chain in chains.values() for slot in chain):
-        layers[slot[2]].append(slot)
-    links = [link for (a, b), chain in chains.items() for link in zip([a, *chain], [*chain, b], strict=True)]
-    places = _place(_uncrossed(layers, links), shapes)
-    return {name: places[name] for name in depth}, {edge: [places[s] for s in chain] for edge, chain in chains.items()}
-
-
-def _depths(graph: Graph[Any]) -> dict[str, int]:
-    """The length of the longest path from each node to an output."""
-    depth: dict[str, int] = {}
-    for name in reversed(sort({name: node.parents for name, node in graph.by_name.items()})):
-        depth[name] = max((depth[child] + 1 for parent, child in _edges(graph) if parent == name), default=0)
-    return depth
-
-
-def _uncrossed(layers: list[list[Any]], links: list[tuple[Any, Any]]) -> list[list[Any]]:
-    """Order every layer by the mean height of its neighbors, which takes most crossings away."""
-    height = {item: i - len(layer) / 2 for layer in layers for i, item in enumerate(layer)}
-    for _ in range(8):
-        for layer in (*layers, *reversed(layers)):
-            near = {item: [height[a if b == item else b] for a, b in links if item in (a, b)] for item in layer}
-            layer.sort(key=lambda item: sum(near[item]) / max(len(near[item]), 1))
-            height |= {item: i - (len(layer) - 1) / 2 for i, item in enumerate(layer)}
-    return layers
-
-
-def _place(layers: list[list[Any]], shapes: Mapping[str, Shape]) -> dict[Any, Point]:
-    """Columns as wide as their widest node, and within each the nodes centered around the same height."""
-    places: dict[Any, Point] = {}
-    x = 0.0
-    for layer in layers:
-        half_width = max(shapes[item].half_width if item in shapes else 0 for item in layer)
-        heights = [2 * shapes[item].half_height if item in shapes else 0 for item in layer]
-        y = -(sum(heights) + GAP[1] * (len(layer) - 1)) / 2
-        for item, height in zip(layer, heights, strict=True):
-            places[item] = (x - half_width, y + height / 2)
-            y += height + GAP[1]
-        x -= 2 * half_width + GAP[0]
-    return places
+    turn = 2 * np.pi / len(shapes)
+    widest = 2 * max(shape.half_width for shape in shapes.values())
+    # Neighbors are apart, and the edge between the neighbors of a node passes it at a distance.
+    radius = max((widest + GAP) / (2 * np.sin(turn / 2)), APART / (1 - np.cos(turn)))
+    order = parents_first(graph.by_name)
+    return {name: (-radius * np.cos(i * turn), radius * np.sin(i * turn)) for i, name in enumerate(order)}
 
 
 def _edges(graph: Graph[Any]) -> list[tuple[str, str]]:
     return [(parent, node.name) for node in graph.nodes for parent in dict.fromkeys(node.parents)]
-
-
-def _checked(graph: Graph[Any], positions: Positions) -> Positions:
-    missing = [name for name in graph.by_name if name not in positions]
-    if missing:
-        raise ValueError(
-            f"positions: node '{missing[0]}' has none. Expected one for each of: {', '.join(graph.by_name)}."
-        )
-    return positions
 
 
 def _shape(graph: Graph[Any], node: Node) -> Shape:
@@ -183,15 +137,6 @@ def _shape(graph: Graph[Any], node: Node) -> Shape:
         radius = max(np.hypot(half_width, half_height), 0.5)
         return Shape(centered, radius, radius, is_round=True)
     return Shape(centered, max(np.sqrt(2) * half_width, 0.5), max(np.sqrt(2) * half_height, 0.5), is_round=True)
-
-
-def _bounds(shapes: Mapping[str, Shape], places: Positions, routes: Routes) -> tuple[Any, Any]:
-    """The lower left and the upper right corner of the drawing."""
-    centers = np.array([places[name] for name in shapes])
-    halves = np.array([(shape.half_width, shape.half_height) for shape in shapes.values()]) + PAD
-    bends = [point for route in routes.values() for point in route]
-    corners = np.array([*(centers - halves), *(centers + halves), *bends])
-    return corners.min(axis=0), corners.max(axis=0)
 
 
 def _draw_node(ax: Axes, node: Node, shape: Shape, center: Point) -> None:
@@ -214,16 +159,13 @@ def _outlines(node: Node, shape: Shape, center: Point) -> list[Patch]:
     return []
 
 
-def _draw_edge(ax: Axes, points: Sequence[Point], parent: Shape, child: Shape) -> None:
-    """A line from the parent's border, through the points between, to an arrow head on the child's border."""
-    path = np.array(points, dtype=float)
-    out, back = path[1] - path[0], path[-2] - path[-1]
-    path[0] += out * parent.border(*out)
-    path[-1] += back * child.border(*back)
-    along = -back / np.hypot(*back)
+def _draw_edge(ax: Axes, start: Point, end: Point, parent: Shape, child: Shape) -> None:
+    """A line from the parent's border to an arrow head on the child's border."""
+    way = np.subtract(end, start)
+    along = way / np.hypot(*way)
     across = np.array([-along[1], along[0]])
-    tip = path[-1].copy()
-    path[-1] -= 0.12 * along  # the head's notch: a line to the very tip would blunt it
-    ax.plot(*path.T, color="black", linewidth=LINE_WIDTH, solid_joinstyle="round", zorder=1)
-    head = [tip, tip - 0.2 * along + 0.08 * across, tip - 0.12 * along, tip - 0.2 * along - 0.08 * across]
+    tail, tip = start + way * parent.border(*way), end - way * child.border(*way)
+    notch = tip - 0.12 * along  # a line to the very tip would blunt it
+    ax.plot(*np.transpose([tail, notch]), color="black", linewidth=LINE_WIDTH, zorder=1)
+    head = [tip, tip - 0.2 * along + 0.08 * across, notch, tip - 0.2 * along - 0.08 * across]
     ax.add_patch(Polygon(head, facecolor="black", linewidth=0, zorder=2))

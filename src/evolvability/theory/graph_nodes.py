@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, ClassVar
 
 from evolvability.core.expectation import Distribution
 
@@ -18,11 +18,7 @@ class Input:
 
     name: str
     label: str = ""
-
-    @property
-    def parents(self) -> tuple[str, ...]:
-        """None: an input depends on nothing."""
-        return ()
+    parents: ClassVar[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True)
@@ -78,16 +74,13 @@ Nodes = Mapping[str, Node]
 def by_name(nodes: tuple[Node, ...]) -> dict[str, Node]:
     """Look up nodes by name, once every name is known to be unique and every dependency to exist."""
     counts = Counter(node.name for node in nodes)
-    repeated = [name for name, count in counts.items() if count > 1]
-    if repeated:
-        raise ValueError(f"Node '{repeated[0]}' is there {counts[repeated[0]]} times. Give every node its own name.")
     for node in nodes:
-        named = (*node.parents, node.over) if isinstance(node, Expectation) else node.parents
-        unknown = [name for name in named if name not in counts]
-        if unknown:
-            raise ValueError(
-                f"Node '{node.name}' depends on the unknown node '{unknown[0]}'. Available: {', '.join(counts)}."
-            )
+        if counts[node.name] > 1:
+            raise ValueError(f"Node '{node.name}' is there {counts[node.name]} times. Give every node its own name.")
+        for name in (*node.parents, *([node.over] if isinstance(node, Expectation) else [])):
+            if name not in counts:
+                available = ", ".join(counts)
+                raise ValueError(f"Node '{node.name}' depends on the unknown node '{name}'. Available: {available}.")
     return {node.name: node for node in nodes}
 
 
@@ -105,52 +98,24 @@ def sort(dependencies: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
         raise ValueError(f"The nodes {cycle} form a cycle. Remove one of these dependencies.") from None
 
 
-def ancestors(nodes: Nodes, name: str) -> frozenset[str]:
-    """Every node that ``name`` depends on, directly or not."""
-    found: set[str] = set()
-    ahead = [name]
-    while ahead:
-        new = set(nodes[ahead.pop()].parents) - found
-        found |= new
-        ahead += new
-    return frozenset(found)
+def parents_first(nodes: Nodes) -> tuple[str, ...]:
+    """Every node's name, parents before children."""
+    return sort({name: node.parents for name, node in nodes.items()})
+
+
+def upstream(nodes: Nodes, name: str) -> set[str]:
+    """The node itself and every node that it depends on, directly or not."""
+    found = {name}
+    for other in reversed(parents_first(nodes)):
+        if other in found:
+            found.update(nodes[other].parents)
+    return found
 
 
 def outputs(nodes: Nodes) -> tuple[str, ...]:
     """The nodes that nothing depends on; an unused input is none."""
     used = {parent for node in nodes.values() for parent in node.parents}
     return tuple(name for name, node in nodes.items() if name not in used and not isinstance(node, Input))
-
-
-def expectations(nodes: Nodes) -> dict[str, Expectation]:
-    """The expectation node over each stochastic node, inner ones before outer ones."""
-    order = sort({name: node.parents for name, node in nodes.items()})
-    return {node.over: node for name in order if isinstance(node := nodes[name], Expectation)}
-
-
-def schedule(nodes: Nodes) -> tuple[str, ...]:
-    """The order in which a nested graph is evaluated: a stochastic node comes after what its distribution is given."""
-    given = {over: node.given for over, node in expectations(nodes).items()}
-    return sort({name: given.get(name, node.parents) for name, node in nodes.items()})
-
-
-def axes(nodes: Nodes) -> dict[str, tuple[str, ...]]:
-    """The stochastic nodes with whose samples each node of a nested graph varies, the outermost first.
-
-    An inner sample varies with an outer one only if its distribution does.
-    """
-    over = expectations(nodes)
-    found: dict[str, set[str]] = {}
-    for name in schedule(nodes):
-        node = nodes[name]
-        before = over[name].given if isinstance(node, Stochastic) else node.parents
-        found[name] = {axis for parent in before for axis in found[parent]}
-        if isinstance(node, Stochastic):
-            found[name].add(name)
-        elif isinstance(node, Expectation):
-            found[name].discard(node.over)
-    # With the outermost first, an expectation always averages over the last axis of its integrand.
-    return {name: tuple(axis for axis in reversed(over) if axis in mine) for name, mine in found.items()}
 
 
 def check_ordinary(nodes: Nodes) -> None:
@@ -162,80 +127,53 @@ def check_ordinary(nodes: Nodes) -> None:
                 f"stochastic nodes. Leave it out, or build a NestedGraph."
             )
         if isinstance(node, Stochastic) and node.distribution is None:
-            raise ValueError(
-                f"Stochastic node '{name}' has no distribution. Give it a function of its parents' values."
-            )
-    _check_outputs(nodes)
+            raise ValueError(f"Stochastic node '{name}' has no distribution. Give it a function of its parents.")
 
 
 def check_nested(nodes: Nodes) -> None:
-    """The rules of a nested graph: stochastic nodes are leaves, each with one expectation that it does not leave."""
-    sort({name: node.parents for name, node in nodes.items()})
-    for name, node in nodes.items():
+    """The rules of a nested graph: stochastic nodes are leaves, each with the one expectation that is over it."""
+    for node in nodes.values():
         if isinstance(node, Stochastic):
-            _check_leaf(node)
-            _check_pair(nodes, name)
-    for name, node in nodes.items():
-        if isinstance(node, Expectation):
-            _check_expectation(nodes, name, node)
-    _check_scopes(nodes)
-    _check_outputs(nodes)
+            _check_leaf(nodes, node)
+        elif isinstance(node, Expectation):
+            _check_expectation(nodes, node)
 
 
-def _check_outputs(nodes: Nodes) -> None:
-    sort({name: node.parents for name, node in nodes.items()})
-    for name in outputs(nodes):
+def check_outputs(nodes: Nodes) -> None:
+    """The rules of both: there is an output, and it is a function."""
+    names = outputs(nodes)
+    if not names:
+        raise ValueError(f"A graph needs an output, got only inputs: {', '.join(nodes) or 'none'}. Add a function.")
+    for name in names:
         if isinstance(nodes[name], Stochastic):
             raise ValueError(f"Stochastic node '{name}' has no children. Add a function of it, or leave it out.")
-    if not outputs(nodes):
-        raise ValueError(
-            f"A graph needs an output, got only inputs: {', '.join(nodes) or 'none'}. Add a function of them."
-        )
 
 
-def _check_leaf(node: Stochastic) -> None:
+def _check_leaf(nodes: Nodes, node: Stochastic) -> None:
     if node.parents or node.distribution is not None:
         got = f"the parents {', '.join(map(repr, node.parents))}" if node.parents else "a distribution"
         raise ValueError(
             f"Stochastic node '{node.name}' of a nested graph must be a bare leaf, got {got}. "
             f"Give the expectation node over '{node.name}' its parents (as `given`) and its distribution."
         )
-
-
-def _check_pair(nodes: Nodes, name: str) -> None:
-    over = [node.name for node in nodes.values() if isinstance(node, Expectation) and node.over == name]
+    over = [other.name for other in nodes.values() if isinstance(other, Expectation) and other.over == node.name]
     if len(over) != 1:
         got = ", ".join(map(repr, over)) or "none"
         raise ValueError(
-            f"Stochastic node '{name}' needs exactly one expectation node over it, got {got}. "
+            f"Stochastic node '{node.name}' needs exactly one expectation node over it, got {got}. "
             f"Add an Expectation, or one stochastic node for each."
         )
 
 
-def _check_expectation(nodes: Nodes, name: str, node: Expectation) -> None:
-    if not isinstance(nodes[node.over], Stochastic):
-        raise ValueError(
-            f"Expectation node '{name}' is over '{node.over}', which is no stochastic node. "
-            f"Name the random variable that it averages over."
-        )
-    if node.over not in {node.integrand} | ancestors(nodes, node.integrand):
-        raise ValueError(
-            f"Expectation node '{name}' is over '{node.over}', but its integrand '{node.integrand}' does not depend on "
-            f"it. Use an integrand that does, or the integrand itself."
-        )
+def _check_expectation(nodes: Nodes, node: Expectation) -> None:
+    z, subject = node.over, f"Expectation node '{node.name}'"
+    if not isinstance(nodes[z], Stochastic):
+        raise ValueError(f"{subject} is over '{z}', which is no stochastic node. Name the random variable it averages.")
+    if z not in upstream(nodes, node.integrand):
+        raise ValueError(f"{subject} is over '{z}', but its integrand '{node.integrand}' does not depend on it.")
     for parent in node.given:
-        if node.over in {parent} | ancestors(nodes, parent):
+        if z in upstream(nodes, parent):
             raise ValueError(
-                f"Expectation node '{name}' conditions '{node.over}' on '{parent}', which depends on '{node.over}'. "
+                f"{subject} conditions '{z}' on '{parent}', which depends on '{z}'. "
                 f"Condition it on nodes outside of the expectation."
-            )
-
-
-def _check_scopes(nodes: Nodes) -> None:
-    varies, over = axes(nodes), expectations(nodes)
-    for name in outputs(nodes):
-        for z in varies[name]:
-            raise ValueError(
-                f"Output node '{name}' depends on stochastic node '{z}' outside of '{over[z].name}', the expectation "
-                f"over it. Make '{name}' part of that integrand, or give it a stochastic node of its own."
             )

@@ -14,7 +14,7 @@ References: Schulman et al., *Gradient estimation using stochastic computation g
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 import jax
@@ -23,19 +23,11 @@ from jax import Array
 
 from evolvability.core.expectation import Distribution, expect
 from evolvability.theory import graph_nodes
-from evolvability.theory.graph_nodes import Deterministic, Expectation, Input, Node, Stochastic
-
-__all__ = [
-    "Deterministic",
-    "Expectation",
-    "Graph",
-    "Input",
-    "NestedGraph",
-    "Node",
-    "Stochastic",
-    "StochasticGraph",
-    "nest",
-]
+from evolvability.theory.graph_nodes import Deterministic as Deterministic
+from evolvability.theory.graph_nodes import Expectation as Expectation
+from evolvability.theory.graph_nodes import Input as Input
+from evolvability.theory.graph_nodes import Node as Node
+from evolvability.theory.graph_nodes import Stochastic as Stochastic
 
 Samples = TypeVar("Samples")
 
@@ -48,6 +40,9 @@ class Graph(ABC, Generic[Samples]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", tuple(self.nodes))  # a list could change after the check
+        graph_nodes.parents_first(self.by_name)  # refuses a cycle
+        self._check()
+        graph_nodes.check_outputs(self.by_name)
 
     def __getitem__(self, name: str) -> Node:
         return self.by_name[name]
@@ -61,6 +56,10 @@ class Graph(ABC, Generic[Samples]):
     def outputs(self) -> tuple[str, ...]:
         """The nodes that nothing depends on; an unused input is none."""
         return graph_nodes.outputs(self.by_name)
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Raise a ValueError that names the node which breaks a rule of this kind of graph."""
 
     @abstractmethod
     def surrogate(self, inputs: Mapping[str, Any], key: Array, num_samples: Samples) -> Any:
@@ -112,14 +111,8 @@ class StochasticGraph(Graph[int]):
         True
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check(self) -> None:
         graph_nodes.check_ordinary(self.by_name)
-
-    @cached_property
-    def order(self) -> tuple[str, ...]:
-        """Every node's name, parents before children."""
-        return graph_nodes.sort({node.name: node.parents for node in self.nodes})
 
     def surrogate(self, inputs: Mapping[str, Any], key: Array, num_samples: int) -> Any:
         r"""The mean over joint samples of $\sum_i f_i\,\mathcal{L}(\text{the draws that } f_i \text{ depends on})$.
@@ -135,14 +128,15 @@ class StochasticGraph(Graph[int]):
         """For one joint sample, every output with the log-density of the draws that it depends on."""
         values, log_prob = dict(inputs), {}
         keys = iter(jax.random.split(key, sum(isinstance(node, Stochastic) for node in self.nodes)))
-        for name in self.order:
+        for name in graph_nodes.parents_first(self.by_name):
             node = self[name]
             arguments = (values[parent] for parent in node.parents)
             if isinstance(node, Deterministic):
                 values[name] = node.function(*arguments)
             elif isinstance(node, Stochastic) and node.distribution is not None:
-                values[name], log_prob[name] = _sample(node.distribution(*arguments), next(keys))
-        upstream = {name: graph_nodes.ancestors(self.by_name, name) for name in self.outputs}
+                values[name], log_prob[name] = _sample(node.distribution, next(keys), *arguments)
+        # A draw is credited with what is downstream of it alone: other outputs would add nothing but noise.
+        upstream = {f: graph_nodes.upstream(self.by_name, f) for f in self.outputs}
         credit = {f: [log_prob[z] for z in log_prob if z in upstream[f]] for f in self.outputs}
         return [(values[f], sum(credit[f], start=jnp.zeros(()))) for f in self.outputs]
 
@@ -164,14 +158,21 @@ class NestedGraph(Graph[int | Mapping[str, int]]):
         True
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check(self) -> None:
         graph_nodes.check_nested(self.by_name)
+        for name in self.outputs:
+            for z in self.axes[name]:
+                raise ValueError(
+                    f"Output node '{name}' depends on stochastic node '{z}' outside of '{self.expectations[z].name}', "
+                    f"the expectation over it. Make '{name}' part of that integrand, or give it a stochastic node of "
+                    f"its own."
+                )
 
     @cached_property
     def expectations(self) -> dict[str, Expectation]:
         """The expectation node over each stochastic node, inner ones before outer ones."""
-        return graph_nodes.expectations(self.by_name)
+        order = graph_nodes.parents_first(self.by_name)
+        return {node.over: node for name in order if isinstance(node := self[name], Expectation)}
 
     @cached_property
     def axes(self) -> dict[str, tuple[str, ...]]:
@@ -180,7 +181,23 @@ class NestedGraph(Graph[int | Mapping[str, int]]):
         An inner sample varies with an outer one only if its distribution does. Else all the outer samples share the
         inner ones, and what depends on these alone is evaluated once for all.
         """
-        return graph_nodes.axes(self.by_name)
+        found: dict[str, set[str]] = {}
+        for name, before in self._needs.items():
+            node = self[name]
+            found[name] = {axis for parent in before for axis in found[parent]}
+            if isinstance(node, Stochastic):
+                found[name].add(name)
+            elif isinstance(node, Expectation):
+                found[name].discard(node.over)
+        # With the outermost first, an expectation always averages over the last axis of its integrand.
+        return {name: tuple(axis for axis in reversed(self.expectations) if axis in found[name]) for name in found}
+
+    @cached_property
+    def _needs(self) -> dict[str, tuple[str, ...]]:
+        """What each node is computed from, in the order of evaluation: a draw needs what conditions it."""
+        given = {over: node.given for over, node in self.expectations.items()}
+        needs = {name: given.get(name, node.parents) for name, node in self.by_name.items()}
+        return {name: needs[name] for name in graph_nodes.sort(needs)}
 
     def surrogate(self, inputs: Mapping[str, Any], key: Array, num_samples: int | Mapping[str, int]) -> Any:
         r"""The graph with every expectation replaced by the sample mean $\frac1N \sum_i f(z_i)\,\mathcal{L}(z_i)$.
@@ -195,34 +212,24 @@ class NestedGraph(Graph[int | Mapping[str, int]]):
             of samples, as it does any function of a sample mean.
         """
         _check_names("inputs", inputs, known=self._inputs, needed=self._inputs)
-        sizes = self._sizes(num_samples)
+        if not isinstance(num_samples, Mapping):
+            num_samples = dict.fromkeys(self.expectations, num_samples)
+        _check_names("num_samples", num_samples, known=self.expectations, needed=self.expectations)
+        sizes = {name: num_samples[name] for name in self.expectations}  # in one order: it decides who gets which key
         keys = dict(zip(sizes, jax.random.split(key, len(sizes)), strict=True))
         values, log_prob = dict(inputs), {}
-        for name in graph_nodes.schedule(self.by_name):
-            node = self[name]
+        for name, needs in self._needs.items():
+            node, arguments = self[name], [values[need] for need in needs]
             if isinstance(node, Deterministic):
-                values[name] = self._map(node.function, node.parents)(*(values[parent] for parent in node.parents))
+                values[name] = self._map(node.function, needs)(*arguments)
             elif isinstance(node, Stochastic):
-                shape = tuple(sizes[axis] for axis in self.axes[name])
-                values[name], log_prob[name] = self._draw(name, jax.random.split(keys[name], shape), values)
+                keys_draw = jax.random.split(keys[name], tuple(sizes[axis] for axis in self.axes[name]))
+                draw = self._map(partial(_sample, self.expectations[name].distribution), (name, *needs))
+                values[name], log_prob[name] = draw(keys_draw, *arguments)
             elif isinstance(node, Expectation):
                 mean = self._map(_mean, (node.integrand, node.over), but=node.over)
                 values[name] = mean(values[node.integrand], log_prob[node.over])
         return _sum(*(values[name] for name in self.outputs))
-
-    def _sizes(self, num_samples: int | Mapping[str, int]) -> dict[str, int]:
-        """How many samples each stochastic node gets."""
-        if not isinstance(num_samples, Mapping):
-            return dict.fromkeys(self.expectations, num_samples)
-        _check_names("num_samples", num_samples, known=self.expectations, needed=self.expectations)
-        return {name: num_samples[name] for name in self.expectations}
-
-    def _draw(self, name: str, keys: Array, values: Mapping[str, Any]) -> tuple[Any, Array]:
-        """Samples of a stochastic node and their log-densities, one for each of ``keys``."""
-        node = self.expectations[name]
-        draw = self._map(lambda key, *given: _sample(node.distribution(*given), key), (name, *node.given))
-        draws, log_prob = draw(keys, *(values[parent] for parent in node.given))
-        return draws, log_prob
 
     def _map(self, function: Callable[..., Any], names: tuple[str, ...], but: str = "") -> Callable[..., Any]:
         """Make a function of single values one of whole arrays: those of ``names``, over all their axes ``but`` one."""
@@ -244,13 +251,13 @@ def nest(graph: StochasticGraph) -> NestedGraph:
         >>> nest(markov_reward_process()).outputs
         ('E_x1',)
     """
-    nodes: dict[str, Node] = {name: graph[name] for name in graph.order}
+    nodes = dict(graph.by_name)
     terms = list(graph.outputs)
-    for z in reversed([graph[name] for name in graph.order]):
+    for z in [graph[name] for name in reversed(graph_nodes.parents_first(nodes))]:
         if not isinstance(z, Stochastic) or z.distribution is None:
             continue
         nodes[z.name] = Stochastic(z.name, label=z.label)
-        inside = [term for term in terms if z.name in graph_nodes.ancestors(nodes, term)]
+        inside = [term for term in terms if z.name in graph_nodes.upstream(nodes, term)]
         integrand = inside[0]
         if len(inside) > 1:
             integrand = _unused(f"sum_{z.name}", nodes)
@@ -265,8 +272,9 @@ def _unused(name: str, names: Iterable[str]) -> str:
     return _unused(name + "'", names) if name in names else name
 
 
-def _sample(distribution: Distribution, key: Array) -> tuple[Any, Array]:
+def _sample(conditional: Callable[..., Distribution], key: Array, *given: Any) -> tuple[Any, Array]:
     """One draw and its log-density."""
+    distribution = conditional(*given)
     # A sample is a constant: its distribution moves through log_prob alone.
     draw = jax.lax.stop_gradient(distribution.sample(key))
     return draw, jnp.sum(distribution.log_prob(draw))

@@ -12,10 +12,13 @@ import jax.numpy as jnp
 from jax import Array
 
 from evolvability.core.expectation import Distribution
-from evolvability.theory.graphs import Deterministic, Expectation, Input, NestedGraph, Stochastic, StochasticGraph
+from evolvability.theory.graphs import Deterministic, Expectation, Input, NestedGraph, Stochastic, StochasticGraph, nest
 
 Function = Callable[[Any], Any]
 Conditional = Callable[..., Distribution]
+
+THETA = Input("theta", label=r"\theta")
+"""The parameters of the population, in every graph."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def markov_reward_process(
     return StochasticGraph(
         (
             Input("x0", label="x_0"),
-            Input("theta", label=r"\theta"),
+            THETA,
             Stochastic("x1", ("x0", "theta"), transition, label="x_1"),
             Stochastic("x2", ("x1", "theta"), transition, label="x_2"),
             Deterministic("f1", ("x1",), f1, label="f_1"),
@@ -87,26 +90,14 @@ def nested_markov_reward_process(
     transition: Conditional = linear_transition, f1: Function = identity, f2: Function = square
 ) -> NestedGraph:
     r"""The same, nested: $\mathbb{E}_{x_1}[f_1(x_1) + \mathbb{E}_{x_2}[f_2(x_2)]]$."""
-    return NestedGraph(
-        (
-            Input("x0", label="x_0"),
-            Input("theta", label=r"\theta"),
-            Stochastic("x1", label="x_1"),
-            Stochastic("x2", label="x_2"),
-            Deterministic("f1", ("x1",), f1, label="f_1"),
-            Deterministic("f2", ("x2",), f2, label="f_2"),
-            Expectation("E_x2", over="x2", integrand="f2", given=("x1", "theta"), distribution=transition),
-            Deterministic("sum_x1", ("f1", "E_x2"), jnp.add, label="+"),
-            Expectation("E_x1", over="x1", integrand="sum_x1", given=("x0", "theta"), distribution=transition),
-        )
-    )
+    return nest(markov_reward_process(transition, f1, f2))
 
 
 def natural_es(f: Function = negative_square, population: Conditional = Normal) -> NestedGraph:
     r"""Natural Evolution Strategies: $\mathbb{E}_z[f(z)]$ for $z$ drawn from the population at $\theta$."""
     return NestedGraph(
         (
-            Input("theta", label=r"\theta"),
+            THETA,
             Stochastic("z"),
             Deterministic("f", ("z",), f),
             Expectation("E_z", over="z", integrand="f", given=("theta",), distribution=population),
@@ -125,7 +116,7 @@ def max_variance_graph(
     """
     return NestedGraph(
         (
-            Input("theta", label=r"\theta"),
+            THETA,
             Stochastic("z"),
             Deterministic("B", ("z",), behavior, label=r"\mathbfit{B}"),
             Deterministic("square", ("B",), lambda b: square(b - mean), label=r"(\cdot)^2"),
@@ -138,7 +129,7 @@ def variance_graph(behavior: Function = identity, population: Conditional = Norm
     r"""Equation 1 with its mean nested: $\mathbb{E}_z[|\mathbf{B}(z) - \mathbb{E}_{z'}[\mathbf{B}(z')]|^2]$."""
     return NestedGraph(
         (
-            Input("theta", label=r"\theta"),
+            THETA,
             Stochastic("z"),
             Stochastic("z'"),
             Deterministic("B", ("z",), behavior, label=r"\mathbfit{B}"),
@@ -159,7 +150,7 @@ def max_entropy_graph(
     """
     return NestedGraph(
         (
-            Input("theta", label=r"\theta"),
+            THETA,
             Stochastic("z"),
             Stochastic("z'"),
             Deterministic("B", ("z",), behavior, label=r"\mathbfit{B}"),
