@@ -17,7 +17,7 @@ from evolvability.figures.registry import FIGURES, draw_figure
 from evolvability.figures.style import METHOD_COLORS, identity, line_styles, new_figure, run_names
 from evolvability.runs.folder import RunWriter
 from evolvability.studies.adaptation import Adaptation, save_adaptation
-from evolvability.studies.kept_offspring import save_offspring
+from evolvability.studies.offspring import save_offspring
 from evolvability.studies.races import Raced, save_race
 
 Array = np.ndarray[Any, Any]

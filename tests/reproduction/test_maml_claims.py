@@ -8,7 +8,7 @@ import pytest
 from evolvability import Run
 from evolvability.reproduction.claims.maml import MAML_CLAIMS
 from evolvability.studies.adaptation import Adaptation, save_adaptation
-from evolvability.studies.kept_offspring import save_offspring
+from evolvability.studies.offspring import save_offspring
 from evolvability.studies.races import Raced, own_adapter, save_race
 from tests.synthetic import config, made_up
 

@@ -140,7 +140,7 @@ def test_a_study_is_done_once_and_only_its_own_folder_counts(tmp_path: Path, mon
         conduct(works, tmp_path)
     assert asked == ["max_variance", "max_entropy"]
     looked_at["max_entropy"] = 1  # of centers that have been trained further since
-    monkeypatch.setattr("evolvability.studies.per_seed.checkpoint_generations", lambda path: [1, 2])
+    monkeypatch.setattr("evolvability.studies.result_files.checkpoint_generations", lambda path: [1, 2])
     conduct(works, tmp_path)
     assert asked == ["max_variance", "max_entropy", "max_entropy"]
 

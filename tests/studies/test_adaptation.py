@@ -18,9 +18,8 @@ from evolvability.figures import adaptation, components, evolution
 from evolvability.figures.registry import draw_figure
 from evolvability.runs.export import export
 from evolvability.studies.adaptation import Adaptation, adapt, best_of, load_adaptation, pick_mutation, save_adaptation
-from evolvability.studies.further_evolution import plan_further_evolution, plan_split
 from evolvability.studies.groups import start_name
-from evolvability.studies.sweeps import conduct
+from evolvability.studies.sweeps import conduct, plan_further_evolution, plan_split
 
 POINT: dict[str, Any] = {
     "generations": 3,

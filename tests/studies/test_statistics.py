@@ -10,9 +10,8 @@ from scipy import stats
 
 from evolvability import ConfigError
 from evolvability.cli import main
-from evolvability.studies.comparison import compare_runs, to_json, to_markdown
+from evolvability.studies.comparison import compare_runs, quantity, to_json, to_markdown
 from evolvability.studies.groups import group_runs
-from evolvability.studies.quantities import quantity
 from evolvability.studies.statistics import above_zero, compare_all, corrected, mann_whitney, median_interval
 from tests.synthetic import config, made_up
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from evolvability import Run, evolve
-from evolvability.studies import per_seed
 from evolvability.studies.adaptation import adapt, load_adaptation
-from evolvability.studies.kept_offspring import keep_offspring, kept_generation, kept_offspring
-from evolvability.studies.per_seed import each_seed, finish, is_current
+from evolvability.studies.offspring import kept_generation, kept_offspring, offspring_of_run
 from evolvability.studies.races import load_race, race
+from evolvability.studies.result_files import OneSeed, each_seed, finish, is_current
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ STUDIES: dict[str, tuple[Callable[[Run], Any], Callable[[Run], Any], Callable[[R
         lambda run: load_race(run, "right", "mutations").generation,
     ),
     "offspring": (
-        lambda run: keep_offspring(run, number=6),
+        lambda run: offspring_of_run(run, number=6, keep=True),
         lambda run: np.concatenate(kept_offspring(run)),
         lambda run: kept_generation(run, run.config.sigma),
     ),
@@ -50,7 +49,7 @@ def test_an_interrupted_study_looks_at_no_seed_twice(name: str, run: Run, monkey
     undisturbed = result(run)
     looked: list[int] = []
 
-    def interrupted(own: Run, title: str, find: per_seed.OneSeed, **keep: bool) -> Any:
+    def interrupted(own: Run, title: str, find: OneSeed, **keep: bool) -> Any:
         def counted(index: int) -> Any:
             if index == 2 and len(looked) == 2:
                 raise KeyboardInterrupt
@@ -59,7 +58,7 @@ def test_an_interrupted_study_looks_at_no_seed_twice(name: str, run: Run, monkey
 
         return each_seed(own, title, counted, **keep)
 
-    for module in ("adaptation", "races", "mutants"):
+    for module in ("adaptation", "races", "offspring"):
         monkeypatch.setattr(f"evolvability.studies.{module}.each_seed", interrupted)
     with pytest.raises(KeyboardInterrupt):
         study(run)

@@ -18,9 +18,8 @@ from evolvability.figures.registry import draw_figure
 from evolvability.methods.maml import adapt
 from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.studies.adapters import ADAPTERS, AdaptationContext, adapter_named, goal_vector
-from evolvability.studies.kept_offspring import keep_offspring, kept_offspring, kept_sigmas
-from evolvability.studies.offspring import evaluator
-from evolvability.studies.quantities import quantity
+from evolvability.studies.comparison import quantity
+from evolvability.studies.offspring import evaluator, kept_offspring, kept_sigmas, offspring_of_run
 from evolvability.studies.races import load_race, race, start_of
 from evolvability.studies.sweeps import plan
 from evolvability.tasks.base import world_of
@@ -172,8 +171,8 @@ def test_races_and_offspring_are_quantities_of_groups(raced: Run) -> None:
     np.testing.assert_allclose(quantity(group, f"raced:{GOAL}"), own)
     other = load_race(raced, GOAL, "es").performance[:, -1]
     np.testing.assert_allclose(quantity(group, f"raced:{GOAL}:es"), other)
-    keep_offspring(raced, number=50)
-    keep_offspring(raced, number=50, sigma=0.0125)
+    offspring_of_run(raced, number=50, keep=True)
+    offspring_of_run(raced, number=50, sigma=0.0125, keep=True)
     assert kept_sigmas(raced) == [0.05, 0.0125]
     distance = [float(np.linalg.norm(cloud, axis=1).mean()) for cloud in kept_offspring(raced)]
     np.testing.assert_allclose(quantity(group, "offspring:distance"), distance, rtol=1e-5)
@@ -187,7 +186,7 @@ def test_races_and_offspring_are_quantities_of_groups(raced: Run) -> None:
 
 @pytest.mark.parametrize("name", ["maml", "race", "offspring"])
 def test_figures_are_drawn(name: str, raced: Run, tmp_path: Path) -> None:
-    keep_offspring(raced, number=20)
+    offspring_of_run(raced, number=20, keep=True)
     assert draw_figure(name, [raced], tmp_path / "figure.png").stat().st_size > 10_000
 
 

@@ -103,8 +103,7 @@ def evolve_from(arguments: Sequence[str]) -> None:
         from evolvability.runs.files import slug
         from evolvability.runs.folder import Run
         from evolvability.studies.comparison import compare_runs, to_terminal
-        from evolvability.studies.further_evolution import plan_further_evolution
-        from evolvability.studies.sweeps import conduct
+        from evolvability.studies.sweeps import conduct, plan_further_evolution
 
         _some(runs, "evolve-from")
         planned = plan_further_evolution(
@@ -138,8 +137,7 @@ def split(arguments: Sequence[str]) -> None:
             quiet: Print nothing but the result.
         """
         from evolvability.runs.folder import Run
-        from evolvability.studies.further_evolution import plan_split
-        from evolvability.studies.sweeps import Planned, conduct
+        from evolvability.studies.sweeps import Planned, conduct, plan_split
 
         planned = plan_split(Run(run), components=components, generations=generations)
         path = output or Path("runs") / planned.name
@@ -206,7 +204,6 @@ def _offspring(
     path: Path, task: str | None, options: Sequence[str], sigma: float | None, number: int, keep: bool
 ) -> "list[Offspring]":
     from evolvability.runs.folder import Run
-    from evolvability.studies.kept_offspring import keep_offspring
     from evolvability.studies.offspring import offspring_of_file, offspring_of_run
     from evolvability.tasks.registry import make_task
 
@@ -214,7 +211,7 @@ def _offspring(
         run = Run(path)
         if task not in (None, run.config.task):
             raise ConfigError(f"{path} is a run of '{run.config.task}', not of '{task}'. Leave out --task.")
-        return (keep_offspring if keep else offspring_of_run)(run, number=number, sigma=sigma)
+        return offspring_of_run(run, number=number, sigma=sigma, keep=keep)
     if keep:
         raise ConfigError(f"--keep is for run folders: {path} has nowhere to keep its offspring.")
     if not path.exists():

@@ -15,10 +15,10 @@ from evolvability.explorer import data
 from evolvability.explorer.trust import objection
 from evolvability.figures.style import run_names
 from evolvability.runs.folder import Run
+from evolvability.studies.offspring import Parent
 from evolvability.studies.rebuild import (
     FRESH_TOGETHER,
     Brood,
-    Parent,
     center,
     evaluate,
     fresh,

@@ -20,7 +20,7 @@ from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.figures.style import HEAT, NOTE_COLOR, PAGE_WIDTH, behavior_names, new_figure, run_names
 from evolvability.runs.folder import Run, spread_out
 from evolvability.studies.groups import start_name
-from evolvability.studies.quantities import valid_behaviors
+from evolvability.studies.measures import valid_behaviors
 from evolvability.studies.statistics import median_index
 
 MAX_COLUMNS = 400  # more generations than this would be finer than print

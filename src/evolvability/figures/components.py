@@ -13,8 +13,14 @@ from evolvability.figures.behaviors import check_comparable, representative_seed
 from evolvability.figures.style import behavior_names, letter, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import method_name
-from evolvability.studies.measures import MeasureScale, common_reach, coverage, yardstick
-from evolvability.studies.quantities import specialization_of, valid_behaviors
+from evolvability.studies.measures import (
+    MeasureScale,
+    common_reach,
+    coverage,
+    specialization_of,
+    valid_behaviors,
+    yardstick,
+)
 
 # Okabe and Ito's, in an order in which neighbors differ most; one component alone is dark gray.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")

@@ -15,7 +15,7 @@ from evolvability.figures.curves import Array
 from evolvability.figures.style import NOTE_COLOR, behavior_names, line_styles, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import run_names
-from evolvability.studies.kept_offspring import kept_offspring, kept_sigmas
+from evolvability.studies.offspring import kept_offspring, kept_sigmas
 from evolvability.studies.statistics import median_index
 
 NUM_BINS = 60

@@ -9,9 +9,9 @@ from evolvability.reproduction.items import Item, Study, Training
 from evolvability.reproduction.scales import Scale
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import adapt, adapted_goals, load_adaptation
-from evolvability.studies.kept_offspring import keep_offspring, kept_generation, kept_sigmas
-from evolvability.studies.per_seed import is_current
+from evolvability.studies.offspring import kept_generation, kept_sigmas, offspring_of_run
 from evolvability.studies.races import own_adapter, race, races_of
+from evolvability.studies.result_files import is_current
 from evolvability.studies.sweeps import Planned, Status, batches, status
 
 
@@ -90,7 +90,7 @@ class StudyWork:
         elif self.study.kind == "race":
             race(run, GOALS, episodes=self.sizes["episodes"], repeats=self.sizes["repeats"])
         else:
-            keep_offspring(run, number=self.sizes["number"], sigma=self._sigma(run))
+            offspring_of_run(run, number=self.sizes["number"], sigma=self._sigma(run), keep=True)
 
     # The generations of the centers of all its parts; none where a part is missing.
 

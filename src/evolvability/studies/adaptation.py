@@ -1,35 +1,27 @@
 """Pick a mutation: the best of k at a goal, and how that grows with k (section 5.2.1 of the paper)."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, RunFolderError, TaskError
-from evolvability.core.noise import Shapes
-from evolvability.core.types import Cloud, Outcome, PyTree, Sample
-from evolvability.runs.checkpoints import write_whole
+from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
-from evolvability.runs.trained import mutations as drawn_mutations
-from evolvability.runs.trained import trained
-from evolvability.studies.offspring import Evaluate, at_center, evaluator
-from evolvability.studies.per_seed import each_seed, finish
+from evolvability.studies.offspring import Evaluate, Parent, evaluator, parent_at, parents_of, scores_of
+from evolvability.studies.result_files import HostArray, each_seed, finish, read_result, write_result
 from evolvability.tasks.base import Task
 from evolvability.tasks.goals import FITNESS, Goal, goal_named
 from evolvability.tasks.registry import make_task
 
 START_NOISE = 0.1
 """By how much start states differ in the evaluations that are reported, in radians, where a task has that option."""
-
-HostArray = np.ndarray[Any, Any]
 
 
 class Picked(NamedTuple):
@@ -140,12 +132,10 @@ def pick_mutation(
         >>> bool(picked.performance > 0.3 and picked.parameters[0] < -0.3)
         True
     """
-    task, config, cloud = at_center(task, center, sigma)
-    goal = goal_named(goal, task) if isinstance(goal, str) else goal
-    memory = task.memory if memory is None else memory
-    evaluate = evaluator(task)
-    trials = _try(config, task.shapes, cloud, memory, evaluate, evaluate, mutations, repeats, jax.random.key(seed))
-    return _pick(task, trials, goal)
+    parent = parent_at(task, center, sigma, memory, seed)
+    evaluate = evaluator(parent.task)
+    trials = _try(parent, evaluate, evaluate, mutations, repeats, parent.key)
+    return _pick(parent.task, trials, goal_named(goal, parent.task) if isinstance(goal, str) else goal)
 
 
 def adapt(
@@ -164,77 +154,61 @@ def adapt(
     goals are asked of the same mutations.
 
     Args:
-        run: a run, or a light copy of one.
+        run: a run, or a slim export of one.
         goals: each of them ``left``, ``right``, an angle, ``point:X,Y`` or ``fitness``.
         task: the run's task, where that is not one a name leads to.
         mutations: how many of each center.
         repeats: further evaluations of each.
         start_noise: by how much the start states of those differ; 0.1 unless given, or what the run was trained with.
     """
-    config = run.config
-    base = task or make_task(config.task, config.task_options)
+    config, parents = run.config, parents_of(run, task)
+    base, generation = parents[0].task, parents[0].generation
     # The fitness of a run that was given a goal is that goal.
     wanted = {goal: goal_named(config.goal if goal == FITNESS and config.goal else goal, base) for goal in goals}
-    found = trained(run, base)
     noisy, noise = with_start_noise(config, base, task is None, start_noise)
     once, again = evaluator(base), evaluator(noisy)
+    parts = ("scores", "repeated", "vector")
 
     def of_seed(index: int) -> dict[str, HostArray]:
-        key = jax.random.fold_in(jax.random.key(run.seeds[index]), 4)  # 0 to 3 are the run's own
-        cloud, memory = found.of_seed(index)
-        trials = _try(config, base.shapes, cloud, memory, once, again, mutations, repeats, key, found.generation)
+        key = jax.random.fold_in(parents[index].key, 4)  # 0 to 3 are the run's own
+        trials = _try(parents[index], once, again, mutations, repeats, key)
         picks = {goal: _pick(base, trials, wanted[goal]) for goal in goals}
-        parts = ("scores", "repeated", "vector")
         return {f"{part} {goal}": np.asarray(getattr(pick, part)) for goal, pick in picks.items() for part in parts}
 
-    name = f"adapt {found.generation} {' '.join(goals)} {mutations} {repeats} {noise:g}"
+    name = f"adapt {generation} {' '.join(goals)} {mutations} {repeats} {noise:g}"
     seeds = each_seed(run, name, of_seed, keep=task is None)
     adaptations = []
     for goal in goals:
-        scores, repeated, vectors = (
-            np.stack([own[f"{part} {goal}"] for own in seeds]) for part in ("scores", "repeated", "vector")
-        )
-        adaptations.append(Adaptation(goal, noise, scores, repeated, vectors, found.generation))
-    for adaptation in adaptations:
-        save_adaptation(run, adaptation)
+        found = (np.stack([own[f"{part} {goal}"] for own in seeds]) for part in parts)
+        adaptations.append(Adaptation(goal, noise, *found, generation))
+        save_adaptation(run, adaptations[-1])
     finish(run, [name])
     return adaptations
 
 
 def save_adaptation(run: Run, adaptation: Adaptation) -> None:
     """Keep an adaptation in a run's folder."""
-    path = _adaptation_path(run, adaptation.goal)
-    table = {
-        "goal": adaptation.goal,
-        "start_noise": adaptation.start_noise,
-        "generation": adaptation.generation,
-        "scores": to_lists(adaptation.scores),
-        "repeated": to_lists(adaptation.repeated),
-    }
-    try:
-        path.parent.mkdir(exist_ok=True)
-        write_whole(path, json.dumps(table).encode())
-    except OSError as error:
-        raise RunFolderError(f"{path} cannot be written: {error.strerror or error}.") from None
+    # The picked parameters are left out: they are as large as a checkpoint, and follow from it.
+    write_result(
+        _path(run, adaptation.goal), {name: value for name, value in vars(adaptation).items() if name != "parameters"}
+    )
 
 
 def load_adaptation(run: Run, goal: str) -> Adaptation:
     """What `adapt` kept in a run's folder."""
-    path = _adaptation_path(run, goal)
+    path = _path(run, goal)
     if not path.is_file():
         known = ", ".join(adapted_goals(run)) or "none"
         raise RunFolderError(
             f"{run.path} has no adaptation to '{goal}'; there are: {known}. Make it: ees adapt {run.path} "
             f"--direction {goal}"
         )
-    table = json.loads(path.read_text())
-    scores, repeated = (np.array(table[name], np.float64) for name in ("scores", "repeated"))
-    return Adaptation(table["goal"], table["start_noise"], scores, repeated, generation=table.get("generation"))
+    return Adaptation(**read_result(path))
 
 
 def adapted_goals(run: Run) -> list[str]:
     """The goals that a run's mutations were picked for."""
-    return sorted(json.loads(path.read_text())["goal"] for path in (run.path / "adaptations").glob("*.json"))
+    return sorted(read_result(path)["goal"] for path in (run.path / "adaptations").glob("*.json"))
 
 
 class _Trials(NamedTuple):
@@ -245,32 +219,21 @@ class _Trials(NamedTuple):
     again: list[Outcome]
 
 
-def _try(
-    config: Config,
-    shapes: Shapes,
-    cloud: Cloud,
-    memory: PyTree,
-    once: Evaluate,
-    again: Evaluate,
-    number: int,
-    repeats: int,
-    key: Array,
-    generation: int = 0,
-) -> _Trials:
-    """Evaluate mutations of one center once, to pick by, and then again and again, to report."""
+def _try(parent: Parent, once: Evaluate, again: Evaluate, number: int, repeats: int, key: Array) -> _Trials:
+    """Evaluate mutations of one parent once, to pick by, and then again and again, to report."""
     if number < 1 or repeats < 1:
         raise ConfigError(f"1 mutation or more and 1 repeat or more are needed, got {number} and {repeats}.")
     key_noise, key_once, key_again = jax.random.split(key, 3)
-    sample = drawn_mutations(config, shapes, cloud, key_noise, generation, number)
+    sample, memory = parent.mutations(key_noise, number), parent.memory
     further = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
     return _Trials(sample, once(key_once, sample, memory)[0], further)
 
 
 def _pick(task: Task, trials: _Trials, goal: Goal) -> Picked:
-    scores = _scores(goal, trials.once)
+    scores = scores_of(goal, trials.once)
     if np.isnan(scores).all():
         raise TaskError(f"Task '{task.name}': none of the {len(scores)} mutations is valid, so none can be picked.")
-    repeated = np.stack([_scores(goal, outcome) for outcome in trials.again], axis=1)
+    repeated = np.stack([scores_of(goal, outcome) for outcome in trials.again], axis=1)
     chosen = int(np.nanargmax(scores))
     vector = trials.sample.of_draws(np.array([chosen])).members()[0]
     performance, behavior = float(mean_of_valid(repeated)[chosen]), np.asarray(trials.once.behavior)
@@ -284,11 +247,6 @@ def mean_of_valid(repeated: HostArray) -> HostArray:
     return np.where(valid.any(axis=-1), sums / np.maximum(valid.sum(axis=-1), 1), np.nan)
 
 
-def _scores(goal: Goal, outcome: Outcome) -> HostArray:
-    scores = np.asarray(goal(jax.tree.map(jnp.asarray, outcome)), np.float64)
-    return np.where(np.asarray(outcome.valid), scores, np.nan)
-
-
 def with_start_noise(config: Config, task: Task, by_name: bool, noise: float | None) -> tuple[Task, float]:
     """The task with start states that differ, where it has such an option, and by how much they do."""
     own = getattr(config.task_options, "start_noise", None)
@@ -300,12 +258,5 @@ def with_start_noise(config: Config, task: Task, by_name: bool, noise: float | N
     return make_task(config.task, replace(config.task_options, start_noise=noise)), noise
 
 
-def _adaptation_path(run: Run, goal: str) -> Path:
+def _path(run: Run, goal: str) -> Path:
     return run.path / "adaptations" / f"{slug(goal)}.json"
-
-
-def to_lists(values: HostArray) -> Any:
-    """Nested lists, rounded to what float32 holds; nan is null."""
-    if values.ndim:
-        return [to_lists(part) for part in values]
-    return float(f"{values:.7g}") if np.isfinite(values) else None

@@ -7,7 +7,7 @@ other. What the parameters are worth is found afterwards, in the same way for ev
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,13 +23,12 @@ from evolvability.core.types import Cloud, PyTree, Sample
 from evolvability.methods.maml import MamlOptions
 from evolvability.methods.maml import adapt as gradient_step
 from evolvability.methods.rollouts import Actor, roll_out
-from evolvability.studies.offspring import Evaluate
+from evolvability.studies.offspring import Evaluate, scores_of
+from evolvability.studies.result_files import HostArray
 from evolvability.tasks.base import Task, world_of
 from evolvability.tasks.goals import POINT, goal_named
 from evolvability.tasks.locomotion import heading
 from evolvability.tasks.world import World
-
-HostArray = np.ndarray[Any, Any]
 
 
 class Start(NamedTuple):
@@ -86,9 +85,8 @@ class AdaptationContext:
 
     def scores(self, key: Array, sample: Sample, memory: PyTree, goal: str) -> HostArray:
         """(num_members,) of one episode each; minus infinity where invalid."""
-        outcome = jax.tree.map(jnp.asarray, self.evaluate(key, sample, memory)[0])
-        scores = goal_named(goal, self.task)(outcome)
-        return np.asarray(jnp.where(outcome.valid, scores, -jnp.inf), np.float64)
+        scores = scores_of(goal_named(goal, self.task), self.evaluate(key, sample, memory)[0])
+        return np.where(np.isnan(scores), -np.inf, scores)
 
 
 def best_of_mutations(context: AdaptationContext) -> Adapter:

@@ -1,20 +1,40 @@
-"""A comparison of groups of runs, for the terminal, for Markdown and as JSON."""
+"""A comparison of groups of runs by one number per seed, for the terminal, for Markdown and as JSON."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 from rich.console import Group as Lines
 from rich.table import Table
 from rich.text import Text
 
+from evolvability.core.errors import ConfigError, unknown
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import group_runs
-from evolvability.studies.measures import MeasureScale, yardstick
-from evolvability.studies.quantities import OF_BEHAVIORS, quantity, reach_of
+from evolvability.studies.adaptation import load_adaptation
+from evolvability.studies.adapters import ADAPTERS
+from evolvability.studies.groups import RunGroup, by_seed, group_runs
+from evolvability.studies.measures import (
+    Measures,
+    MeasureScale,
+    common_reach,
+    measures,
+    specialization_of,
+    valid_behaviors,
+    yardstick,
+)
+from evolvability.studies.offspring import kept_offspring
+from evolvability.studies.races import load_race, own_adapter
 from evolvability.studies.statistics import Comparison, Correction, Interval, compare_all, median_interval
+
+MEASURES = tuple(field.name for field in dataclasses.fields(Measures))
+SPECIALIZATION = "specialization"
+OF_BEHAVIORS = (*MEASURES, SPECIALIZATION)
+"""Measured on recorded behaviors; where metrics.jsonl has one of the same name, that is taken."""
+ADAPTED, RACED, OFFSPRING = "adapted", "raced", "offspring"
 
 
 @dataclass(frozen=True)
@@ -25,7 +45,7 @@ class Report:
         metric: what is compared.
         generation: of which generation; None for each run's last.
         task: of which task.
-        values: one a seed, by group.
+        values: one per seed, by group.
         intervals: medians by group.
         comparisons: every pair of groups.
         correction: how p-values were corrected for their number, if they were.
@@ -52,7 +72,7 @@ def compare_runs(
 
     Args:
         runs: run folders, of one task.
-        metric: see `quantities.quantity`.
+        metric: see `quantity`.
         generation: which; each run's last unless given.
         correction: correct p-values for their number: holm, bonferroni or benjamini-hochberg.
         by: what behaviors are measured by; as far as all groups reach unless given.
@@ -66,6 +86,40 @@ def compare_runs(
     return Report(metric, generation, runs[0].config.task, values, intervals, comparisons, correction)
 
 
+def quantity(
+    group: RunGroup, name: str, *, generation: int | None = None, by: MeasureScale | None = None
+) -> list[float]:
+    """One number per seed of a group.
+
+    Args:
+        group: the runs.
+        name: a field of metrics.jsonl; a measure of recorded behaviors, such as ``coverage`` or ``degenerate``;
+            ``specialization`` of a mixture's components; ``adapted:GOAL``, the performance of the best mutation;
+            ``raced:GOAL``, what the method's own adapter reached, or ``raced:GOAL:ADAPTER``; ``offspring:MEASURE``, a
+            measure of offspring that were kept, or ``offspring:MEASURE:SIGMA``.
+        generation: which; each run's last unless given.
+        by: what behaviors are measured by; as far as the group reaches unless given.
+    """
+    kind, colon, which = name.partition(":")
+    of_results = {ADAPTED: _adapted, RACED: _raced, OFFSPRING: _of_offspring}
+    if colon and kind in of_results:
+        return by_seed(group, [of_results[kind](run, which) for run in group.runs])
+    known = group.runs[0].metrics.keys() - {"generation", "center"}
+    if name in known:
+        return by_seed(group, [_metric(run, name, generation) for run in group.runs])
+    if name not in OF_BEHAVIORS:
+        also = ", adapted:GOAL, raced:GOAL and offspring:MEASURE"
+        raise ConfigError(unknown("metric", name, {*OF_BEHAVIORS, *known}, also=also))
+    by = by or yardstick(reach_of([group], generation))
+    return by_seed(group, [_measured(run, name, generation, by) for run in group.runs])
+
+
+def reach_of(groups: Sequence[RunGroup], generation: int | None = None) -> float:
+    """A half width that holds every valid behavior of some groups at a generation."""
+    runs = [run for group in groups for run in group.runs]
+    return common_reach([valid_behaviors(run, seed, generation)[0] for run in runs for seed in range(run.config.seeds)])
+
+
 def to_json(report: Report) -> str:
     """All numbers of a report."""
     return json.dumps(_jsonable(asdict(report)), indent=2)
@@ -73,34 +127,30 @@ def to_json(report: Report) -> str:
 
 def to_markdown(report: Report) -> str:
     """A report as Markdown."""
-    lines = [f"**{title(report)}**", "", "| group | runs | median | interval of the median |", "|---|---|---|---|"]
-    lines += [f"| {name} | {i.number} | {i.median:.4g} | {interval_text(i)} |" for name, i in report.intervals.items()]
-    if report.comparisons:
-        lines += ["", "| first | second | p | P(first > second) | shift |", "|---|---|---|---|---|"]
-        lines += ["| " + " | ".join(_cells(one)) + " |" for one in report.comparisons]
-    return "\n".join([*lines, "", note(report), ""])
+    lines = [f"**{title(report)}**", ""]
+    for headings, *rows in _tables(report):
+        head, *others = [f"| {' | '.join(row)} |" for row in (headings, *rows)]
+        lines += [head, "|---" * len(headings) + "|", *others, ""]
+    return "\n".join([*lines, note(report), ""])
 
 
 def to_terminal(report: Report) -> Lines:
     """A report as tables of the terminal."""
-    groups, pairs = Table(), Table()
-    for heading in ("group", "runs", "median", "interval of the median"):
-        groups.add_column(heading, overflow="fold")
-    for name, i in report.intervals.items():
-        groups.add_row(Text(name), str(i.number), f"{i.median:.4g}", interval_text(i))
-    for heading in ("first", "second", "p", "P(first > second)", "shift"):
-        pairs.add_column(heading, overflow="fold")
-    for one in report.comparisons:
-        pairs.add_row(*map(Text, _cells(one)))
-    tables = [groups, pairs] if report.comparisons else [groups]
-    return Lines(Text(title(report), style="bold"), *tables, Text(note(report), style="dim"))
+    shown = []
+    for headings, *rows in _tables(report):
+        shown.append(Table())
+        for heading in headings:
+            shown[-1].add_column(heading, overflow="fold")
+        for row in rows:
+            shown[-1].add_row(*map(Text, row))
+    return Lines(Text(title(report), style="bold"), *shown, Text(note(report), style="dim"))
 
 
 def title(report: Report) -> str:
     """What is compared, in a line."""
     when = "the last generation" if report.generation is None else f"generation {report.generation}"
     what = report.metric.replace("_", " ")
-    return f"{report.task}: {what}" + ("" if report.metric.startswith("adapted:") else f" at {when}")
+    return f"{report.task}: {what}" + ("" if report.metric.startswith(f"{ADAPTED}:") else f" at {when}")
 
 
 def note(report: Report) -> str:
@@ -112,11 +162,6 @@ def note(report: Report) -> str:
     )
 
 
-def interval_text(interval: Interval) -> str:
-    """An interval and its level."""
-    return f"{interval.low:.4g} to {interval.high:.4g} ({100 * interval.level:.0f} %)"
-
-
 def p_text(p: float) -> str:
     """A p-value as papers print it.
 
@@ -126,13 +171,62 @@ def p_text(p: float) -> str:
     return f"{p:.2g}"
 
 
-def _cells(one: Comparison) -> tuple[str, ...]:
-    test = one.test
-    p = test.reason if test.p is None else p_text(test.p)
-    return one.first, one.second, p, f"{test.effect:.2f}", f"{test.shift:+.4g}"
+def _tables(report: Report) -> list[list[tuple[str, ...]]]:
+    """The groups and, where there are two or more, their comparisons; in each table the headings come first."""
+    groups: list[tuple[str, ...]] = [("group", "runs", "median", "interval of the median")]
+    for name, i in report.intervals.items():
+        interval = f"{i.low:.4g} to {i.high:.4g} ({100 * i.level:.0f} %)"
+        groups.append((name, str(i.number), f"{i.median:.4g}", interval))
+    pairs: list[tuple[str, ...]] = [("first", "second", "p", "P(first > second)", "shift")]
+    for one in report.comparisons:
+        p = one.test.reason if one.test.p is None else p_text(one.test.p)
+        pairs.append((one.first, one.second, p, f"{one.test.effect:.2f}", f"{one.test.shift:+.4g}"))
+    return [groups, pairs] if report.comparisons else [groups]
+
+
+def _adapted(run: Run, goal: str) -> list[float]:
+    performance: list[float] = load_adaptation(run, goal).performance.tolist()
+    return performance
+
+
+def _raced(run: Run, which: str) -> list[float]:
+    goal, _, adapter = which.rpartition(":") if which.rpartition(":")[2] in ADAPTERS else (which, "", "")
+    return [float(value) for value in load_race(run, goal, adapter or own_adapter(run)).performance[:, -1]]
+
+
+def _of_offspring(run: Run, which: str) -> list[float]:
+    name, _, sigma = which.partition(":")
+    try:
+        size = float(sigma) if sigma else None
+    except ValueError:
+        raise ConfigError(f"offspring:{which}: '{sigma}' is no standard deviation.") from None
+    if name not in MEASURES:
+        raise ConfigError(unknown("measure of offspring", name, MEASURES))
+    clouds = kept_offspring(run, size)
+    by = yardstick(common_reach(clouds))
+    return [float(getattr(measures(cloud, by), name)) for cloud in clouds]
+
+
+def _metric(run: Run, name: str, generation: int | None) -> list[float]:
+    values = run.metrics[name]
+    generation = values.shape[1] - 1 if generation is None else generation
+    if not 0 <= generation < values.shape[1]:
+        raise ConfigError(f"{run.path} has the generations 0 to {values.shape[1] - 1}, but not {generation}.")
+    column = values[:, generation]
+    if not np.isfinite(column).any():
+        raise ConfigError(f"{run.path} has no value of '{name}' at generation {generation}.")
+    return [float(value) for value in column]
+
+
+def _measured(run: Run, name: str, generation: int | None, by: MeasureScale) -> list[float]:
+    seeds = range(run.config.seeds)
+    if name == SPECIALIZATION:
+        return [specialization_of(run, seed, generation, by)[0] for seed in seeds]
+    return [float(getattr(measures(valid_behaviors(run, seed, generation)[0], by), name)) for seed in seeds]
 
 
 def _jsonable(value: Any) -> Any:
+    """JSON has no infinity and no nan: null stands for them."""
     if isinstance(value, dict):
         return {key: _jsonable(entry) for key, entry in value.items()}
     if isinstance(value, list):

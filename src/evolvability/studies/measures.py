@@ -16,11 +16,12 @@ import numpy as np
 from evolvability.core.errors import ConfigError
 from evolvability.core.objectives import raw_entropy
 from evolvability.core.types import outcome
+from evolvability.runs.folder import Run
 
 Array = np.ndarray[Any, Any]
 MAX_TARGETS = 1000
 CELLS = 20
-MEMBERS_A_CELL = 10
+MEMBERS_PER_CELL = 10
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class MeasureScale:
         reach: coverage and reachability are about the box, or ball, of this half width around the origin.
         threshold: offspring whose behaviors are nearer to each other than this do the same.
         radius: offspring that end nearer to the origin than this are degenerate.
-        cells: the box has so many cells a dimension.
+        cells: the box has so many cells per dimension.
     """
 
     reach: float
@@ -194,12 +195,12 @@ def specialization(
     Args:
         behavior: (num_members, num_behaviors).
         component: (num_members,) the component of each.
-        yardstick: its cells, or fewer, so that there are 10 members a cell.
+        yardstick: its cells, or fewer, so that there are 10 members per cell.
         num_signs: members in a row that share a draw, and so a component: labels are shuffled by draws.
         shuffles: how many times.
     """
     # Wide cells where members are few: in a cell of its own, any member would tell its component.
-    side = int((len(behavior) / MEMBERS_A_CELL) ** (1 / behavior.shape[1]))
+    side = int((len(behavior) / MEMBERS_PER_CELL) ** (1 / behavior.shape[1]))
     cell = cell_numbers(np.asarray(behavior), replace(yardstick, cells=min(max(side, 2), yardstick.cells)))
     bits = mutual_information(component, cell)
     generator = np.random.default_rng(0)
@@ -225,6 +226,25 @@ def mutual_information(first: Array, second: Array) -> float:
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     filled = joint > 0
     return float(np.sum(joint[filled] * np.log2(joint[filled] / independent[filled])))
+
+
+def valid_behaviors(run: Run, seed: int, generation: int | None = None) -> tuple[Array, Array]:
+    """The behaviors and the components of one seed's valid members, of a recorded generation."""
+    arrays = run.behaviors(generation)
+    valid = arrays["valid"][seed].astype(bool)
+    component = arrays.get("component", np.zeros(arrays["valid"].shape, np.uint16))
+    return arrays["behavior"][seed][valid], component[seed][valid]
+
+
+def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureScale) -> tuple[float, float]:
+    """The share of specialization of one seed's components, and its p-value."""
+    if run.config.population != "mixture":
+        raise ConfigError(f"{run.path} has one component only, so there is nothing that could specialize.")
+    behavior, component = valid_behaviors(run, seed, generation)
+    # Where some member of a pair is invalid the pairs are torn, and labels are shuffled one by one.
+    paired = run.config.mirrored and len(behavior) == run.config.population_size
+    found = specialization(behavior, component, by, num_signs=2 if paired else 1)
+    return found.share, found.p
 
 
 def common_reach(behaviors: Sequence[Array]) -> float:

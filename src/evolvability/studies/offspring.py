@@ -1,9 +1,13 @@
-"""Offspring of any center, trained here or not: mutations drawn, evaluated and measured."""
+"""Offspring of any center, trained here or not: mutations drawn, evaluated, measured and kept.
+
+In a run folder: ``offspring/SIGMA.safetensors``, with ``behavior`` (num_seeds, num_offspring, num_behaviors), where nan
+is what an invalid one did. Figures and statistics read it, and need no simulator.
+"""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,17 +18,43 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.config.schema import Config, layered
-from evolvability.core.errors import ConfigError, TaskError
+from evolvability.core.errors import ConfigError, RunFolderError, TaskError
 from evolvability.core.types import Cloud, Outcome, PyTree, Sample
 from evolvability.runs.checkpoints import Arrays, restore
 from evolvability.runs.folder import Run
 from evolvability.runs.trained import mutations, trained
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measures, yardstick
+from evolvability.studies.result_files import HostArray, each_seed, finish, read_result, write_result
 from evolvability.tasks.base import Task
+from evolvability.tasks.goals import Goal
 from evolvability.tasks.registry import FROM_PYTHON, make_task
 
-HostArray = np.ndarray[Any, Any]
 Evaluate = Callable[[Array, Sample, PyTree], tuple[Outcome, PyTree]]
+
+
+@dataclass(frozen=True)
+class Parent:
+    """What mutations are drawn around.
+
+    Attributes:
+        task: what they do.
+        config: how they are drawn: population and standard deviation.
+        cloud: the population's learned parameters, of one seed.
+        memory: what the task remembers, e.g. statistics of observations.
+        key: what their noise and their episodes follow from.
+        generation: the generation drawn around it, on which a decaying sigma depends.
+    """
+
+    task: Task
+    config: Config
+    cloud: Cloud
+    memory: PyTree
+    key: Array
+    generation: int = 0
+
+    def mutations(self, key: Array, number: int) -> Sample:
+        """Independent mutations, drawn as the population draws its members."""
+        return mutations(self.config, self.task.shapes, self.cloud, key, self.generation, number)
 
 
 class Offspring(NamedTuple):
@@ -69,94 +99,145 @@ def measure(
         >>> round(found.variance, 1)  # of two normal coordinates
         0.5
     """
-    task, config, cloud = at_center(task, center, sigma)
-    memory = task.memory if memory is None else memory
-    born = offspring(task, config, cloud, memory, evaluator(task), number, jax.random.key(seed))
+    parent = parent_at(task, center, sigma, memory, seed)
+    born = offspring(parent, evaluator(parent.task), number, parent.key)
     return measures(born.behavior, by or yardstick(common_reach([born.behavior])))
 
 
-def at_center(task: Task | str, center: PyTree, sigma: float | None) -> tuple[Task, Config, Cloud]:
-    """A task, a configuration for mutations of a center of it, and the center as a population's; sizes are checked."""
+def parent_at(task: Task | str, center: PyTree, sigma: float | None, memory: PyTree, seed: int) -> Parent:
+    """A center of one's own as a parent; its size is checked."""
     values = {} if sigma is None else {"sigma": sigma}
     config = layered(task if isinstance(task, str) else FROM_PYTHON + task.name, values=values)
     task = make_task(task) if isinstance(task, str) else task
     flat = jnp.asarray(ravel_pytree(center)[0], jnp.float32)
-    num_params = jax.eval_shape(task.init, jax.random.key(0)).shape[0]
-    if len(flat) != num_params:
+    if len(flat) != (num_params := _num_params(task)):
         raise ConfigError(f"Task '{task.name}' has {num_params:,} parameters, but the center has {len(flat):,}.")
-    return task, config, Cloud(flat[None])
+    memory = task.memory if memory is None else memory
+    return Parent(task, config, Cloud(flat[None]), memory, jax.random.key(seed))
 
 
-def offspring(
-    task: Task,
-    config: Config,
-    cloud: Cloud,
-    memory: PyTree,
-    evaluate: Evaluate,
-    number: int,
-    key: Array,
-    generation: int = 0,
-) -> Offspring:
-    """Evaluate mutations of one seed's cloud."""
+def parents_of(run: Run, task: Task | None = None) -> list[Parent]:
+    """What a run ended with, one parent per seed; a slim export is enough."""
+    task = task or make_task(run.config.task, run.config.task_options)
+    found = trained(run, task)
+    return [
+        Parent(task, run.config, *found.of_seed(index), jax.random.key(seed), found.generation)
+        for index, seed in enumerate(run.seeds)
+    ]
+
+
+def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array) -> Offspring:
+    """Evaluate mutations of one parent."""
     if number < 2:
         raise ConfigError(f"Measures are taken of 2 offspring or more, got {number}.")
     key_noise, key_episode = jax.random.split(key)
-    sample = mutations(config, task.shapes, cloud, key_noise, generation, number)
-    outcome, _ = evaluate(key_episode, sample, memory)
+    sample = parent.mutations(key_noise, number)
+    outcome, _ = evaluate(key_episode, sample, parent.memory)
     valid = np.asarray(outcome.valid)
     if not valid.any():
-        raise TaskError(f"Task '{task.name}': none of the {number} mutations is valid, so there is nothing to measure.")
+        raise TaskError(f"Task '{parent.task.name}': none of the {number} mutations is valid: nothing to measure.")
     component = np.asarray(sample.member_components())
     return Offspring(np.asarray(outcome.behavior)[valid], component[valid], int((~valid).sum()))
 
 
 def offspring_of_run(
-    run: Run, task: Task | None = None, *, number: int = 1000, sigma: float | None = None
+    run: Run, task: Task | None = None, *, number: int = 1000, sigma: float | None = None, keep: bool = False
 ) -> list[Offspring]:
-    """Offspring of every seed's center, with the standard deviation of training unless given; of a light copy too."""
-    of_seed, _ = births(run, task, number, sigma)
-    return [of_seed(index) for index in range(len(run.seeds))]
+    """Offspring of every seed's center, of a slim export too.
+
+    Args:
+        run: the run.
+        task: the run's task, where that is not one a name leads to.
+        number: how many per seed.
+        sigma: their standard deviation; that of training unless given.
+        keep: keep what they did in the run's folder.
+    """
+    parents = parents_of(run, task)
+    if sigma is not None:  # a decay would change it again
+        fixed = replace(run.config, sigma=sigma, sigma_decay=1.0, sigma_min=0.0)
+        parents = [replace(parent, config=fixed) for parent in parents]
+    sigma, generation = parents[0].config.sigma, parents[0].generation
+    evaluate = evaluator(parents[0].task)
+
+    def find(index: int) -> dict[str, HostArray]:
+        key = jax.random.fold_in(parents[index].key, 5)
+        born = offspring(parents[index], evaluate, number, key)
+        return {name: np.asarray(value) for name, value in born._asdict().items()}
+
+    study = f"offspring {generation} {number} {sigma:g}"
+    seeds = each_seed(run, study, find, keep=keep and task is None)
+    born = [Offspring(own["behavior"], own["component"], int(own["num_invalid"])) for own in seeds]
+    if keep:
+        behavior = np.full((len(born), number, born[0].behavior.shape[1]), np.nan, np.float32)
+        for row, one in zip(behavior, born, strict=True):
+            row[: len(one.behavior)] = one.behavior
+        save_offspring(run, sigma, behavior, generation)
+        finish(run, [study])
+    return born
 
 
-def births(run: Run, task: Task | None, number: int, sigma: float | None) -> tuple[Callable[[int], Offspring], int]:
-    """Offspring of a seed by its place, and the generation of the centers."""
-    task = task or make_task(run.config.task, run.config.task_options)
-    config = run.config if sigma is None else replace(run.config, sigma=sigma, sigma_decay=1.0, sigma_min=0.0)
-    found, evaluate = trained(run, task), evaluator(task)
+def save_offspring(run: Run, sigma: float, behavior: HostArray, generation: int | None = None) -> None:
+    """Keep (num_seeds, num_offspring, num_behaviors) behaviors of mutations of a standard deviation."""
+    write_result(_path(run, sigma), {"behavior": behavior.astype(np.float32), "generation": generation})
 
-    def of_seed(index: int) -> Offspring:
-        cloud, memory = found.of_seed(index)
-        key = jax.random.fold_in(jax.random.key(run.seeds[index]), 5)
-        return offspring(task, config, cloud, memory, evaluate, number, key, found.generation)
 
-    return of_seed, found.generation
+def kept_generation(run: Run, sigma: float) -> int | None:
+    """Of the centers whose offspring were kept; None where an older version kept them."""
+    return read_result(_path(run, sigma)).get("generation")
+
+
+def kept_offspring(run: Run, sigma: float | None = None) -> list[HostArray]:
+    """(num_valid, num_behaviors) of every seed, for mutations of one sigma; that of training unless given."""
+    sigma = run.config.sigma if sigma is None else sigma
+    path = _path(run, sigma)
+    if not path.is_file():
+        known = ", ".join(f"{one:g}" for one in kept_sigmas(run)) or "none"
+        raise RunFolderError(
+            f"{run.path} has no offspring of sigma {sigma:g}; there are: {known}. Make them: ees measure {run.path} "
+            f"--sigma {sigma:g} --keep"
+        )
+    return [own[np.isfinite(own).all(axis=1)] for own in read_result(path)["behavior"]]
+
+
+def kept_sigmas(run: Run) -> list[float]:
+    """The standard deviations of the mutations that were kept, largest first."""
+    return sorted((float(path.stem) for path in (run.path / "offspring").glob("*.safetensors")), reverse=True)
 
 
 def offspring_of_file(path: Path, task: Task, config: Config, *, number: int = 1000) -> list[Offspring]:
     """Offspring of the center, or of each of several, in a .safetensors or .npy file."""
     arrays = _arrays(path)
     centers = _centers(path, arrays)
-    num_params = jax.eval_shape(task.init, jax.random.key(0)).shape[0]
-    if centers.shape[1] != num_params:
+    if centers.shape[1] != (num_params := _num_params(task)):
         raise ConfigError(
             f"{path} has {centers.shape[1]:,} parameters, but task '{task.name}' asks for {num_params:,}. "
             "Give the options the network was made with, e.g. --hidden 64."
         )
-    remembers = any(name.startswith("memory/") for name in arrays)
-    template = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (len(centers), *np.shape(leaf))), task.memory)
-    memories = restore({"memory": template}, arrays)["memory"] if remembers else template
+    memories = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (len(centers), *np.shape(leaf))), task.memory)
+    if any(name.startswith("memory/") for name in arrays):  # a run's checkpoint: its statistics of observations
+        memories = restore({"memory": memories}, arrays)["memory"]
     evaluate = evaluator(task)
     born = []
     for index, center in enumerate(centers):
         memory = jax.tree.map(lambda leaf, index=index: jnp.asarray(leaf[index]), memories)
-        cloud = Cloud(jnp.asarray(center[None], jnp.float32))
-        born.append(offspring(task, config, cloud, memory, evaluate, number, jax.random.key(index)))
+        cloud, key = Cloud(jnp.asarray(center[None], jnp.float32)), jax.random.key(index)
+        born.append(offspring(Parent(task, config, cloud, memory, key), evaluate, number, key))
     return born
 
 
 def evaluator(task: Task) -> Evaluate:
     """A task's evaluate, compiled where it can be."""
     return task.evaluate if task.on_host else jax.jit(task.evaluate)
+
+
+def scores_of(goal: Goal, outcome: Outcome) -> HostArray:
+    """(num_members,) what an outcome is worth for a goal; nan where invalid."""
+    scores = np.asarray(goal(jax.tree.map(jnp.asarray, outcome)), np.float64)
+    return np.where(np.asarray(outcome.valid), scores, np.nan)
+
+
+def _num_params(task: Task) -> int:
+    return int(jax.eval_shape(task.init, jax.random.key(0)).shape[0])
 
 
 def _arrays(path: Path) -> Arrays:
@@ -181,3 +262,7 @@ def _centers(path: Path, arrays: Arrays) -> HostArray:
             f"{path}: a center is (num_params,), several are (num_centers, num_params), got shape {found.shape}."
         )
     return found.reshape(-1, found.shape[-1])
+
+
+def _path(run: Run, sigma: float) -> Path:
+    return run.path / "offspring" / f"{sigma:g}.safetensors"

@@ -1,32 +1,28 @@
 """Races of adapters: what a run's centers reach by each, over the episodes used. Kept in the run's folder."""
 
-import json
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from evolvability.config.schema import ES_MAML, MAML
-from evolvability.core.errors import ConfigError, RunFolderError, unknown
-from evolvability.core.types import PyTree, Sample, written_out
-from evolvability.runs.checkpoints import load_checkpoint, write_whole
+from evolvability.core.errors import RunFolderError
+from evolvability.core.types import written_out
+from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
 from evolvability.runs.trained import trained
-from evolvability.studies.adaptation import mean_of_valid, to_lists, with_start_noise
-from evolvability.studies.adapters import ADAPTERS, AdaptationContext, Adapter, Start, adapter_named
-from evolvability.studies.offspring import Evaluate, evaluator
-from evolvability.studies.per_seed import each_seed, finish
+from evolvability.studies.adaptation import mean_of_valid, with_start_noise
+from evolvability.studies.adapters import AdaptationContext, Adapter, Start, adapter_named
+from evolvability.studies.offspring import Evaluate, evaluator, scores_of
+from evolvability.studies.result_files import HostArray, OneSeed, each_seed, finish, read_result, write_result
 from evolvability.tasks.base import Task
-from evolvability.tasks.goals import Goal, goal_named
+from evolvability.tasks.goals import goal_named
 from evolvability.tasks.registry import make_task
-
-HostArray = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,7 @@ def race(
     its actions, ``repeats`` times with different start states where the task has them.
 
     Args:
-        run: a run, or a light copy of one.
+        run: a run, or a slim export of one.
         goals: each of them ``left``, ``right``, an angle or ``point:X,Y``.
         adapters: by name; the run's own unless given.
         task: the run's task, where that is not one a name leads to.
@@ -81,33 +77,42 @@ def race(
         repeats: evaluations of what came of it.
     """
     config = run.config
-    for name in adapters:
-        if name not in ADAPTERS:
-            raise ConfigError(unknown("adapter", name, ADAPTERS))
     base = task or make_task(config.task, config.task_options)
-    wanted = {goal: goal_named(goal, base) for goal in goals}
+    for goal in goals:  # a mistake is told before anything is evaluated
+        goal_named(goal, base)
     context = AdaptationContext(base, evaluator(base), config.sigma, episodes, config.maml)
     ways = {name: adapter_named(name, context) for name in adapters or (own_adapter(run),)}
     again = evaluator(with_start_noise(config, base, task is None, None)[0])
     starts = [start_of(run, base, index) for index in range(config.seeds)]
     generation = trained(run, base).generation
     raced, studies = [], []
-    for goal, score in wanted.items():
-        for name, way in ways.items():
-
-            def of_seed(index: int, goal: str = goal, score: Goal = score, way: Adapter = way) -> dict[str, HostArray]:
-                key = jax.random.key(run.seeds[index])
-                used, scores = _adapt_and_repeat(way, starts[index], goal, score, again, repeats, key)
-                return {"episodes": used, "scores": scores}
-
-            studies.append(f"race {generation} {goal} {name} {episodes} {repeats}")
-            seeds = each_seed(run, studies[-1], of_seed, keep=task is None)
-            scores = np.stack([own["scores"] for own in seeds])
-            raced.append(Raced(goal, name, seeds[0]["episodes"], scores, generation))
+    for goal, (name, way) in itertools.product(goals, ways.items()):
+        of_seed = _race_of_seed(run, base, way, goal, starts, again, repeats)
+        studies.append(f"race {generation} {goal} {name} {episodes} {repeats}")
+        seeds = each_seed(run, studies[-1], of_seed, keep=task is None)
+        scores = np.stack([own["scores"] for own in seeds])
+        raced.append(Raced(goal, name, seeds[0]["episodes"], scores, generation))
     for one in raced:
         save_race(run, one)
     finish(run, studies)
     return raced
+
+
+def _race_of_seed(
+    run: Run, task: Task, way: Adapter, goal: str, starts: Sequence[Start], again: Evaluate, repeats: int
+) -> OneSeed:
+    """Adapts a seed's start, and then evaluates every step of it anew."""
+
+    def of_seed(index: int) -> dict[str, HostArray]:
+        key = jax.random.fold_in(jax.random.key(run.seeds[index]), 6)  # 0 to 5 are those of runs and mutations
+        key_adapt, key_again = jax.random.split(key)
+        trace = way(key_adapt, starts[index], goal)
+        sample, memory = written_out(trace.parameters), starts[index].memory
+        outcomes = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
+        scores = np.stack([scores_of(goal_named(goal, task), outcome) for outcome in outcomes], axis=1)
+        return {"episodes": trace.episodes, "scores": scores}
+
+    return of_seed
 
 
 def start_of(run: Run, task: Task, index: int) -> Start:
@@ -119,16 +124,7 @@ def start_of(run: Run, task: Task, index: int) -> Start:
 
 def save_race(run: Run, raced: Raced) -> None:
     """Keep a race in a run's folder."""
-    path = _path(run, raced.goal, raced.adapter)
-    path.parent.mkdir(exist_ok=True)
-    table = {
-        "goal": raced.goal,
-        "adapter": raced.adapter,
-        "generation": raced.generation,
-        "episodes": raced.episodes.tolist(),
-        "repeated": to_lists(raced.repeated),
-    }
-    write_whole(path, json.dumps(table).encode())
+    write_result(_path(run, raced.goal, raced.adapter), vars(raced))
 
 
 def load_race(run: Run, goal: str, adapter: str) -> Raced:
@@ -139,34 +135,12 @@ def load_race(run: Run, goal: str, adapter: str) -> Raced:
             f"{run.path} has no race of '{adapter}' to '{goal}'. Make it: ees race {run.path} --direction {goal} "
             f"--adapters {adapter}"
         )
-    return _loaded(path)
+    return Raced(**read_result(path))
 
 
 def races_of(run: Run) -> list[Raced]:
     """All races in a run's folder."""
-    return [_loaded(path) for path in sorted((run.path / "races").glob("*.json"))]
-
-
-def _loaded(path: Path) -> Raced:
-    table = json.loads(path.read_text())
-    arrays = np.array(table["episodes"]), np.array(table["repeated"], np.float64)
-    return Raced(table["goal"], table["adapter"], *arrays, generation=table.get("generation"))
-
-
-def _adapt_and_repeat(
-    way: Adapter, start: Start, goal: str, score: Goal, again: Evaluate, repeats: int, key: Array
-) -> tuple[HostArray, HostArray]:
-    """The episodes used, and (num_points, repeats) scores."""
-    key_adapt, key_again = jax.random.split(jax.random.fold_in(key, 6))  # 0 to 5 are those of runs and mutations
-    trace = way(key_adapt, start, goal)
-    sample = written_out(trace.parameters)
-    scores = [_scores(score, again, one, sample, start.memory) for one in jax.random.split(key_again, repeats)]
-    return trace.episodes, np.stack(scores, axis=1)
-
-
-def _scores(score: Goal, again: Evaluate, key: Array, sample: Sample, memory: PyTree) -> HostArray:
-    outcome = jax.tree.map(jnp.asarray, again(key, sample, memory)[0])
-    return np.where(np.asarray(outcome.valid), np.asarray(score(outcome), np.float64), np.nan)
+    return [Raced(**read_result(path)) for path in sorted((run.path / "races").glob("*.json"))]
 
 
 def _path(run: Run, goal: str, adapter: str) -> Path:

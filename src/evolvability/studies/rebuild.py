@@ -13,13 +13,11 @@ from threadpoolctl import threadpool_limits
 from evolvability.config.build import build_population
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, TaskError
-from evolvability.core.noise import Shapes
 from evolvability.core.strategy import episode_key, noise_key
-from evolvability.core.types import Cloud, Outcome, PyTree, Sample, written_out
+from evolvability.core.types import Cloud, Outcome, Sample, written_out
 from evolvability.runs.checkpoints import restore
 from evolvability.runs.folder import Run
-from evolvability.runs.trained import mutations
-from evolvability.studies.offspring import evaluator
+from evolvability.studies.offspring import Parent, evaluator
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 from evolvability.tasks.replay import HostArray, Motion
@@ -28,29 +26,6 @@ from evolvability.workers.worker import writer
 
 FRESH_TOGETHER = 20
 """Fresh mutations are evaluated so many at a time: the first are known while the others still walk."""
-
-
-@dataclass(frozen=True)
-class Parent:
-    """What the members of one generation and seed were drawn around, and the keys they were drawn and tried with.
-
-    Attributes:
-        config: the run's.
-        shapes: of the task's parameters.
-        generation: the generation drawn around it.
-        key: the run's key.
-        cloud: the population's learned parameters.
-        memory: what the task remembered then.
-        written_out: whether workers wrote out its members one by one, as those of a task with a simulator.
-    """
-
-    config: Config
-    shapes: Shapes
-    generation: int
-    key: Array
-    cloud: Cloud
-    memory: PyTree
-    written_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,15 +58,11 @@ def parent_of(run: Run, task: Task, generation: int, seed_index: int = 0) -> Par
     arrays = run.drawn_around(generation)
     num_seeds = len(arrays["cloud/center"])
     template = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (num_seeds, *np.shape(leaf))), task.memory)
-    memory = restore({"memory": template}, arrays)["memory"]
-    log_scale = arrays.get("cloud/log_scale")
-    cloud = Cloud(
-        jnp.asarray(arrays["cloud/center"][seed_index], jnp.float32),
-        None if log_scale is None else jnp.asarray(log_scale[seed_index]),
-    )
+    memory = jax.tree.map(lambda leaf: leaf[seed_index], restore({"memory": template}, arrays)["memory"])
+    center, log_scale = arrays["cloud/center"][seed_index], arrays.get("cloud/log_scale")
+    scales = None if log_scale is None else jnp.asarray(log_scale[seed_index])
     key = jax.random.wrap_key_data(jnp.asarray(arrays["key"][seed_index]))
-    memory = jax.tree.map(lambda leaf: leaf[seed_index], memory)
-    return Parent(run.config, task.shapes, generation, key, cloud, memory, task.simulator is not None)
+    return Parent(task, run.config, Cloud(jnp.asarray(center, jnp.float32), scales), memory, key, generation)
 
 
 def members(parent: Parent, indices: Sequence[int]) -> Brood:
@@ -100,10 +71,10 @@ def members(parent: Parent, indices: Sequence[int]) -> Brood:
     for index in indices:
         if not 0 <= index < size:
             raise ConfigError(f"Offspring are numbered from 0 to {size - 1:,} in this run, got {index}.")
-    population = build_population(parent.config, parent.shapes)
+    population = build_population(parent.config, parent.task.shapes)
     draws, signs = np.divmod(np.asarray(indices), population.num_signs)
     addresses = _addresses(parent.key, parent.generation, indices)
-    if parent.written_out:
+    if parent.task.simulator is not None:  # workers wrote its members out one by one
         noise = jax.random.key_data(noise_key(parent.key))
         write = writer(population)  # as workers do: other programs round otherwise
         pairs = [write(noise, parent.cloud, parent.generation, draw) for draw in draws]
@@ -119,7 +90,7 @@ def fresh(parent: Parent, chunk: int) -> Brood:
     """Mutations that the run never tried, drawn as its population draws members: one chunk of an endless row."""
     key_noise, key_episode = jax.random.split(jax.random.fold_in(parent.key, 6))  # 0 to 5 are others'
     noise = jax.random.fold_in(key_noise, chunk)
-    sample = mutations(parent.config, parent.shapes, parent.cloud, noise, parent.generation, FRESH_TOGETHER)
+    sample = parent.mutations(noise, FRESH_TOGETHER)
     key = jax.random.fold_in(key_episode, chunk)
     return Brood(sample, np.arange(FRESH_TOGETHER), key, _addresses(key, parent.generation, range(FRESH_TOGETHER)))
 
@@ -133,9 +104,9 @@ def fresh_one(parent: Parent, index: int) -> Brood:
 
 
 def center(parent: Parent) -> Brood:
-    """The centers themselves, unmutated, one a component."""
+    """The centers themselves, unmutated, one per component."""
     num_components = len(parent.cloud.center)
-    drawn = mutations(parent.config, parent.shapes, parent.cloud, parent.key, parent.generation, num_components)
+    drawn = parent.mutations(parent.key, num_components)
     sample = drawn._replace(noise=jax.tree.map(jnp.zeros_like, drawn.noise), component=jnp.arange(num_components))
     key = jax.random.fold_in(parent.key, 7)
     return Brood(sample, np.arange(num_components), key, _addresses(key, parent.generation, range(num_components)))

@@ -1,6 +1,8 @@
-"""Sweeps: every combination of some knobs, each into a run folder of its own, skipping what is done.
+"""Several runs, planned and then made, each in a folder of its own; finished runs are skipped, begun ones resumed.
 
-A sweep is a configuration file with a table ``[sweep]`` of lists; see docs/command-line.md.
+A sweep is every combination of some settings: a configuration file with a table ``[sweep]`` of lists, see
+docs/command-line.md. Trained populations evolve further (section 5.3.1 of the paper) or split into species (section
+5.4): ordinary runs that start from another.
 """
 
 import itertools
@@ -18,6 +20,9 @@ from evolvability.training.driver import Evolution, Rows, resume, train
 
 TABLES = ("task_options", MAML)
 Status = Literal["new", "begun", "done"]
+FURTHER_GENERATIONS = 21
+"""Generation 20, the last, is the population after 20 updates."""
+SPLIT_GENERATIONS = 20
 Watch = Callable[["Planned", Status], AbstractContextManager[Callable[[Rows], None]]]
 
 
@@ -42,19 +47,57 @@ def plan(table: dict[str, Any]) -> list[Planned]:
         raise ConfigError('A sweep names its task: add e.g. task = "point" to the top of the file.')
     task, preset = table.pop("task"), table.pop("preset", None)
     per_run = table.pop("seeds_per_run", None)
-    knobs = dict(_flat(table.pop("sweep", {})))
-    for key, values in knobs.items():
+    settings = dict(_flat(table.pop("sweep", {})))
+    for key, values in settings.items():
         if not isinstance(values, list) or not values:
             raise ConfigError(f"sweep.{key}: a list of values is expected, got {values!r}.")
     planned: list[Planned] = []
-    for values in itertools.product(*knobs.values()):
-        chosen = dict(zip(knobs, values, strict=True))
+    for values in itertools.product(*settings.values()):
+        chosen = dict(zip(settings, values, strict=True))
         config = layered(task, preset=preset, values=_with(table, chosen))
         planned += batches("_".join(_slug(*item) for item in chosen.items()), config, per_run)
     names = [run.name for run in planned]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"Two runs of the sweep would both be named '{min(twice)}'. Is a value listed twice?")
     return planned
+
+
+def plan_further_evolution(
+    runs: Sequence[Run], goal: str, *, generations: int = FURTHER_GENERATIONS, random: bool = True
+) -> list[Planned]:
+    """Standard ES towards a goal from each of some trained populations, and from a random start (section 5.3.1).
+
+    Args:
+        runs: the trained populations, of one task.
+        goal: what counts as fitness.
+        generations: how many; the last is evaluated but its update not.
+        random: whether to include the random start, with the configuration of the first run.
+    """
+    starts: list[tuple[str, Run, str]] = [(f"from-{run.path.resolve().name}", run, str(run.path)) for run in runs]
+    starts += [("from-random", runs[0], "")] if random else []
+    names = [name for name, _, _ in starts]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"Two of the runs have a folder of the same name: {', '.join(names)}. Give one at a time.")
+    for run in runs:
+        if run.config.task != runs[0].config.task:
+            raise ConfigError(f"{run.path} is a run of '{run.config.task}', {runs[0].path} of '{runs[0].config.task}'.")
+    changes: dict[str, Any] = {"objective": "mean_fitness", "goal": goal, "generations": generations, "record_every": 1}
+    return [Planned(name, replace(run.config, **changes, start_from=path)) for name, run, path in starts]
+
+
+def plan_split(run: Run, *, components: int = 2, generations: int = SPLIT_GENERATIONS) -> Planned:
+    """Split a trained population into species, and evolve on with its own objective (section 5.4).
+
+    Args:
+        run: the trained population.
+        components: how many species; their means are independent samples of the trained population.
+        generations: how many more.
+    """
+    if run.config.population == "mixture" and run.config.components == components:
+        raise ConfigError(f"{run.path} has {components} components already. Choose another number, or: ees resume")
+    changes: dict[str, Any] = {"population": "mixture", "components": components, "generations": generations}
+    config = replace(run.config, **changes, start_from=str(run.path))
+    return Planned(f"{run.path.resolve().name}-split-{components}", config)
 
 
 def plan_from_file(path: Path) -> list[Planned]:
@@ -142,7 +185,7 @@ def batches(name: str, config: Config, per_run: int | None) -> Iterator[Planned]
 
 
 def _slug(key: str, value: Any) -> str:
-    """A knob's value in the name of a folder."""
+    """A setting's value in the name of a folder."""
     if key == "objective":
         text = str(value)
     elif key == "start_from":

@@ -11,7 +11,7 @@ from evolvability.reproduction.claims.claim import Answer, Claim, claim, is_more
 from evolvability.reproduction.claims.paper import EVOLVABILITY, Array, adapted
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import METHOD_NAMES, RunGroup, by_seed
-from evolvability.studies.kept_offspring import kept_offspring
+from evolvability.studies.offspring import kept_offspring
 from evolvability.studies.races import load_race
 from evolvability.studies.statistics import SIGNIFICANT
 

@@ -24,9 +24,9 @@ from evolvability.reproduction.claims.claim import (
     trained_by,
 )
 from evolvability.runs.folder import Run
+from evolvability.studies.comparison import quantity, reach_of
 from evolvability.studies.groups import METHOD_NAMES, RunGroup, by_seed
-from evolvability.studies.measures import degenerate_share, yardstick
-from evolvability.studies.quantities import quantity, reach_of, valid_behaviors
+from evolvability.studies.measures import degenerate_share, valid_behaviors, yardstick
 from evolvability.studies.statistics import SIGNIFICANT, above_zero, mann_whitney
 
 EVOLVABILITY = ("max_variance", "max_entropy")

@@ -20,8 +20,8 @@ from evolvability.reproduction.claims.claim import (
 )
 from evolvability.reproduction.claims.paper import CLOSE, EVOLVABILITY, Array, per_seed, trained_pair
 from evolvability.runs.folder import Run
+from evolvability.studies.comparison import quantity
 from evolvability.studies.groups import METHOD_NAMES, by_seed
-from evolvability.studies.quantities import quantity
 
 PARAMETERS = {"cheetah": 74_246, "ant": 75_272}
 MOST_EVOLVABLE = 5 * np.pi / 2
