@@ -179,8 +179,8 @@ def adapt(
     seeds = each_seed(run, name, of_seed, keep=task is None)
     adaptations = []
     for goal in goals:
-        found = (np.stack([own[f"{part} {goal}"] for own in seeds]) for part in parts)
-        adaptations.append(Adaptation(goal, noise, *found, generation))
+        scores, repeated, vectors = (np.stack([own[f"{part} {goal}"] for own in seeds]) for part in parts)
+        adaptations.append(Adaptation(goal, noise, scores, repeated, vectors, generation))
         save_adaptation(run, adaptations[-1])
     finish(run, [name])
     return adaptations
