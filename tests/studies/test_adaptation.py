@@ -124,7 +124,7 @@ def test_adapt_keeps_its_result_in_the_folder_and_works_from_a_light_copy(runs: 
     np.testing.assert_allclose(loaded.performance, left.scores.max(axis=1), rtol=1e-6)  # a deterministic world
     (again,) = adapt(runs["max_entropy"], ["90"], mutations=6, repeats=1)
     np.testing.assert_array_equal(again.scores, up.scores)
-    with pytest.raises(RunFolderError, match=r"no adaptation to 'right'; there are: 90, left. Make it: ees adapt"):
+    with pytest.raises(RunFolderError, match=r"right.*there are: 90, left.*ees adapt .* --direction right"):
         load_adaptation(copy, "right")
 
 

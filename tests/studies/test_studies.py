@@ -35,7 +35,7 @@ STUDIES: dict[str, tuple[Callable[[Run], Any], Callable[[Run], Any], Callable[[R
         lambda run: load_race(run, "right", "mutations").generation,
     ),
     "offspring": (
-        lambda run: offspring_of_run(run, number=6, keep=True),
+        lambda run: offspring_of_run(run, number=6, save=True),
         lambda run: np.concatenate(kept_offspring(run)),
         lambda run: kept_generation(run, run.config.sigma),
     ),
@@ -49,14 +49,14 @@ def test_an_interrupted_study_looks_at_no_seed_twice(name: str, run: Run, monkey
     undisturbed = result(run)
     looked: list[int] = []
 
-    def interrupted(own: Run, title: str, find: OneSeed, **keep: bool) -> Any:
+    def interrupted(own: Run, title: str, find: OneSeed, **options: bool) -> Any:
         def counted(index: int) -> Any:
             if index == 2 and len(looked) == 2:
                 raise KeyboardInterrupt
             looked.append(index)
             return find(index)
 
-        return each_seed(own, title, counted, **keep)
+        return each_seed(own, title, counted, **options)
 
     for module in ("adaptation", "races", "offspring"):
         monkeypatch.setattr(f"evolvability.studies.{module}.each_seed", interrupted)
@@ -81,7 +81,7 @@ def test_what_is_kept_of_a_study_may_be_damaged_and_others_stay(run: Run) -> Non
     finish(run, ["own"])
     assert [path.name for path in (run.path / "unfinished").iterdir()] == ["other"]
     finish(run, ["other"])
-    each_seed(run, "a task of one's own", find, keep=False)
+    each_seed(run, "a task of one's own", find, by_name=False)
     assert not (run.path / "unfinished").exists()
 
 

@@ -211,7 +211,7 @@ def _offspring(
         run = Run(path)
         if task not in (None, run.config.task):
             raise ConfigError(f"{path} is a run of '{run.config.task}', not of '{task}'. Leave out --task.")
-        return offspring_of_run(run, number=number, sigma=sigma, keep=keep)
+        return offspring_of_run(run, number=number, sigma=sigma, save=keep)
     if keep:
         raise ConfigError(f"--keep is for run folders: {path} has nowhere to keep its offspring.")
     if not path.exists():

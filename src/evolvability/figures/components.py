@@ -121,7 +121,7 @@ def _species(run: Run, seed: int, behavior: Array, component: Array, by: Measure
     mixed = run.config.population == "mixture"
     number = run.config.components if mixed else 1
     each = [coverage(behavior[component == index], by) for index in range(number)]
-    share = specialization_of(run, seed, None, by)[0] if mixed else None
+    share = specialization_of(run, seed, None, by).share if mixed else None
     return Species(_name(run), run.seeds[seed], behavior, component, coverage(behavior, by), each, share)
 
 

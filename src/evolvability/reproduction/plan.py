@@ -90,7 +90,7 @@ class StudyWork:
         elif self.study.kind == "race":
             race(run, GOALS, episodes=self.sizes["episodes"], repeats=self.sizes["repeats"])
         else:
-            offspring_of_run(run, number=self.sizes["number"], sigma=self._sigma(run), keep=True)
+            offspring_of_run(run, number=self.sizes["number"], sigma=self._sigma(run), save=True)
 
     # The generations of the centers of all its parts; none where a part is missing.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -10,12 +9,11 @@ import numpy as np
 from jax import Array
 
 from evolvability.config.schema import Config
-from evolvability.core.errors import ConfigError, RunFolderError, TaskError
-from evolvability.core.types import Outcome, PyTree, Sample
-from evolvability.runs.files import slug
+from evolvability.core.errors import ConfigError, TaskError
+from evolvability.core.types import PyTree
 from evolvability.runs.folder import Run
 from evolvability.studies.offspring import Evaluate, Parent, evaluator, parent_at, parents_of, scores_of
-from evolvability.studies.result_files import HostArray, each_seed, finish, read_result, write_result
+from evolvability.studies.result_files import ADAPTATIONS, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
 from evolvability.tasks.goals import FITNESS, Goal, goal_named
 from evolvability.tasks.registry import make_task
@@ -133,9 +131,9 @@ def pick_mutation(
         True
     """
     parent = parent_at(task, center, sigma, memory, seed)
+    goal = goal_named(goal, parent.task) if isinstance(goal, str) else goal
     evaluate = evaluator(parent.task)
-    trials = _try(parent, evaluate, evaluate, mutations, repeats, parent.key)
-    return _pick(parent.task, trials, goal_named(goal, parent.task) if isinstance(goal, str) else goal)
+    return _pick(parent, evaluate, evaluate, [goal], mutations, repeats, parent.key)[0]
 
 
 def adapt(
@@ -164,19 +162,18 @@ def adapt(
     config, parents = run.config, parents_of(run, task)
     base, generation = parents[0].task, parents[0].generation
     # The fitness of a run that was given a goal is that goal.
-    wanted = {goal: goal_named(config.goal if goal == FITNESS and config.goal else goal, base) for goal in goals}
+    wanted = [goal_named(config.goal if goal == FITNESS and config.goal else goal, base) for goal in goals]
     noisy, noise = with_start_noise(config, base, task is None, start_noise)
     once, again = evaluator(base), evaluator(noisy)
     parts = ("scores", "repeated", "vector")
 
     def of_seed(index: int) -> dict[str, HostArray]:
         key = jax.random.fold_in(parents[index].key, 4)  # 0 to 3 are the run's own
-        trials = _try(parents[index], once, again, mutations, repeats, key)
-        picks = {goal: _pick(base, trials, wanted[goal]) for goal in goals}
-        return {f"{part} {goal}": np.asarray(getattr(pick, part)) for goal, pick in picks.items() for part in parts}
+        picks = zip(goals, _pick(parents[index], once, again, wanted, mutations, repeats, key), strict=True)
+        return {f"{part} {goal}": np.asarray(getattr(pick, part)) for goal, pick in picks for part in parts}
 
     name = f"adapt {generation} {' '.join(goals)} {mutations} {repeats} {noise:g}"
-    seeds = each_seed(run, name, of_seed, keep=task is None)
+    seeds = each_seed(run, name, of_seed, by_name=task is None)
     adaptations = []
     for goal in goals:
         scores, repeated, vectors = (np.stack([own[f"{part} {goal}"] for own in seeds]) for part in parts)
@@ -188,56 +185,42 @@ def adapt(
 
 def save_adaptation(run: Run, adaptation: Adaptation) -> None:
     """Keep an adaptation in a run's folder."""
-    # The picked parameters are left out: they are as large as a checkpoint, and follow from it.
-    write_result(
-        _path(run, adaptation.goal), {name: value for name, value in vars(adaptation).items() if name != "parameters"}
-    )
+    # Not the picked parameters: they are as large as a checkpoint.
+    table = {name: value for name, value in vars(adaptation).items() if name != "parameters"}
+    keep(run, ADAPTATIONS, adaptation.goal, table)
 
 
 def load_adaptation(run: Run, goal: str) -> Adaptation:
     """What `adapt` kept in a run's folder."""
-    path = _path(run, goal)
-    if not path.is_file():
-        known = ", ".join(adapted_goals(run)) or "none"
-        raise RunFolderError(
-            f"{run.path} has no adaptation to '{goal}'; there are: {known}. Make it: ees adapt {run.path} "
-            f"--direction {goal}"
-        )
-    return Adaptation(**read_result(path))
+    return Adaptation(**kept(run, ADAPTATIONS, goal, f"ees adapt {run.path} --direction {goal}"))
 
 
 def adapted_goals(run: Run) -> list[str]:
     """The goals that a run's mutations were picked for."""
-    return sorted(read_result(path)["goal"] for path in (run.path / "adaptations").glob("*.json"))
+    return sorted(kept(run, ADAPTATIONS, name)["goal"] for name in kept_names(run, ADAPTATIONS))
 
 
-class _Trials(NamedTuple):
-    """Mutations, what each did in one evaluation, and in several more."""
-
-    sample: Sample
-    once: Outcome
-    again: list[Outcome]
-
-
-def _try(parent: Parent, once: Evaluate, again: Evaluate, number: int, repeats: int, key: Array) -> _Trials:
-    """Evaluate mutations of one parent once, to pick by, and then again and again, to report."""
+def _pick(
+    parent: Parent, once: Evaluate, again: Evaluate, goals: Sequence[Goal], number: int, repeats: int, key: Array
+) -> list[Picked]:
+    """Evaluate mutations once, to pick the best at each goal, and then again and again, to report what it is worth."""
     if number < 1 or repeats < 1:
         raise ConfigError(f"1 mutation or more and 1 repeat or more are needed, got {number} and {repeats}.")
     key_noise, key_once, key_again = jax.random.split(key, 3)
     sample, memory = parent.mutations(key_noise, number), parent.memory
     further = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
-    return _Trials(sample, once(key_once, sample, memory)[0], further)
-
-
-def _pick(task: Task, trials: _Trials, goal: Goal) -> Picked:
-    scores = scores_of(goal, trials.once)
-    if np.isnan(scores).all():
-        raise TaskError(f"Task '{task.name}': none of the {len(scores)} mutations is valid, so none can be picked.")
-    repeated = np.stack([scores_of(goal, outcome) for outcome in trials.again], axis=1)
-    chosen = int(np.nanargmax(scores))
-    vector = trials.sample.of_draws(np.array([chosen])).members()[0]
-    performance, behavior = float(mean_of_valid(repeated)[chosen]), np.asarray(trials.once.behavior)
-    return Picked(task.unflatten(vector), vector, performance, chosen, scores, repeated, behavior)
+    outcome = once(key_once, sample, memory)[0]
+    picked = []
+    for goal in goals:
+        scores = scores_of(goal, outcome)
+        if np.isnan(scores).all():
+            raise TaskError(f"Task '{parent.task.name}': none of the {number} mutations is valid: there is no best.")
+        repeated = np.stack([scores_of(goal, one) for one in further], axis=1)
+        chosen = int(np.nanargmax(scores))
+        vector = sample.of_draws(np.array([chosen])).members()[0]
+        performance, behavior = float(mean_of_valid(repeated)[chosen]), np.asarray(outcome.behavior)
+        picked.append(Picked(parent.task.unflatten(vector), vector, performance, chosen, scores, repeated, behavior))
+    return picked
 
 
 def mean_of_valid(repeated: HostArray) -> HostArray:
@@ -256,7 +239,3 @@ def with_start_noise(config: Config, task: Task, by_name: bool, noise: float | N
         return task, 0.0
     noise = (own or START_NOISE) if noise is None else noise
     return make_task(config.task, replace(config.task_options, start_noise=noise)), noise
-
-
-def _path(run: Run, goal: str) -> Path:
-    return run.path / "adaptations" / f"{slug(goal)}.json"

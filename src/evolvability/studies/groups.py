@@ -26,13 +26,13 @@ METHOD_NAMES = {
 
 
 SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid", "chunk_size")
-"""Knobs that say how much of a run there is, not what happens in it."""
+"""Settings that say how much of a run there is, not what happens in it."""
 
 IDLE = {
     "max_variance": ("bandwidth", "leave_one_out"),
     "mean_fitness": ("bandwidth", "leave_one_out", "behavior_shaping"),
 }
-"""Knobs of other objectives, which change nothing in runs of these."""
+"""Settings of other objectives, which change nothing in runs of these."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
 
 
 def by_seed(group: RunGroup, values: Sequence[Sequence[float]]) -> list[float]:
-    """One value a seed, from values a run and seed: a seed that is in two runs of a group counts once."""
+    """One value per seed, from the values of each run's seeds: a seed that is in two runs of a group counts once."""
     found: dict[int, float] = {}
     for run, own in zip(group.runs, values, strict=True):
         found |= dict(zip(run.seeds, own, strict=True))
@@ -102,7 +102,7 @@ def method_name(objective: str) -> str:
 
 def identity(config: Config) -> str:
     """All that makes runs comparable seed by seed, as a text: equal for runs that differ in their seeds alone."""
-    return json.dumps(_knobs(config), sort_keys=True)
+    return json.dumps(_settings(config), sort_keys=True)
 
 
 def run_names(configs: Sequence[Config]) -> list[str]:
@@ -117,9 +117,9 @@ def run_names(configs: Sequence[Config]) -> list[str]:
     heads = [(config.task, method_name(config.objective)) for config in configs]
     names = []
     for config, head in zip(configs, heads, strict=True):
-        # Knobs are compared within a method: that each method has its own learning rate is not worth a word.
-        rivals = [_knobs(other) for other, other_head in zip(configs, heads, strict=True) if other_head == head]
-        telling = [_phrase(key, value) for key, value in _knobs(config).items() if _varies(key, rivals)]
+        # Settings are compared within a method: that each method has its own learning rate is not worth a word.
+        others = [_settings(other) for other, other_head in zip(configs, heads, strict=True) if other_head == head]
+        telling = [_phrase(key, value) for key, value in _settings(config).items() if _varies(key, others)]
         names.append(", ".join([*(head if several_tasks else head[1:]), *telling]))
     return names
 
@@ -131,11 +131,11 @@ def _identity(run: Run) -> str:
         return identity(run.config)
     table = {key: value for key, value in origin["config"].items() if key not in (*SAME_COURSE, "start_from")}
     start = json.dumps([table, origin.get("generation")], sort_keys=True)
-    return json.dumps(_knobs(run.config) | {"start_from": start}, sort_keys=True)
+    return json.dumps(_settings(run.config) | {"start_from": start}, sort_keys=True)
 
 
-def _knobs(config: Config) -> dict[str, Any]:
-    """The knobs that decide what happens, the task's own options among them under ``task.NAME``."""
+def _settings(config: Config) -> dict[str, Any]:
+    """The settings that decide what happens, the task's own options among them under ``task.NAME``."""
     unheeded = (*SAME_COURSE, *IDLE.get(config.objective, ()))
     table = {key: value for key, value in to_table(config).items() if key not in unheeded}
     options, maml = table.pop("task_options"), table.pop(MAML)

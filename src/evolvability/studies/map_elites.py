@@ -7,7 +7,7 @@ References: Mouret and Clune, *Illuminating search spaces by mapping elites* (20
 bare-bones Python library for quality diversity optimization* (2023).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ class Elites:
         evaluations: (num_recorded,) members evaluated up to and including each recorded generation.
         coverage: (num_recorded,) the share of cells that had an elite by then.
         qd_score: (num_recorded,) the sum of the elites' fitness by then, each counted from the worst fitness up.
-        fitness: (cells, ...) of the elites in the end, one axis a behavior dimension; nan in empty cells.
+        fitness: (cells, ...) of the elites in the end, one axis per behavior dimension; nan in empty cells.
         address: (cells, ..., 2) the generation and the number of each elite; -1 in empty cells.
     """
 
@@ -52,7 +52,7 @@ def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | 
     worst = worst_fitness([run]) if worst is None else worst
     num_behaviors = generations[0][1]["behavior"].shape[2]
     archive = _grid_archive(num_behaviors, by, worst)
-    course = []
+    trace = []
     for number, arrays in generations:
         behavior, fitness = arrays["behavior"][seed_index], arrays["fitness"][seed_index]
         inside = arrays["valid"][seed_index].astype(bool)
@@ -60,28 +60,27 @@ def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | 
         members = np.flatnonzero(inside)
         if len(members):
             archive.add(np.stack([np.full(len(members), number), members], axis=1), fitness[members], behavior[members])
-        course.append((archive.stats.coverage, archive.stats.qd_score))
-    coverage, qd_score = np.array(course).T
+        trace.append((archive.stats.coverage, archive.stats.qd_score))
+    coverage, qd_score = np.array(trace).T
     evaluations = (np.array(run.recorded) + 1) * run.config.population_size
     return Elites(evaluations, coverage, qd_score, *_final(archive, num_behaviors, by))
 
 
 def worst_fitness(runs: Sequence[Run]) -> float:
     """The lowest fitness of a valid member that was recorded."""
-    recorded = (run.behaviors(number) for run in runs for number in run.recorded)
-    return min(
-        float(np.min(arrays["fitness"], where=arrays["valid"].astype(bool), initial=np.inf)) for arrays in recorded
-    )
+    return min(float(np.min(fitness, initial=np.inf)) for _, fitness in _recorded(runs))
 
 
 def archive_yardstick(runs: Sequence[Run]) -> MeasureScale:
     """Cells that hold every behavior that some runs recorded."""
-    clouds = [
-        arrays["behavior"][arrays["valid"].astype(bool)]
-        for run in runs
-        for arrays in (run.behaviors(number) for number in run.recorded)
-    ]
-    return yardstick(common_reach(clouds))
+    return yardstick(common_reach([behavior for behavior, _ in _recorded(runs)]))
+
+
+def _recorded(runs: Sequence[Run]) -> Iterator[tuple[Array, Array]]:
+    """The behaviors and the fitness of all valid members, generation by generation."""
+    for arrays in (run.behaviors(number) for run in runs for number in run.recorded):
+        valid = arrays["valid"].astype(bool)
+        yield arrays["behavior"][valid], arrays["fitness"][valid]
 
 
 def _grid_archive(num_behaviors: int, by: MeasureScale, worst: float) -> Any:

@@ -20,6 +20,7 @@ from evolvability.runs.folder import Run
 
 Array = np.ndarray[Any, Any]
 MAX_TARGETS = 1000
+_raw_entropy = jax.jit(raw_entropy)
 CELLS = 20
 MEMBERS_PER_CELL = 10
 
@@ -49,7 +50,7 @@ class MeasureScale:
 def yardstick(
     reach: float, *, threshold: float | None = None, radius: float | None = None, cells: int = CELLS
 ) -> MeasureScale:
-    """A yardstick from its reach: unless given, the threshold is a cell's width, the radius an eighth of the reach."""
+    """A scale from its reach: unless given, the threshold is a cell's width, the radius an eighth of the reach."""
     threshold = 2 * reach / max(cells, 1) if threshold is None else threshold
     return MeasureScale(reach, threshold, reach / 8 if radius is None else radius, cells)
 
@@ -79,20 +80,20 @@ class Measures:
     farthest: float
 
 
-def measures(behavior: Array, yardstick: MeasureScale) -> Measures:
+def measures(behavior: Array, scale: MeasureScale) -> Measures:
     """All measures of some offspring's behaviors."""
     behavior = np.asarray(behavior, np.float64)
     if not len(behavior):
-        nothing = math.nan
-        return Measures(nothing, nothing, nothing, 0, 0.0, nothing, nothing, nothing)
-    distances = nearest(behavior, targets(behavior.shape[1], yardstick))
+        nan = math.nan
+        return Measures(nan, nan, nan, distinct=0, coverage=0.0, degenerate=nan, reachability=nan, farthest=nan)
+    distances = nearest(behavior, targets(behavior.shape[1], scale))
     return Measures(
         variance=float(behavior.var(axis=0).sum()),
         entropy=entropy(behavior),
         distance=float(np.linalg.norm(behavior, axis=1).mean()),
-        distinct=num_distinct(behavior, yardstick.threshold),
-        coverage=coverage(behavior, yardstick),
-        degenerate=degenerate_share(behavior, yardstick.radius),
+        distinct=num_distinct(behavior, scale.threshold),
+        coverage=coverage(behavior, scale),
+        degenerate=degenerate_share(behavior, scale.radius),
         reachability=float(distances.mean()),
         farthest=float(distances.max()),
     )
@@ -100,12 +101,7 @@ def measures(behavior: Array, yardstick: MeasureScale) -> Measures:
 
 def entropy(behavior: Array) -> float:
     """Differential entropy in nats; minus infinity where all agree in some dimension. See docs/metrics.md."""
-    return float(_entropy(jnp.asarray(behavior, jnp.float32)))
-
-
-@jax.jit
-def _entropy(behavior: jax.Array) -> jax.Array:
-    return raw_entropy(outcome(behavior))
+    return float(_raw_entropy(outcome(jnp.asarray(behavior, jnp.float32))))
 
 
 def num_distinct(behavior: Array, threshold: float) -> int:
@@ -126,24 +122,24 @@ def num_distinct(behavior: Array, threshold: float) -> int:
     return number
 
 
-def cell_numbers(behavior: Array, yardstick: MeasureScale) -> Array:
+def cell_numbers(behavior: Array, scale: MeasureScale) -> Array:
     """(num_offspring,) the number of the cell each behavior lies in; those outside of the box have -1."""
-    places = np.floor((behavior / yardstick.reach + 1) / 2 * yardstick.cells).astype(np.int64)
-    places[behavior == yardstick.reach] = yardstick.cells - 1  # the box includes its border
-    inside = np.all((places >= 0) & (places < yardstick.cells), axis=1)
-    numbers = places @ yardstick.cells ** np.arange(behavior.shape[1])
+    places = np.floor((behavior / scale.reach + 1) / 2 * scale.cells).astype(np.int64)
+    places[behavior == scale.reach] = scale.cells - 1  # the box includes its border
+    inside = np.all((places >= 0) & (places < scale.cells), axis=1)
+    numbers = places @ scale.cells ** np.arange(behavior.shape[1])
     return np.where(inside, numbers, -1)
 
 
-def coverage(behavior: Array, yardstick: MeasureScale) -> float:
+def coverage(behavior: Array, scale: MeasureScale) -> float:
     """The share of the box's cells that have a behavior in them.
 
     Examples:
         >>> coverage(np.array([[-0.9, -0.9], [0.1, 0.9]]), yardstick(1.0, cells=2))
         0.5
     """
-    numbers = cell_numbers(np.asarray(behavior), yardstick)
-    return len(np.unique(numbers[numbers >= 0])) / yardstick.cells ** behavior.shape[1]
+    numbers = cell_numbers(np.asarray(behavior), scale)
+    return len(np.unique(numbers[numbers >= 0])) / scale.cells ** behavior.shape[1]
 
 
 def degenerate_share(behavior: Array, radius: float) -> float:
@@ -151,16 +147,16 @@ def degenerate_share(behavior: Array, radius: float) -> float:
     return float(np.mean(np.linalg.norm(behavior, axis=1) < radius))
 
 
-def targets(num_behaviors: int, yardstick: MeasureScale) -> Array:
+def targets(num_behaviors: int, scale: MeasureScale) -> Array:
     """(num_targets, num_behaviors) points all over the ball: the middles of cells, or beyond two dimensions draws."""
     if num_behaviors > 2:
         generator = np.random.default_rng(0)
         direction = generator.normal(size=(MAX_TARGETS, num_behaviors))
         radius = generator.uniform(size=(MAX_TARGETS, 1)) ** (1 / num_behaviors)
-        return yardstick.reach * radius * direction / np.linalg.norm(direction, axis=1, keepdims=True)
-    middles = ((np.arange(yardstick.cells) + 0.5) / yardstick.cells * 2 - 1) * yardstick.reach
+        return scale.reach * radius * direction / np.linalg.norm(direction, axis=1, keepdims=True)
+    middles = ((np.arange(scale.cells) + 0.5) / scale.cells * 2 - 1) * scale.reach
     grid = np.stack(np.meshgrid(*[middles] * num_behaviors, indexing="ij"), axis=-1).reshape(-1, num_behaviors)
-    return grid[np.linalg.norm(grid, axis=1) <= yardstick.reach]
+    return grid[np.linalg.norm(grid, axis=1) <= scale.reach]
 
 
 def nearest(behavior: Array, points: Array) -> Array:
@@ -185,7 +181,7 @@ class Specialization(NamedTuple):
 
 
 def specialization(
-    behavior: Array, component: Array, yardstick: MeasureScale, *, num_signs: int = 1, shuffles: int = 200
+    behavior: Array, component: Array, scale: MeasureScale, *, num_signs: int = 1, shuffles: int = 200
 ) -> Specialization:
     r"""How far components specialize: the mutual information between component and cell, beyond chance.
 
@@ -195,13 +191,13 @@ def specialization(
     Args:
         behavior: (num_members, num_behaviors).
         component: (num_members,) the component of each.
-        yardstick: its cells, or fewer, so that there are 10 members per cell.
+        scale: its cells, or fewer, so that there are 10 members per cell.
         num_signs: members in a row that share a draw, and so a component: labels are shuffled by draws.
         shuffles: how many times.
     """
     # Wide cells where members are few: in a cell of its own, any member would tell its component.
     side = int((len(behavior) / MEMBERS_PER_CELL) ** (1 / behavior.shape[1]))
-    cell = cell_numbers(np.asarray(behavior), replace(yardstick, cells=min(max(side, 2), yardstick.cells)))
+    cell = cell_numbers(np.asarray(behavior), replace(scale, cells=min(max(side, 2), scale.cells)))
     bits = mutual_information(component, cell)
     generator = np.random.default_rng(0)
     labels = component[::num_signs]
@@ -236,15 +232,14 @@ def valid_behaviors(run: Run, seed: int, generation: int | None = None) -> tuple
     return arrays["behavior"][seed][valid], component[seed][valid]
 
 
-def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureScale) -> tuple[float, float]:
-    """The share of specialization of one seed's components, and its p-value."""
+def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureScale) -> Specialization:
+    """How far one seed's components specialize, in a recorded generation."""
     if run.config.population != "mixture":
         raise ConfigError(f"{run.path} has one component only, so there is nothing that could specialize.")
     behavior, component = valid_behaviors(run, seed, generation)
     # Where some member of a pair is invalid the pairs are torn, and labels are shuffled one by one.
     paired = run.config.mirrored and len(behavior) == run.config.population_size
-    found = specialization(behavior, component, by, num_signs=2 if paired else 1)
-    return found.share, found.p
+    return specialization(behavior, component, by, num_signs=2 if paired else 1)
 
 
 def common_reach(behaviors: Sequence[Array]) -> float:

@@ -18,13 +18,13 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.config.schema import Config, layered
-from evolvability.core.errors import ConfigError, RunFolderError, TaskError
+from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.types import Cloud, Outcome, PyTree, Sample
 from evolvability.runs.checkpoints import Arrays, restore
 from evolvability.runs.folder import Run
 from evolvability.runs.trained import mutations, trained
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measures, yardstick
-from evolvability.studies.result_files import HostArray, each_seed, finish, read_result, write_result
+from evolvability.studies.result_files import OFFSPRING, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
 from evolvability.tasks.goals import Goal
 from evolvability.tasks.registry import FROM_PYTHON, make_task
@@ -141,7 +141,7 @@ def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array) -> Of
 
 
 def offspring_of_run(
-    run: Run, task: Task | None = None, *, number: int = 1000, sigma: float | None = None, keep: bool = False
+    run: Run, task: Task | None = None, *, number: int = 1000, sigma: float | None = None, save: bool = False
 ) -> list[Offspring]:
     """Offspring of every seed's center, of a slim export too.
 
@@ -150,7 +150,7 @@ def offspring_of_run(
         task: the run's task, where that is not one a name leads to.
         number: how many per seed.
         sigma: their standard deviation; that of training unless given.
-        keep: keep what they did in the run's folder.
+        save: keep what they did in the run's folder.
     """
     parents = parents_of(run, task)
     if sigma is not None:  # a decay would change it again
@@ -165,9 +165,9 @@ def offspring_of_run(
         return {name: np.asarray(value) for name, value in born._asdict().items()}
 
     study = f"offspring {generation} {number} {sigma:g}"
-    seeds = each_seed(run, study, find, keep=keep and task is None)
+    seeds = each_seed(run, study, find, by_name=save and task is None)
     born = [Offspring(own["behavior"], own["component"], int(own["num_invalid"])) for own in seeds]
-    if keep:
+    if save:
         behavior = np.full((len(born), number, born[0].behavior.shape[1]), np.nan, np.float32)
         for row, one in zip(behavior, born, strict=True):
             row[: len(one.behavior)] = one.behavior
@@ -178,30 +178,24 @@ def offspring_of_run(
 
 def save_offspring(run: Run, sigma: float, behavior: HostArray, generation: int | None = None) -> None:
     """Keep (num_seeds, num_offspring, num_behaviors) behaviors of mutations of a standard deviation."""
-    write_result(_path(run, sigma), {"behavior": behavior.astype(np.float32), "generation": generation})
+    keep(run, OFFSPRING, f"{sigma:g}", {"behavior": behavior.astype(np.float32), "generation": generation})
 
 
 def kept_generation(run: Run, sigma: float) -> int | None:
     """Of the centers whose offspring were kept; None where an older version kept them."""
-    return read_result(_path(run, sigma)).get("generation")
+    return kept(run, OFFSPRING, f"{sigma:g}").get("generation")
 
 
 def kept_offspring(run: Run, sigma: float | None = None) -> list[HostArray]:
     """(num_valid, num_behaviors) of every seed, for mutations of one sigma; that of training unless given."""
-    sigma = run.config.sigma if sigma is None else sigma
-    path = _path(run, sigma)
-    if not path.is_file():
-        known = ", ".join(f"{one:g}" for one in kept_sigmas(run)) or "none"
-        raise RunFolderError(
-            f"{run.path} has no offspring of sigma {sigma:g}; there are: {known}. Make them: ees measure {run.path} "
-            f"--sigma {sigma:g} --keep"
-        )
-    return [own[np.isfinite(own).all(axis=1)] for own in read_result(path)["behavior"]]
+    size = f"{run.config.sigma if sigma is None else sigma:g}"
+    table = kept(run, OFFSPRING, size, f"ees measure {run.path} --sigma {size} --keep")
+    return [own[np.isfinite(own).all(axis=1)] for own in table["behavior"]]
 
 
 def kept_sigmas(run: Run) -> list[float]:
     """The standard deviations of the mutations that were kept, largest first."""
-    return sorted((float(path.stem) for path in (run.path / "offspring").glob("*.safetensors")), reverse=True)
+    return sorted(map(float, kept_names(run, OFFSPRING)), reverse=True)
 
 
 def offspring_of_file(path: Path, task: Task, config: Config, *, number: int = 1000) -> list[Offspring]:
@@ -252,17 +246,13 @@ def _arrays(path: Path) -> Arrays:
 
 
 def _centers(path: Path, arrays: Arrays) -> HostArray:
-    """(num_centers, num_params)."""
+    """(num_centers, num_params) of an array (num_params,), (num_centers, num_params) or a checkpoint's."""
     named = [name for name in arrays if name in ("cloud/center", "center")] or sorted(arrays)
     if len(named) != 1:
         raise ConfigError(f"{path}: which array is the center? Name it 'center'; there are: {', '.join(named)}.")
     found = arrays[named[0]]
-    if found.ndim == 0 or (found.ndim == 3 and found.shape[1] != 1) or found.ndim > 3:
-        raise ConfigError(
-            f"{path}: a center is (num_params,), several are (num_centers, num_params), got shape {found.shape}."
-        )
-    return found.reshape(-1, found.shape[-1])
-
-
-def _path(run: Run, sigma: float) -> Path:
-    return run.path / "offspring" / f"{sigma:g}.safetensors"
+    if found.ndim == 3 and found.shape[1] == 1:  # (num_seeds, one component, num_params)
+        found = found[:, 0]
+    if found.ndim not in (1, 2):
+        raise ConfigError(f"{path}: centers are (num_params,) or (num_centers, num_params), got shape {found.shape}.")
+    return np.atleast_2d(found)

@@ -3,23 +3,20 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from evolvability.config.schema import ES_MAML, MAML
-from evolvability.core.errors import RunFolderError
 from evolvability.core.types import written_out
 from evolvability.runs.checkpoints import load_checkpoint
-from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
 from evolvability.runs.trained import trained
 from evolvability.studies.adaptation import mean_of_valid, with_start_noise
 from evolvability.studies.adapters import AdaptationContext, Adapter, Start, adapter_named
 from evolvability.studies.offspring import Evaluate, evaluator, scores_of
-from evolvability.studies.result_files import HostArray, OneSeed, each_seed, finish, read_result, write_result
+from evolvability.studies.result_files import RACES, HostArray, OneSeed, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
 from evolvability.tasks.goals import goal_named
 from evolvability.tasks.registry import make_task
@@ -89,7 +86,7 @@ def race(
     for goal, (name, way) in itertools.product(goals, ways.items()):
         of_seed = _race_of_seed(run, base, way, goal, starts, again, repeats)
         studies.append(f"race {generation} {goal} {name} {episodes} {repeats}")
-        seeds = each_seed(run, studies[-1], of_seed, keep=task is None)
+        seeds = each_seed(run, studies[-1], of_seed, by_name=task is None)
         scores = np.stack([own["scores"] for own in seeds])
         raced.append(Raced(goal, name, seeds[0]["episodes"], scores, generation))
     for one in raced:
@@ -124,24 +121,15 @@ def start_of(run: Run, task: Task, index: int) -> Start:
 
 def save_race(run: Run, raced: Raced) -> None:
     """Keep a race in a run's folder."""
-    write_result(_path(run, raced.goal, raced.adapter), vars(raced))
+    keep(run, RACES, f"{raced.goal}-{raced.adapter}", vars(raced))
 
 
 def load_race(run: Run, goal: str, adapter: str) -> Raced:
     """What `race` kept in a run's folder."""
-    path = _path(run, goal, adapter)
-    if not path.is_file():
-        raise RunFolderError(
-            f"{run.path} has no race of '{adapter}' to '{goal}'. Make it: ees race {run.path} --direction {goal} "
-            f"--adapters {adapter}"
-        )
-    return Raced(**read_result(path))
+    command = f"ees race {run.path} --direction {goal} --adapters {adapter}"
+    return Raced(**kept(run, RACES, f"{goal}-{adapter}", command))
 
 
 def races_of(run: Run) -> list[Raced]:
     """All races in a run's folder."""
-    return [Raced(**read_result(path)) for path in sorted((run.path / "races").glob("*.json"))]
-
-
-def _path(run: Run, goal: str, adapter: str) -> Path:
-    return run.path / "races" / f"{slug(goal)}-{adapter}.json"
+    return [Raced(**kept(run, RACES, name)) for name in kept_names(run, RACES)]

@@ -1,7 +1,7 @@
-"""What studies found about a run, kept in its folder: one reader and one writer for all of them.
+"""What studies found about a run, kept in its folder as ``KIND/NAME``: one reader and one writer for all of them.
 
-A result is a table of facts (a goal, a generation) and arrays. Small ones are JSON, for people to read; those with many
-numbers are safetensors, with their facts in the metadata. docs/run-folder.md lists the files.
+A result is a table of facts (a goal, a generation) and arrays. Those of a few numbers are JSON, for people to read;
+those of many are safetensors, with their facts in the metadata. docs/run-folder.md lists the files.
 """
 
 import json
@@ -20,19 +20,23 @@ from evolvability.runs.checkpoints import checkpoint_generations, write_whole
 from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
 
+ADAPTATIONS, RACES, OFFSPRING, UNFINISHED = "adaptations", "races", "offspring", "unfinished"
+AS_JSON = (ADAPTATIONS, RACES)
+
 HostArray = np.ndarray[Any, Any]
 OneSeed = Callable[[int], dict[str, HostArray]]
 """From a seed's place among those of a run to what the study found about it."""
 
 
-def write_result(path: Path, table: dict[str, Any]) -> None:
-    """Write a table of facts and arrays, as JSON or safetensors: the file's suffix says which."""
-    arrays = {name: np.array(value, order="C") for name, value in table.items() if isinstance(value, np.ndarray)}
-    facts = {name: value for name, value in table.items() if name not in arrays and value is not None}
-    if path.suffix == ".json":
-        data = json.dumps(facts | {name: _to_lists(array) for name, array in arrays.items()}).encode()
+def keep(run: Run, kind: str, name: str, table: dict[str, Any]) -> None:
+    """Keep a result; a fact that is None is left out."""
+    path = _path(run, kind, name)
+    arrays = {key: np.array(value, order="C") for key, value in table.items() if isinstance(value, np.ndarray)}
+    facts = {key: value for key, value in table.items() if key not in arrays and value is not None}
+    if kind in AS_JSON:
+        data = json.dumps(facts | {key: _to_lists(array) for key, array in arrays.items()}).encode()
     else:
-        data = safetensors.numpy.save(arrays, {name: json.dumps(value) for name, value in facts.items()} or None)
+        data = safetensors.numpy.save(arrays, {key: json.dumps(value) for key, value in facts.items()} or None)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
@@ -40,48 +44,56 @@ def write_result(path: Path, table: dict[str, Any]) -> None:
         raise RunFolderError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
-def read_result(path: Path) -> dict[str, Any]:
-    """What `write_result` wrote."""
+def kept(run: Run, kind: str, name: str, command: str = "") -> dict[str, Any]:
+    """The result of a name; where there is none, the error says which there are, and the command that makes it."""
+    path = _path(run, kind, name)
+    if not path.is_file():
+        known = ", ".join(kept_names(run, kind)) or "none"
+        raise RunFolderError(f"{run.path} has no {kind}/{path.name}; there are: {known}. Make it: {command}")
     try:
-        if path.suffix == ".json":
-            return {name: _from_lists(value) for name, value in json.loads(path.read_text()).items()}
+        if kind in AS_JSON:
+            return {key: _from_lists(value) for key, value in json.loads(path.read_text()).items()}
         with safetensors.safe_open(path, "numpy") as file:
-            facts = {name: json.loads(value) for name, value in (file.metadata() or {}).items()}
-            return facts | {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            facts = {key: json.loads(value) for key, value in (file.metadata() or {}).items()}
+            return facts | {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (it is no mapping)
     except (OSError, ValueError, safetensors.SafetensorError) as error:
         raise RunFolderError(f"{path} is damaged: {error}.") from None
 
 
-def each_seed(run: Run, study: str, find: OneSeed, *, keep: bool = True) -> list[dict[str, HostArray]]:
-    """What a study finds about every seed. Each is kept as soon as it is found, so an interrupted study resumes.
+def kept_names(run: Run, kind: str) -> list[str]:
+    """The names of all results of a kind, as their files have them."""
+    suffix = _path(run, kind, "any").suffix
+    return sorted(path.stem for path in (run.path / kind).glob(f"*{suffix}"))
 
-    In a run folder: ``unfinished/STUDY/SEED.safetensors``, until `finish` removes it.
+
+def each_seed(run: Run, study: str, find: OneSeed, *, by_name: bool = True) -> list[dict[str, HostArray]]:
+    """What a study finds about every seed. Each is kept as soon as it is found, so an interrupted study resumes.
 
     Args:
         run: the run.
         study: its name, with everything that decides what it finds.
         find: looks at one seed.
-        keep: whether the name says it all: not where the caller brought a task of their own.
+        by_name: whether the name says it all: not where the caller brought a task of their own. Nothing is kept then.
     """
-    if not keep:
+    if not by_name:
         return [find(index) for index in range(len(run.seeds))]
     found = []
     for index, seed in enumerate(run.seeds):
-        path = _unfinished(run, study) / f"{seed}.safetensors"
+        place = f"{UNFINISHED}/{slug(study)}", str(seed)
         try:
-            found.append(read_result(path))
+            found.append(kept(run, *place))
         except RunFolderError:  # not there, or torn
             found.append(find(index))
-            write_result(path, found[-1])
+            keep(run, *place, found[-1])
     return found
 
 
 def finish(run: Run, studies: Sequence[str]) -> None:
     """Remove what was kept of studies whose results are in their own places now."""
     for study in studies:
-        shutil.rmtree(_unfinished(run, study), ignore_errors=True)
+        shutil.rmtree(run.path / UNFINISHED / slug(study), ignore_errors=True)
     with suppress(OSError):  # there is none, or another study is not done
-        (run.path / "unfinished").rmdir()
+        (run.path / UNFINISHED).rmdir()
 
 
 def is_current(run: Run, generation: int | None) -> bool:
@@ -90,12 +102,12 @@ def is_current(run: Run, generation: int | None) -> bool:
     return generation is None or not known or generation == max(known)
 
 
-def _unfinished(run: Run, study: str) -> Path:
-    return run.path / "unfinished" / slug(study)
+def _path(run: Run, kind: str, name: str) -> Path:
+    return run.path / kind / (slug(name) + (".json" if kind in AS_JSON else ".safetensors"))
 
 
 def _to_lists(values: HostArray) -> Any:
-    """Nested lists, rounded to what float32 holds; what is not finite is null, which JSON has in its place."""
+    """Nested lists, rounded to what float32 holds; null stands for what is not finite, which JSON cannot say."""
     if values.ndim:
         return [_to_lists(part) for part in values]
     if np.issubdtype(values.dtype, np.integer):
