@@ -12,7 +12,14 @@ from evolvability import ConfigError
 from evolvability.cli import main
 from evolvability.studies.comparison import compare_runs, quantity, to_json, to_markdown
 from evolvability.studies.groups import group_runs
-from evolvability.studies.statistics import above_zero, compare_all, corrected, mann_whitney, median_interval
+from evolvability.studies.statistics import (
+    above_zero,
+    compare_all,
+    corrected,
+    effect_interval,
+    mann_whitney,
+    median_interval,
+)
 from tests.synthetic import config, made_up
 
 
@@ -42,6 +49,48 @@ def test_ties_are_counted_half_and_equal_groups_do_not_differ() -> None:
     ways = [list(way) for way in itertools.combinations(range(10), 5)]
     signs = [np.sign(np.subtract.outer(values[way], np.delete(values, way))).mean() for way in ways]
     assert tied.p == pytest.approx(2 * np.mean(np.array(signs) >= 2 * 20.5 / 25 - 1 - 1e-9))
+
+
+def test_one_tie_leaves_the_p_value_exact() -> None:
+    low, high = np.arange(11.0), 20 + np.arange(11.0)
+    high[1] = high[0]
+    assert mann_whitney(high, low).p == pytest.approx(2 / 705432)  # of C(22, 11) ways to share them out, two
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_exact_p_values_are_those_of_every_way_to_share_the_values_out(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    first, second = generator.integers(0, 5, 7), generator.integers(1, 7, 6)
+    ways = stats.PermutationMethod(n_resamples=10_000)
+    assert mann_whitney(first, second).p == pytest.approx(stats.mannwhitneyu(first, second, method=ways).pvalue)
+    first, second = generator.normal(size=40), generator.normal(0.3, size=45)
+    assert mann_whitney(first, second).p == pytest.approx(stats.mannwhitneyu(first, second, method="exact").pvalue)
+
+
+def test_collapsed_runs_are_the_worst_and_not_left_out() -> None:
+    good, half = np.arange(12.0), np.array([-np.inf] * 6 + [100.0] * 6)
+    test = mann_whitney(half, good)
+    assert (test.effect, test.p, test.num_runs) == (0.5, 1.0, (12, 12))
+    collapsed = mann_whitney([-np.inf] * 6, np.arange(6.0))
+    assert (collapsed.effect, collapsed.p, collapsed.shift) == (0.0, pytest.approx(2 / 924), -np.inf)
+    assert mann_whitney([-np.inf] * 6, [-np.inf] * 6).shift == 0.0
+    assert mann_whitney([1.0, np.nan, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0, np.nan]).num_runs == (4, 4)
+    interval = median_interval([-np.inf, -np.inf, -np.inf, 1.0, 2.0, 3.0, 4.0])
+    assert (interval.median, interval.low, interval.number) == (1.0, -np.inf, 7)
+    assert above_zero([-np.inf] * 5 + [1.0, 2.0]).p == pytest.approx(1, abs=0.05)
+
+
+def test_intervals_of_effects_hold_the_effect_as_often_as_they_say() -> None:
+    generator = np.random.default_rng(2)
+    for shift in (0.0, 1.0, 2.0):
+        true = stats.norm.cdf(shift / 2**0.5)
+        values = generator.normal(size=(400, 2, 12)) + np.array([shift, 0])[:, None]
+        intervals = [mann_whitney(*pair).interval for pair in values]
+        assert np.mean([low <= true <= high for low, high in intervals]) == pytest.approx(0.95, abs=0.04)
+    low, high = effect_interval(0.7, 9, 5)
+    assert effect_interval(1 - 0.7, 9, 5) == pytest.approx((1 - high, 1 - low))
+    assert low < 0.7 < high
+    assert effect_interval(0.7, 90, 50)[0] > low
 
 
 @pytest.mark.parametrize(("first", "second", "enough"), [(3, 3, False), (3, 4, False), (4, 4, True), (3, 5, True)])
@@ -108,6 +157,18 @@ def test_groups_come_from_configurations_and_a_seed_counts_once(tmp_path: Path) 
     assert list(compare_runs([a], "distance", generation=0).values.values()) == [[1.0, 1.0, 1.0]]
 
 
+def test_a_run_that_collapsed_counts_as_the_worst_of_its_group(tmp_path: Path) -> None:
+    entropy = np.array([[1.0, 3.0], [1.0, np.nan], [1.0, 2.0]])  # metrics.jsonl has null for minus infinity
+    a = made_up(tmp_path / "a", config(seeds=3), entropy=entropy)
+    alone = made_up(tmp_path / "b", config(sigma=0.5), entropy=np.array([[1.0, np.nan]]))
+    report = compare_runs([a, alone], "entropy")
+    assert list(report.values.values()) == [[3.0, -np.inf, 2.0], [-np.inf]]
+    assert [interval.number for interval in report.intervals.values()] == [3, 1]
+    never = made_up(tmp_path / "c", config(), entropy=np.full((1, 2), np.nan))
+    with pytest.raises(ConfigError, match="no value of 'entropy'"):
+        compare_runs([never], "entropy")
+
+
 def test_behaviors_are_measured_by_one_yardstick_for_all_groups(tmp_path: Path) -> None:
     wide = np.array([[[-10.0, -10], [10, 10], [-10, 10], [10, -10]]])
     a = made_up(tmp_path / "a", config(), wide, variance=np.zeros((1, 1)))
@@ -124,7 +185,7 @@ def test_a_report_is_the_same_in_json_and_markdown(tmp_path: Path) -> None:
     table = json.loads(to_json(report))
     assert table["comparisons"][0]["test"]["p"] == pytest.approx(2 / 924)
     text = to_markdown(report)
-    assert "| MaxEnt-EES, sigma 0.05 | MaxEnt-EES, sigma 0.5 | 0.0022 | 0.00 | -10 |" in text
+    assert "| MaxEnt-EES, sigma 0.05 | MaxEnt-EES, sigma 0.5 | 0.0022 | 0.00 (0.00 to 0.31) | -10 |" in text
     assert "| 6 | 2.5 | 0 to 5 (97 %) |" in text
 
 

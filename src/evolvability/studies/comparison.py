@@ -34,6 +34,7 @@ MEASURES = tuple(field.name for field in dataclasses.fields(Measures))
 SPECIALIZATION = "specialization"
 OF_BEHAVIORS = (*MEASURES, SPECIALIZATION)
 """Measured on recorded behaviors; where metrics.jsonl has one of the same name, that is taken."""
+LESS_IS_BETTER = ("degenerate", "reachability", "farthest")
 ADAPTED, RACED, OFFSPRING = "adapted", "raced", "offspring"
 
 
@@ -89,7 +90,7 @@ def compare_runs(
 def quantity(
     group: RunGroup, name: str, *, generation: int | None = None, by: MeasureScale | None = None
 ) -> list[float]:
-    """One number per seed of a group.
+    """One number per seed of a group. A run that collapsed has none: it counts as the worst, infinitely bad.
 
     Args:
         group: the runs.
@@ -102,16 +103,19 @@ def quantity(
     """
     kind, colon, which = name.partition(":")
     of_results = {ADAPTED: _adapted, RACED: _raced, OFFSPRING: _of_offspring}
-    if colon and kind in of_results:
-        return by_seed(group, [of_results[kind](run, which) for run in group.runs])
     known = group.runs[0].metrics.keys() - {"generation", "center"}
-    if name in known:
-        return by_seed(group, [_metric(run, name, generation) for run in group.runs])
-    if name not in OF_BEHAVIORS:
+    if colon and kind in of_results:
+        values = [of_results[kind](run, which) for run in group.runs]
+    elif name in known:
+        values = [_metric(run, name, generation) for run in group.runs]
+    elif name in OF_BEHAVIORS:
+        by = by or yardstick(reach_of([group], generation))
+        values = [_measured(run, name, generation, by) for run in group.runs]
+    else:
         also = ", adapted:GOAL, raced:GOAL and offspring:MEASURE"
         raise ConfigError(unknown("metric", name, {*OF_BEHAVIORS, *known}, also=also))
-    by = by or yardstick(reach_of([group], generation))
-    return by_seed(group, [_measured(run, name, generation, by) for run in group.runs])
+    worst = math.inf if {name, which.partition(":")[0]} & {*LESS_IS_BETTER} else -math.inf
+    return [worst if math.isnan(value) else value for value in by_seed(group, values)]
 
 
 def reach_of(groups: Sequence[RunGroup], generation: int | None = None) -> float:
@@ -158,7 +162,8 @@ def note(report: Report) -> str:
     correction = f", corrected for {len(report.comparisons)} tests ({report.correction})" if report.correction else ""
     return (
         f"p: Mann-Whitney U, two-sided{correction}. P(first > second): the probability that a run of the first "
-        "group is above one of the second, 0.5 for no difference. Shift: median of all differences."
+        "group is above one of the second, 0.5 for no difference, and its 95 % interval. Shift: median of all "
+        "differences. A run that collapsed counts as the worst."
     )
 
 
@@ -180,7 +185,9 @@ def _tables(report: Report) -> list[list[tuple[str, ...]]]:
     pairs: list[tuple[str, ...]] = [("first", "second", "p", "P(first > second)", "shift")]
     for one in report.comparisons:
         p = one.test.reason if one.test.p is None else p_text(one.test.p)
-        pairs.append((one.first, one.second, p, f"{one.test.effect:.2f}", f"{one.test.shift:+.4g}"))
+        low, high = one.test.interval
+        effect = f"{one.test.effect:.2f} ({low:.2f} to {high:.2f})"
+        pairs.append((one.first, one.second, p, effect, f"{one.test.shift:+.4g}"))
     return [groups, pairs] if report.comparisons else [groups]
 
 
@@ -212,10 +219,9 @@ def _metric(run: Run, name: str, generation: int | None) -> list[float]:
     generation = values.shape[1] - 1 if generation is None else generation
     if not 0 <= generation < values.shape[1]:
         raise ConfigError(f"{run.path} has the generations 0 to {values.shape[1] - 1}, but not {generation}.")
-    column = values[:, generation]
-    if not np.isfinite(column).any():
-        raise ConfigError(f"{run.path} has no value of '{name}' at generation {generation}.")
-    return [float(value) for value in column]
+    if not np.isfinite(values).any():  # another method's; a metric that is missing now and then is of a collapsed run
+        raise ConfigError(f"{run.path} has no value of '{name}'.")
+    return [float(value) for value in values[:, generation]]
 
 
 def _measured(run: Run, name: str, generation: int | None, by: MeasureScale) -> list[float]:

@@ -1,19 +1,23 @@
-"""Statistics over groups of seeds: a rank test with its effect size, medians with intervals, many tests at once."""
+"""Statistics over groups of seeds: a rank test with its effect size, medians with intervals, many tests at once.
+
+All of them go by ranks, so a run that collapsed, whose value is minus infinity, counts as the worst there is. Only nan
+is left out, and the counts say so.
+"""
 
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
 from evolvability.core.errors import ConfigError
 
 SIGNIFICANT = 0.05
 EXACT_UP_TO = 100
-MAX_WAYS = 20_000
+"""Values in both groups together; of more, p-values are those of the normal limit."""
 Correction = Literal["holm", "bonferroni", "benjamini-hochberg"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bonferroni", "benjamini-hochberg")
 
@@ -51,6 +55,8 @@ class Test:
             no difference.
         shift: the median of all differences, first minus second (Hodges and Lehmann).
         reason: why there is no p-value.
+        interval: a 95 % confidence interval of the effect of two groups, see `effect_interval`.
+        num_runs: how many values of each group were used.
     """
 
     __test__ = False  # not one of pytest's
@@ -60,6 +66,8 @@ class Test:
     effect: float
     shift: float
     reason: str = ""
+    interval: tuple[float, float] = (math.nan, math.nan)
+    num_runs: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,7 @@ def median_interval(values: Values, level: float = 0.95) -> Interval:
         >>> median_interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
         Interval(median=3.5, low=1.0, high=6.0, level=0.96875, number=6)
     """
-    ordered = np.sort(_finite(values))
+    ordered = np.sort(_known(values))
     number = len(ordered)
     if not number:
         return Interval(math.nan, math.nan, math.nan, 0.0, 0)
@@ -101,7 +109,7 @@ def median_interval(values: Values, level: float = 0.95) -> Interval:
 def mann_whitney(first: Values, second: Values) -> Test:
     """Whether values of two groups differ: the two-sided Mann-Whitney U test.
 
-    The p-value is exact, but for many runs with ties among them. Where even completely separate groups could not be
+    The p-value is exact, with ties too, up to a hundred runs. Where even completely separate groups could not be
     significant at 0.05, there is none: the test says so instead.
 
     Examples:
@@ -110,32 +118,73 @@ def mann_whitney(first: Values, second: Values) -> Test:
         >>> mann_whitney([5.0, 6.0], [1.0, 2.0]).reason
         'too few runs: of 2 and 2, the smallest p-value possible is 0.33; 4 and 4 are enough'
     """
-    first, second = _finite(first), _finite(second)
-    if not (len(first) and len(second)):
-        return Test(math.nan, None, math.nan, math.nan, "one of the groups has no value")
-    differences = np.subtract.outer(first, second)
-    u = float(np.sum(differences > 0) + 0.5 * np.sum(differences == 0))
-    effect, shift = u / differences.size, float(np.median(differences))
-    smallest = smallest_p(len(first), len(second))
+    first, second = _known(first), _known(second)
+    sizes = len(first), len(second)
+    if not min(sizes):
+        return Test(math.nan, None, math.nan, math.nan, "one of the groups has no value", num_runs=sizes)
+    above, equal = np.greater.outer(first, second), np.equal.outer(first, second)
+    u = float(np.sum(above) + 0.5 * np.sum(equal))
+    # Two runs that both collapsed do not differ: -inf - -inf would be nan.
+    differences = np.subtract.outer(first, second, where=~equal, out=np.zeros(sizes))
+    test = Test(
+        u, None, u / equal.size, float(np.median(differences)), "", effect_interval(u / equal.size, *sizes), sizes
+    )
+    smallest = smallest_p(*sizes)
     if smallest > SIGNIFICANT:
         reason = (
-            f"too few runs: of {len(first)} and {len(second)}, the smallest p-value possible is "
-            f"{smallest:.2g}; 4 and 4 are enough"
+            f"too few runs: of {sizes[0]} and {sizes[1]}, the smallest p-value possible is {smallest:.2g}; "
+            "4 and 4 are enough"
         )
-        return Test(u, None, effect, shift, reason)
-    if not np.any(differences):
-        return Test(u, 1.0, effect, shift)
-    result = stats.mannwhitneyu(first, second, alternative="two-sided", method=_method(first, second))
-    return Test(u, float(result.pvalue), effect, shift)
+        return replace(test, reason=reason)
+    ranks = stats.rankdata(np.concatenate([first, second]))
+    if len(ranks) <= EXACT_UP_TO:
+        return replace(test, p=_exact_p(ranks, sizes[0]))
+    limit = stats.mannwhitneyu(ranks[: sizes[0]], ranks[sizes[0] :], alternative="two-sided", method="asymptotic")
+    return replace(test, p=float(limit.pvalue) if np.ptp(ranks) else 1.0)
 
 
-def _method(first: Array, second: Array) -> Any:
-    """Exact where it can be: with ties, over every way to share the values out, if these are not too many."""
-    everything = np.concatenate([first, second])
-    if len(np.unique(everything)) == len(everything) and len(everything) <= EXACT_UP_TO:
-        return "exact"
-    ways = math.comb(len(everything), len(first))
-    return stats.PermutationMethod(n_resamples=MAX_WAYS) if ways <= MAX_WAYS else "asymptotic"
+def _exact_p(ranks: Array, number: int) -> float:
+    """Two-sided, of the rank sum of the first ``number`` values, among all ways to choose so many of them.
+
+    ``ways[k, s]`` counts the choices of k values whose ranks sum to s. Tied values share the mean of their ranks, a
+    multiple of one half; so ranks are doubled to be whole.
+    """
+    doubled = np.rint(2 * ranks).astype(int)
+    ways = np.zeros((number + 1, doubled.sum() + 1))
+    ways[0, 0] = 1
+    for rank in doubled:
+        ways[1:, rank:] += ways[:-1, :-rank]  # each choice without this value makes one with it
+    shares = ways[number] / ways[number].sum()
+    found = doubled[:number].sum()
+    return min(1.0, 2 * float(min(shares[: found + 1].sum(), shares[found:].sum())))
+
+
+def effect_interval(effect: float, first: int, second: int, level: float = 0.95) -> tuple[float, float]:
+    r"""A confidence interval of P(X > Y), from its estimate and the numbers of values in both groups.
+
+    All $\theta$ that the estimate is not too far from, given what its variance would be if they were true:
+
+    $$(\hat\theta - \theta)^2 \le z^2 \frac{\theta (1 - \theta)}{m n} \Bigl[1 + \Bigl(\frac{m + n}{2} - 1\Bigr)
+    \Bigl(\frac{1 - \theta}{2 - \theta} + \frac{\theta}{1 + \theta}\Bigr)\Bigr].$$
+
+    So it is no single point where groups are separate, as bootstrapped intervals are. Reference: Newcombe, *Confidence
+    intervals for an effect size measure based on the Mann-Whitney statistic, part 2* (2006), method 5.
+
+    Examples:
+        >>> [round(end, 2) for end in effect_interval(1.0, 6, 6)]
+        [0.69, 1.0]
+    """
+    z, spare = float(stats.norm.ppf((1 + level) / 2)), (first + second) / 2 - 1
+
+    def excess(theta: float) -> float:
+        shape = 1 + spare * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        return (effect - theta) ** 2 - z**2 * theta * (1 - theta) * shape / (first * second)
+
+    # At 0 and 1 the variance is zero: these are roots too where the estimate is there, but not those that are sought.
+    inside = min(max(effect, 1e-9), 1 - 1e-9)
+    low = optimize.brentq(excess, 0, inside) if effect > 0 else 0.0
+    high = optimize.brentq(excess, inside, 1) if effect < 1 else 1.0
+    return float(low), float(high)
 
 
 def smallest_p(first: int, second: int) -> float:
@@ -150,16 +199,18 @@ def smallest_p(first: int, second: int) -> float:
 
 def above_zero(values: Values) -> Test:
     """Whether values lie above zero: the one-sided Wilcoxon signed-rank test; ``effect`` is the share that do."""
-    values = _finite(values)
-    smallest = 0.5 ** len(values)
-    effect, shift = float(np.mean(values > 0)) if len(values) else math.nan, float(np.median(values))
+    values = _known(values)
+    smallest, sizes = 0.5 ** len(values), (len(values),)
+    effect = float(np.mean(values > 0)) if len(values) else math.nan
+    test = Test(math.nan, None, effect, float(np.median(values)), num_runs=sizes)
     if smallest > SIGNIFICANT:
         reason = f"too few runs: of {len(values)}, the smallest p-value possible is {smallest:.2g}; 5 are enough"
-        return Test(math.nan, None, effect, shift, reason)
+        return replace(test, reason=reason)
     if not np.any(values):
-        return Test(math.nan, 1.0, effect, shift)
-    result = stats.wilcoxon(values, alternative="greater")
-    return Test(float(result.statistic), float(result.pvalue), effect, shift)
+        return replace(test, p=1.0)
+    # The test goes by signed ranks; given those, it need not compute with infinities.
+    result = stats.wilcoxon(np.sign(values) * stats.rankdata(np.abs(values)), alternative="greater")
+    return replace(test, statistic=float(result.statistic), p=float(result.pvalue))
 
 
 def corrected(p_values: Sequence[float | None], method: Correction) -> list[float | None]:
@@ -194,10 +245,10 @@ def compare_all(groups: Mapping[str, Values], correction: Correction | None = No
     tests = [mann_whitney(groups[first], groups[second]) for first, second in pairs]
     if correction is not None:
         p_values = corrected([test.p for test in tests], correction)
-        tests = [Test(t.statistic, p, t.effect, t.shift, t.reason) for t, p in zip(tests, p_values, strict=True)]
+        tests = [replace(test, p=p) for test, p in zip(tests, p_values, strict=True)]
     return [Comparison(first, second, test) for (first, second), test in zip(pairs, tests, strict=True)]
 
 
-def _finite(values: Values) -> Array:
+def _known(values: Values) -> Array:
     array = np.asarray(values, np.float64)
-    return array[np.isfinite(array)]
+    return array[~np.isnan(array)]

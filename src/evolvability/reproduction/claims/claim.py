@@ -87,8 +87,10 @@ def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Ans
     if found.p < bound:
         return found._replace(verdict="holds")
     reason = f"p is below {SIGNIFICANT:g}, but not below the paper's {bound:.5f}".rstrip("0")
-    if (smallest := smallest_p(len(first), len(second))) >= bound:
-        reason += f", which of {len(first)} and {len(second)} runs none can be: the smallest is {smallest:.2g}"
+    if (smallest := smallest_p(*found.num_runs)) >= bound:
+        reason += (
+            f", which of {' and '.join(map(str, found.num_runs))} runs none can be: the smallest is {smallest:.2g}"
+        )
     return found._replace(verdict="holds in part", reason=reason)
 
 
@@ -116,7 +118,7 @@ def _compared(first: Values, second: Values) -> Answer:
     """Two groups and their test, without a verdict yet; p is None where there are too few runs for any."""
     test = mann_whitney(first, second)
     medians = float(np.median(first)), float(np.median(second))
-    return Answer(test.effect, (len(first), len(second)), "not enough runs", test.p, test.reason, medians)
+    return Answer(test.effect, test.num_runs, "not enough runs", test.p, test.reason, medians)
 
 
 def in_most(values: Values, meets: Callable[[float], bool]) -> Answer:
