@@ -1,4 +1,4 @@
-"""Pick a mutation, evolve further, split: on tasks whose answers are known, from whole and light run folders."""
+"""Pick a mutation, evolve further, split: on tasks whose answers are known, from whole run folders and slim exports."""
 
 import itertools
 import json
@@ -114,7 +114,9 @@ def test_the_report_comes_from_evaluations_the_pick_was_not_made_by() -> None:
 # Of run folders
 
 
-def test_adapt_keeps_its_result_in_the_folder_and_works_from_a_light_copy(runs: dict[str, Run], tmp_path: Path) -> None:
+def test_adapt_keeps_its_result_in_the_folder_and_works_from_a_slim_export(
+    runs: dict[str, Run], tmp_path: Path
+) -> None:
     copy = Run(export(runs["max_entropy"], tmp_path / "copy"))
     left, up = adapt(copy, ["left", "90"], mutations=6, repeats=2)
     assert left.scores.shape == (2, 6)

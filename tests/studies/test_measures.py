@@ -146,11 +146,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(path)
 
 
-def test_a_run_its_light_copy_and_its_checkpoint_file_are_measured_alike(run: Run, tmp_path: Path) -> None:
+def test_a_run_its_slim_export_and_its_checkpoint_file_are_measured_alike(run: Run, tmp_path: Path) -> None:
     whole = offspring_of_run(run, number=50)
-    light = offspring_of_run(Run(export(run, tmp_path / "copy")), number=50)
+    slim = offspring_of_run(Run(export(run, tmp_path / "copy")), number=50)
     assert len(whole) == 2
-    np.testing.assert_array_equal(whole[1].behavior, light[1].behavior)
+    np.testing.assert_array_equal(whole[1].behavior, slim[1].behavior)
     file = next((run.path / "checkpoints").glob("000002.safetensors"))
     task = make_task("interference")
     both = offspring_of_file(file, task, run.config, number=4000)

@@ -39,12 +39,12 @@ SMALL: dict[str, dict[str, Any]] = {
 
 def small_run(folder: Path, task: str, **values: Any) -> Run:
     output = folder / task
-    knobs = (
+    settings = (
         {"checkpoint_seconds": 1e6, "generations": 3, "population_size": 30, "seeds": 2, "record_every": 1}
         | SMALL[task]
         | values
     )
-    evolve(task, layered(task, values=knobs), output=output)
+    evolve(task, layered(task, values=settings), output=output)
     return Run(output)
 
 
@@ -116,7 +116,7 @@ def test_resuming_records_the_centers_again_that_an_uninterrupted_run_has(tmp_pa
             np.testing.assert_array_equal(found[name], array)
 
 
-def test_light_copies_keep_the_last_recorded_generations_center(tmp_path: Path) -> None:
+def test_slim_exports_keep_the_last_recorded_generations_center(tmp_path: Path) -> None:
     run = small_run(tmp_path, "point")
     copy = Run(export(run, tmp_path / "copy", behaviors=2))
     assert copy.rebuildable == [2, 3]

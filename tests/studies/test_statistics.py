@@ -63,8 +63,8 @@ def test_exact_p_values_are_those_of_every_way_to_share_the_values_out(seed: int
     first, second = generator.integers(0, 5, 7), generator.integers(1, 7, 6)
     ways = stats.PermutationMethod(n_resamples=10_000)
     assert mann_whitney(first, second).p == pytest.approx(stats.mannwhitneyu(first, second, method=ways).pvalue)
-    first, second = generator.normal(size=40), generator.normal(0.3, size=45)
-    assert mann_whitney(first, second).p == pytest.approx(stats.mannwhitneyu(first, second, method="exact").pvalue)
+    many, others = generator.normal(size=40), generator.normal(0.3, size=45)
+    assert mann_whitney(many, others).p == pytest.approx(stats.mannwhitneyu(many, others, method="exact").pvalue)
 
 
 def test_collapsed_runs_are_the_worst_and_not_left_out() -> None:
@@ -72,7 +72,8 @@ def test_collapsed_runs_are_the_worst_and_not_left_out() -> None:
     test = mann_whitney(half, good)
     assert (test.effect, test.p, test.num_runs) == (0.5, 1.0, (12, 12))
     collapsed = mann_whitney([-np.inf] * 6, np.arange(6.0))
-    assert (collapsed.effect, collapsed.p, collapsed.shift) == (0.0, pytest.approx(2 / 924), -np.inf)
+    assert (collapsed.effect, collapsed.shift) == (0.0, -np.inf)
+    assert collapsed.p == pytest.approx(2 / 924)
     assert mann_whitney([-np.inf] * 6, [-np.inf] * 6).shift == 0.0
     assert mann_whitney([1.0, np.nan, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0, np.nan]).num_runs == (4, 4)
     interval = median_interval([-np.inf, -np.inf, -np.inf, 1.0, 2.0, 3.0, 4.0])

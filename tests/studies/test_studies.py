@@ -89,5 +89,5 @@ def test_a_study_of_earlier_centers_is_not_current(run: Run, tmp_path: Path) -> 
     assert is_current(run, 2)
     assert is_current(run, None)  # an older version did not say
     assert not is_current(run, 1)
-    shutil.copytree(run.path, tmp_path / "light", ignore=shutil.ignore_patterns("checkpoints"))
-    assert is_current(Run(tmp_path / "light"), 1)  # a copy without centers
+    shutil.copytree(run.path, tmp_path / "slim", ignore=shutil.ignore_patterns("checkpoints"))
+    assert is_current(Run(tmp_path / "slim"), 1)  # a copy without centers

@@ -32,9 +32,10 @@ def sweep(arguments: Sequence[str]) -> None:
             dry_run: Only tell what would be done.
             quiet: Print nothing but the result.
         """
-        from evolvability.studies.sweeps import conduct, plan_from_file, status
+        from evolvability.config.schema import read_toml
+        from evolvability.studies.sweeps import conduct, plan, status
 
-        planned = plan_from_file(file)
+        planned = plan(read_toml(file))
         folder = output or Path("runs") / file.stem
         if dry_run:
             for run in planned:

@@ -97,6 +97,7 @@ def best_of_mutations(context: AdaptationContext) -> Adapter:
         sample = _mutations(key_noise, start.center, context.sigma, context.budget)
         scores = context.scores(key_episode, sample, start.memory, goal)
         numbers = _spaced(context.budget)
+        # One row of mutations serves every k: the best of 5 are the first 5 of it.
         best = [int(np.argmax(scores[:number])) for number in numbers]
         return Trace(np.array([0, *numbers]), jnp.stack([start.center, *(_member(sample, one) for one in best)]))
 
@@ -110,13 +111,14 @@ def gradient_steps(context: AdaptationContext) -> Adapter:
 
     @jax.jit
     def step(key: Array, actor: Actor, goal: Array, memory: PyTree) -> Actor:
-        several = jax.tree.map(lambda leaf: leaf[None], actor)
+        several = jax.tree.map(lambda leaf: leaf[None], actor)  # rollouts are of several actors, each with a goal
         batch, _ = roll_out(world, key, several, goal[None], memory, size, options.discount)
         own = jax.tree.map(lambda leaf: leaf[0], batch)
         return gradient_step(world.policy, actor, own, rate=options.inner_rate, discount=options.discount)
 
     def adapt(key: Array, start: Start, goal: str) -> Trace:
         vector = goal_vector(goal, world)
+        # Evolvability ES learned no deviations of actions: MAML's start has to do.
         log_std = jnp.full(world.num_actions, jnp.log(options.start_std)) if start.log_std is None else start.log_std
         actors = [Actor(start.center, log_std)]
         for key_step in jax.random.split(key, context.budget // size):
@@ -128,7 +130,7 @@ def gradient_steps(context: AdaptationContext) -> Adapter:
 
 def standard_es(context: AdaptationContext, *, population_size: int = 10, learning_rate: float = 0.01) -> Adapter:
     """Standard ES for as many generations as the budget has; after each, its center."""
-    size = min(population_size, context.budget - context.budget % 2)
+    size = min(population_size, context.budget - context.budget % 2)  # mirrored members come in pairs
     algorithm = evolvability_es(normal(context.sigma), mean_fitness(), optax.adam(learning_rate), population_size=size)
     ask, tell = jax.jit(algorithm.ask), jax.jit(algorithm.tell)
 
@@ -160,10 +162,11 @@ def hill_climbing(context: AdaptationContext, *, round_size: int = 10) -> Adapte
         for number, key_round in enumerate(jax.random.split(key, context.budget // size)):
             key_noise, key_episode = jax.random.split(key_round)
             sample = _mutations(key_noise, best, context.sigma, size)
-            if number == 0:
+            if number == 0:  # without noise, the first is the center
                 sample = sample._replace(noise=jax.tree.map(lambda leaf: leaf.at[0].set(0), sample.noise))
             scores = context.scores(key_episode, sample, start.memory, goal)
             leader = int(np.argmax(scores))
+            # The best keeps the score of its one episode: another would cost one of the budget.
             if scores[leader] > score:
                 best, score = _member(sample, leader), scores[leader]
             found.append(best)

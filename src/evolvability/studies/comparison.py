@@ -5,7 +5,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from rich.console import Group as Lines
@@ -126,7 +125,9 @@ def reach_of(groups: Sequence[RunGroup], generation: int | None = None) -> float
 
 def to_json(report: Report) -> str:
     """All numbers of a report."""
-    return json.dumps(_jsonable(asdict(report)), indent=2)
+    # JSON has no infinity and no nan: null stands for them.
+    table = json.loads(json.dumps(asdict(report)), parse_constant=lambda constant: None)
+    return json.dumps(table, indent=2)
 
 
 def to_markdown(report: Report) -> str:
@@ -229,12 +230,3 @@ def _measured(run: Run, name: str, generation: int | None, by: MeasureScale) -> 
     if name == SPECIALIZATION:
         return [specialization_of(run, seed, generation, by).share for seed in seeds]
     return [float(getattr(measures(valid_behaviors(run, seed, generation)[0], by), name)) for seed in seeds]
-
-
-def _jsonable(value: Any) -> Any:
-    """JSON has no infinity and no nan: null stands for them."""
-    if isinstance(value, dict):
-        return {key: _jsonable(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [_jsonable(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -119,7 +119,11 @@ def run_names(configs: Sequence[Config]) -> list[str]:
     for config, head in zip(configs, heads, strict=True):
         # Settings are compared within a method: that each method has its own learning rate is not worth a word.
         others = [_settings(other) for other, other_head in zip(configs, heads, strict=True) if other_head == head]
-        telling = [_phrase(key, value) for key, value in _settings(config).items() if _varies(key, others)]
+        telling = [
+            _phrase(key, value)
+            for key, value in _settings(config).items()
+            if any(other.get(key) != value for other in others)
+        ]
         names.append(", ".join([*(head if several_tasks else head[1:]), *telling]))
     return names
 
@@ -129,6 +133,7 @@ def _identity(run: Run) -> str:
     origin = run.origin
     if origin is None:
         return identity(run.config)
+    # The folder's name must not count, nor where that run itself began.
     table = {key: value for key, value in origin["config"].items() if key not in (*SAME_COURSE, "start_from")}
     start = json.dumps([table, origin.get("generation")], sort_keys=True)
     return json.dumps(_settings(run.config) | {"start_from": start}, sort_keys=True)
@@ -145,11 +150,8 @@ def _settings(config: Config) -> dict[str, Any]:
     )
 
 
-def _varies(key: str, tables: Sequence[dict[str, Any]]) -> bool:
-    return any(table.get(key) != tables[0].get(key) for table in tables)
-
-
 def _phrase(key: str, value: Any) -> str:
+    """A setting's value as part of a name."""
     if key == "start_from":
         return f"from {Path(value).name}" if value else "from a random start"
     if key == "goal" and not value:

@@ -58,7 +58,7 @@ def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | 
         inside = arrays["valid"][seed_index].astype(bool)
         inside[inside] = cell_numbers(behavior[inside], by) >= 0
         members = np.flatnonzero(inside)
-        if len(members):
+        if len(members):  # pyribs refuses to add nothing
             archive.add(np.stack([np.full(len(members), number), members], axis=1), fitness[members], behavior[members])
         trace.append((archive.stats.coverage, archive.stats.qd_score))
     coverage, qd_score = np.array(trace).T
@@ -90,6 +90,7 @@ def _grid_archive(num_behaviors: int, by: MeasureScale, worst: float) -> Any:
         raise ConfigError(
             "Archives of elites are pyribs', which is not installed: pip install 'evolvability-es[elites]'."
         ) from None
+    # A "solution" is an address: the parameters can be rebuilt from it, and would not fit.
     box = [(-by.reach, by.reach)] * num_behaviors
     return GridArchive(solution_dim=2, dims=[by.cells] * num_behaviors, ranges=box, qd_score_offset=worst)
 

@@ -113,6 +113,7 @@ def num_distinct(behavior: Array, threshold: float) -> int:
         >>> num_distinct(np.array([[0.0], [0.4], [1.0], [1.3], [2.0]]), threshold=0.5)
         3
     """
+    # One after the other, in the order given: which are counted depends on it, as in the paper that defines it.
     kept = np.empty_like(behavior)
     number = 0
     for one in behavior:
@@ -150,7 +151,7 @@ def degenerate_share(behavior: Array, radius: float) -> float:
 def targets(num_behaviors: int, scale: MeasureScale) -> Array:
     """(num_targets, num_behaviors) points all over the ball: the middles of cells, or beyond two dimensions draws."""
     if num_behaviors > 2:
-        generator = np.random.default_rng(0)
+        generator = np.random.default_rng(0)  # the same targets for everybody
         direction = generator.normal(size=(MAX_TARGETS, num_behaviors))
         radius = generator.uniform(size=(MAX_TARGETS, 1)) ** (1 / num_behaviors)
         return scale.reach * radius * direction / np.linalg.norm(direction, axis=1, keepdims=True)
@@ -161,6 +162,7 @@ def targets(num_behaviors: int, scale: MeasureScale) -> Array:
 
 def nearest(behavior: Array, points: Array) -> Array:
     """(num_points,) the distance from each point to the nearest behavior."""
+    # Point by point: a table of all distances would not fit for large populations.
     squares = [np.min(np.sum((behavior - point) ** 2, axis=1)) for point in points]
     return np.sqrt(np.array(squares))
 

@@ -89,6 +89,7 @@ def race(
         seeds = each_seed(run, studies[-1], of_seed, by_name=task is None)
         scores = np.stack([own["scores"] for own in seeds])
         raced.append(Raced(goal, name, seeds[0]["episodes"], scores, generation))
+    # All together at the end: until then an interrupted race finds every part of it where it was.
     for one in raced:
         save_race(run, one)
     finish(run, studies)

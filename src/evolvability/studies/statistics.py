@@ -222,20 +222,18 @@ def corrected(p_values: Sequence[float | None], method: Correction) -> list[floa
     """
     if method not in CORRECTIONS:
         raise ConfigError(f"A correction is one of {', '.join(CORRECTIONS)}, got '{method}'.")
-    places = [place for place, p in enumerate(p_values) if p is not None]
-    given = np.array([p for p in p_values if p is not None])
-    count, order = len(given), np.argsort(given, kind="stable")
-    ranks = np.arange(1, count + 1)
-    adjusted = np.empty(count)
-    if method == "bonferroni":
-        adjusted = given * count
-    elif method == "holm":
-        adjusted[order] = np.maximum.accumulate(given[order] * (count - ranks + 1))
-    else:
-        adjusted[order] = np.minimum.accumulate((given[order] * count / ranks)[::-1])[::-1]
+    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    p, count = np.array([p for p, _ in known]), len(known)
+    rank = np.arange(1, count + 1)
+    # The last two are monotone: no p-value may overtake a smaller one.
+    adjusted = {
+        "bonferroni": p * count,
+        "holm": np.maximum.accumulate(p * (count - rank + 1)),
+        "benjamini-hochberg": np.minimum.accumulate((p * count / rank)[::-1])[::-1],
+    }[method]
     result: list[float | None] = [None] * len(p_values)
-    for place, p in zip(places, adjusted, strict=True):
-        result[place] = min(float(p), 1.0)
+    for (_, place), value in zip(known, adjusted, strict=True):
+        result[place] = min(float(value), 1.0)
     return result
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from evolvability.config.schema import MAML, Config, layered, read_toml, to_table
+from evolvability.config.schema import MAML, Config, layered, to_table
 from evolvability.core.errors import ConfigError, RunFolderError, UserError
 from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
@@ -58,6 +58,7 @@ def plan(table: dict[str, Any]) -> list[Planned]:
         planned += batches("_".join(_slug(*item) for item in chosen.items()), config, per_run)
     names = [run.name for run in planned]
     if twice := {name for name in names if names.count(name) > 1}:
+        # They would share a folder, and the second would be taken for the first.
         raise ConfigError(f"Two runs of the sweep would both be named '{min(twice)}'. Is a value listed twice?")
     return planned
 
@@ -100,16 +101,12 @@ def plan_split(run: Run, *, components: int = 2, generations: int = SPLIT_GENERA
     return Planned(f"{run.path.resolve().name}-split-{components}", config)
 
 
-def plan_from_file(path: Path) -> list[Planned]:
-    """The runs that a sweep's TOML file asks for."""
-    return plan(read_toml(path))
-
-
 def status(path: Path, config: Config) -> Status:
     """How far a planned run has come in its folder; a folder that holds a run of another configuration is refused."""
     if not (path / "config.toml").exists():
         return "new"
     run = Run(path)
+    # A run that is to be longer now is begun, not another.
     if run.config.generations < config.generations and replace(run.config, generations=config.generations) == config:
         return "begun"
     if run.config != config:
