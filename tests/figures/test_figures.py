@@ -12,11 +12,13 @@ from PIL import Image
 
 from evolvability import ConfigError, Run, RunFolderError, UserError, evolve
 from evolvability.config.schema import Config, layered
-from evolvability.figures import behaviors, curves, distance, final, interference, maml
+from evolvability.figures import behaviors, curves, evolution, final, interference, maml, maze
+from evolvability.figures.bands import Line, Lines
 from evolvability.figures.registry import FIGURES, draw_figure
-from evolvability.figures.style import METHOD_COLORS, identity, line_styles, new_figure, run_names
+from evolvability.figures.style import METHOD_COLORS, line_styles, new_figure
 from evolvability.runs.folder import RunWriter
 from evolvability.studies.adaptation import Adaptation, save_adaptation
+from evolvability.studies.groups import identity, run_names
 from evolvability.studies.offspring import save_offspring
 from evolvability.studies.races import Raced, save_race
 
@@ -89,14 +91,14 @@ def test_identity_ignores_seeds_and_length_alone() -> None:
 
 
 @pytest.mark.parametrize(("objective", "idle"), [("max_variance", False), ("mean_fitness", True)])
-def test_identity_ignores_the_knobs_of_other_objectives(objective: str, idle: bool) -> None:
+def test_identity_ignores_the_settings_of_other_objectives(objective: str, idle: bool) -> None:
     plain = identity(config(objective=objective))
     assert identity(config(objective=objective, bandwidth=0.5)) == plain
     assert (identity(config(objective=objective, behavior_shaping="centered_ranks")) == plain) == idle
     assert identity(config(bandwidth=0.5)) != identity(config())
 
 
-def test_names_tell_runs_of_one_method_apart_by_the_knobs_that_differ() -> None:
+def test_names_tell_runs_of_one_method_apart_by_the_settings_that_differ() -> None:
     configs = [config(sigma=0.1), config(sigma=0.2, mirrored=True), config(objective="max_variance")]
     assert run_names(configs) == [
         "MaxEnt-EES, sigma 0.1, no mirrored",
@@ -128,29 +130,37 @@ def test_runs_that_differ_in_seeds_are_one_group_with_median_and_range(tmp_path:
     second = written(tmp_path / "b", config(seed=2), np.array([[6.0, 60.0]]))
     other = written(tmp_path / "c", config(sigma=0.25), np.array([[5.0, 50.0]]))
     data = curves.data_from_runs([first, second, other])
-    assert [(group.name, group.num_seeds) for group in data.groups] == [
+    assert [(line.name, line.num_seeds) for line in data.panels["variance"]] == [
         ("MaxEnt-EES, sigma 0.5", (3, 3)),
         ("MaxEnt-EES, sigma 0.25", (1, 1)),
     ]
     assert data.spans == "minimum to maximum"
-    band = data.groups[0].bands["variance"]
-    np.testing.assert_array_equal(band, [[1, 10], [2, 20], [6, 60]])
+    np.testing.assert_array_equal(data.band(data.panels["variance"][0]), [[1, 10], [2, 20], [6, 60]])
 
 
 def test_band_is_the_interquartile_range_when_there_are_seeds_enough(tmp_path: Path) -> None:
     values = np.arange(5.0)[:, None] * [1.0, 3.0]
     data = curves.data_from_runs([written(tmp_path / "a", config(seeds=5), values)])
     assert data.spans == "interquartile range"
-    np.testing.assert_array_equal(data.groups[0].bands["entropy"], [[1, 3], [2, 6], [3, 9]])
+    np.testing.assert_array_equal(data.band(data.panels["entropy"][0]), [[1, 3], [2, 6], [3, 9]])
+
+
+def test_a_line_with_few_seeds_makes_every_band_of_the_figure_the_whole_range() -> None:
+    many, few = (
+        Line(name, "max_entropy", np.zeros(1), np.arange(8.0)[:size, None]) for name, size in (("a", 8), ("b", 2))
+    )
+    assert Lines({"left": [many]}).band(many).high == pytest.approx(5.25)
+    assert Lines({"left": [many], "right": [few]}).band(many).high == 7
 
 
 def test_seeds_of_unequal_length_are_counted_as_far_as_they_go(tmp_path: Path) -> None:
     short = written(tmp_path / "short", config(seeds=2), np.array([[1.0], [2.0]]))
     long = written(tmp_path / "long", config(seed=2), np.array([[6.0, 60.0, 600.0]]))
-    group = curves.data_from_runs([short, long]).groups[0]
-    assert group.num_seeds == (1, 3)
-    np.testing.assert_array_equal(group.bands["variance"].median, [2, 60, 600])
-    np.testing.assert_array_equal(group.generation, [0, 1, 2])
+    data = curves.data_from_runs([short, long])
+    [line] = data.panels["variance"]
+    assert line.num_seeds == (1, 3)
+    np.testing.assert_array_equal(data.band(line).median, [2, 60, 600])
+    np.testing.assert_array_equal(line.x, [0, 1, 2])
 
 
 def test_a_seed_given_twice_counts_once(tmp_path: Path) -> None:
@@ -158,17 +168,18 @@ def test_a_seed_given_twice_counts_once(tmp_path: Path) -> None:
         written(tmp_path / "part", config(generations=1), np.array([[1.0]])),
         written(tmp_path / "whole", config(generations=2), np.array([[1.0, 2.0]])),
     ]
-    group = curves.data_from_runs(runs).groups[0]
-    assert group.num_seeds == (1, 1)
-    np.testing.assert_array_equal(group.bands["variance"].median, [1, 2])
+    [line] = curves.data_from_runs(runs).panels["variance"]
+    assert line.num_seeds == (1, 1)
+    np.testing.assert_array_equal(line.values, [[1, 2]])
 
 
 def test_long_runs_are_drawn_as_means_over_windows(tmp_path: Path) -> None:
     values = np.arange(2.0 * curves.MAX_POINTS)[None]
     data = curves.data_from_runs([written(tmp_path / "a", config(), values)])
     assert data.window == 2
-    np.testing.assert_array_equal(data.groups[0].generation, values[0, ::2] + 0.5)
-    np.testing.assert_array_equal(data.groups[0].bands["variance"].median, values[0, ::2] + 0.5)
+    [line] = data.panels["variance"]
+    np.testing.assert_array_equal(line.x, values[0, ::2] + 0.5)
+    np.testing.assert_array_equal(line.values, values[:, ::2] + 0.5)
 
 
 def test_a_metric_without_values_has_no_panel(tmp_path: Path) -> None:
@@ -183,7 +194,7 @@ def test_a_run_without_a_generation_is_left_out_with_a_warning(tmp_path: Path) -
     empty = written(tmp_path / "empty", config(), np.ones((1, 0)))
     run = written(tmp_path / "a", config(), np.ones((1, 2)))
     with pytest.warns(UserWarning, match="no generation is done yet: .*empty"):
-        assert len(curves.data_from_runs([empty, run]).groups) == 1
+        assert len(curves.data_from_runs([empty, run]).panels["variance"]) == 1
     with pytest.raises(RunFolderError, match="no generation is done yet"):
         curves.data_from_runs([empty])
 
@@ -191,22 +202,23 @@ def test_a_run_without_a_generation_is_left_out_with_a_warning(tmp_path: Path) -
 # The interference figure
 
 
-def test_courses_have_a_line_a_seed_and_their_median(tmp_path: Path) -> None:
+def test_traces_have_one_line_per_seed_and_their_median(tmp_path: Path) -> None:
     values = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 9.0]])
     runs = [
         written(tmp_path / "fitness", config(objective="mean_fitness"), np.array([[1.0, 1.0, 1.0]])),
         written(tmp_path / "variance", config(objective="max_variance", seeds=3), values),
     ]
-    courses = interference.data_from_runs(runs)
-    assert list(courses) == ["max_variance", "mean_fitness"]
-    np.testing.assert_array_equal(courses["max_variance"].parameter, values)
-    np.testing.assert_array_equal(courses["max_variance"].median, [1, 4])
+    variance, fitness = interference.data_from_runs(runs)
+    assert (variance.objective, fitness.objective) == ("max_variance", "mean_fitness")
+    np.testing.assert_array_equal(variance.values, values)
+    np.testing.assert_array_equal(variance.median, [1, 4])
 
 
-def test_a_mixture_has_a_line_a_component(tmp_path: Path) -> None:
+def test_a_mixture_has_one_line_per_component(tmp_path: Path) -> None:
     center = np.array([[[1.0, 5.0], [2.0, 6.0]]])  # (num_seeds, num_generations, num_components)
     run = written(tmp_path / "a", config(population="mixture"), np.ones((1, 2)), center=center)
-    np.testing.assert_array_equal(interference.data_from_runs([run])["max_entropy"].parameter, [[1, 2], [5, 6]])
+    [line] = interference.data_from_runs([run])
+    np.testing.assert_array_equal(line.values, [[1, 2], [5, 6]])
 
 
 def test_every_training_plot_shows_standard_es_for_comparison(tmp_path: Path) -> None:
@@ -214,8 +226,8 @@ def test_every_training_plot_shows_standard_es_for_comparison(tmp_path: Path) ->
     runs = [written(tmp_path / name, config(objective=name), np.ones((1, 2))) for name in objectives]
 
     def shown(*chosen: int) -> list[list[str]]:
-        courses = interference.data_from_runs([runs[index] for index in chosen])
-        return [[course.objective for course in panel] for panel in interference.panels(courses)]
+        traces = interference.data_from_runs([runs[index] for index in chosen])
+        return [[trace.objective for trace in panel] for panel in interference.panels(traces)]
 
     assert shown(0, 1, 2) == [["max_variance", "mean_fitness"], ["max_entropy", "mean_fitness"]]
     assert shown(0) == [["max_entropy"]]
@@ -313,7 +325,7 @@ def test_distance_is_that_of_every_group_of_runs(tmp_path: Path) -> None:
         written(tmp_path / name, config(objective=name, seeds=2), np.ones((2, 3)), distance=np.full((2, 3), value))
         for name, value in (("max_entropy", 2.0), ("mean_fitness", 5.0))
     ]
-    [ax] = distance.figure(runs).axes
+    [ax] = curves.distance_figure(runs).axes
     heights = {str(line.get_label()): np.unique(line.get_ydata()).tolist() for line in ax.get_lines()}
     assert heights == {"MaxEnt-EES (2 seeds)": [2.0], "standard ES (2 seeds)": [5.0]}
 
@@ -398,3 +410,25 @@ def test_draw_works_on_axes_of_ones_own(real: dict[str, Run]) -> None:
     ax = new_figure(3, 2).subplots()
     curves.draw(ax, curves.data_from_runs([real["point"]]), "entropy")
     assert len(ax.get_lines()) == 1
+
+
+@pytest.mark.parametrize("name", ["final", "behaviors", "maze"])
+def test_no_word_below_a_figure_leaves_it(name: str, real: dict[str, Run]) -> None:
+    shown = {"final": final.figure, "behaviors": behaviors.figure, "maze": maze.figure}
+    drawing = shown[name]([real["maze"]] if name == "maze" else [real["variance"]])
+    drawing.draw_without_rendering()
+    note = drawing._supxlabel  # type: ignore[attr-defined]
+    extent = note.get_window_extent()
+    assert extent.x0 >= 0
+    assert extent.x1 <= drawing.bbox.width
+
+
+def test_a_start_with_fewer_recorded_generations_has_no_empty_maps(tmp_path: Path) -> None:
+    starts = []
+    for name, recorded in (("left", (0, 5)), ("right", (0,))):
+        run = written(tmp_path / name, config("point", objective="mean_fitness", goal=name), np.ones((1, 6)))
+        for generation in recorded:
+            with_behaviors(run, generation, np.random.default_rng(0).normal(size=(1, 4, 2)))
+        starts.append(run)
+    maps = evolution.figure(starts).axes[1:]
+    assert [bool(ax.collections) for ax in maps] == [ax.axison for ax in maps] == [True, True, True, False]

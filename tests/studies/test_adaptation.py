@@ -246,7 +246,7 @@ def test_growth_is_drawn_with_the_range_of_seeds(runs: dict[str, Run]) -> None:
     save_adaptation(runs["max_variance"], Adaptation("right", 0.0, scores, scores[:, :, None]))
     data = adaptation.data_from_runs([runs["max_variance"]])
     assert data.spans == "minimum to maximum"
-    band = data.groups[0].bands["right"]
+    band = data.band(data.panels["right"][0])
     assert [band.low.tolist(), band.median.tolist(), band.high.tolist()] == [[1.5, 2.0], [2.75, 3.5], [4.0, 5.0]]
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from evolvability.config.schema import to_table
 from evolvability.core.errors import RunFolderError
-from evolvability.figures.style import METHOD_NAMES, behavior_names
+from evolvability.figures.style import behavior_names
 from evolvability.runs.folder import Run, spread_out
+from evolvability.studies.groups import METHOD_NAMES
 from evolvability.tasks.replay import HostArray
 
 Arrays = dict[str, HostArray]

@@ -13,8 +13,8 @@ import safetensors.numpy
 from evolvability.core.errors import ConfigError, UserError, unknown
 from evolvability.explorer import data
 from evolvability.explorer.trust import objection
-from evolvability.figures.style import run_names
 from evolvability.runs.folder import Run
+from evolvability.studies.groups import run_names
 from evolvability.studies.offspring import Parent
 from evolvability.studies.rebuild import (
     FRESH_TOGETHER,

@@ -1,25 +1,23 @@
 """The population's behaviors over generations, as heat maps (the paper's figures 2 and 5).
 
-One behavior dimension: generations from left to right, runs side by side. Two: a map at some of the generations, a row
-a run. Of a run with several seeds one is shown: pooled, seeds that each found a different behavior would look like one
-population that has them all.
+One behavior dimension: generations from left to right, runs side by side. Two: a map at some of the generations, one
+row per run. Of a run with several seeds one is shown: pooled, seeds that each found a different behavior would look
+like one population that has them all.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import QuadMesh
+from matplotlib.collections import Collection, QuadMesh
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from evolvability.core.errors import ConfigError, RunFolderError
-from evolvability.figures.style import HEAT, NOTE_COLOR, PAGE_WIDTH, behavior_names, new_figure, run_names
+from evolvability.figures.style import HEAT, PAGE_WIDTH, Array, add_note, behavior_names, grid, new_figure, percent
 from evolvability.runs.folder import Run, spread_out
-from evolvability.studies.groups import start_name
+from evolvability.studies.groups import run_names, start_name
 from evolvability.studies.measures import valid_behaviors
 from evolvability.studies.statistics import median_index
 
@@ -27,8 +25,6 @@ MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
 MAX_STRIPS = 3  # side by side
 NOTE = "of each run: one seed, whose final mean distance is the median of its seeds"
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -47,13 +43,18 @@ class Row:
     generations: Array
     shares: Array
 
+    @property
+    def title(self) -> str:
+        """The method and the seed."""
+        return f"{self.name}, seed {self.seed}"
+
 
 @dataclass(frozen=True)
 class Heatmaps:
     """Rows over the same bins.
 
     Attributes:
-        rows: one a run.
+        rows: one per run.
         edges: (num_bins + 1,) of every dimension.
         labels: of every dimension shown, one or two.
         least: the share of a single member, in the largest population.
@@ -69,7 +70,7 @@ def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None
     """Histograms of every run's behaviors over common bins; invalid members are left out.
 
     Args:
-        runs: runs of one task, one a row.
+        runs: runs of one task, one per row.
         generations: which to show, of those that were recorded; some from the first to the last unless given.
         most: how many to show at most; as many as can be told apart unless given.
     """
@@ -78,19 +79,19 @@ def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None
     shown = min(num_behaviors, 2)
     seeds = [representative_seed(run) for run in runs]
     most = most or (MAX_COLUMNS if shown == 1 else NUM_MAPS)
-    shown_of = [_chosen(run, generations) or spread_out(run.recorded, most) for run in runs]
-    clouds = [
-        [valid_behaviors(run, seed, generation)[0][:, :shown] for generation in chosen]
-        for run, seed, chosen in zip(runs, seeds, shown_of, strict=True)
-    ]
+    shown_of, clouds = [], []
+    for run, seed in zip(runs, seeds, strict=True):
+        asked = [generation for generation in generations or () if generation in run.recorded]
+        shown_of.append(asked or spread_out(run.recorded, most))
+        clouds.append([valid_behaviors(run, seed, generation)[0][:, :shown] for generation in shown_of[-1]])
     size = max(run.config.population_size for run in runs)
     edges = _common_edges([cloud for row in clouds for cloud in row], size)
-    methods = run_names([run.config for run in runs])
-    names = [f"{name} {start_name(run)}" if run.origin else name for name, run in zip(methods, runs, strict=True)]
-    rows = [
-        Row(name, run.seeds[seed], np.array(chosen), np.stack([_shares(c, edges) for c in row]))
-        for name, run, seed, chosen, row in zip(names, runs, seeds, shown_of, clouds, strict=True)
-    ]
+    rows = []
+    for index, name in enumerate(run_names([run.config for run in runs])):
+        run = runs[index]
+        full_name = f"{name} {start_name(run)}" if run.origin else name
+        shares = [np.histogramdd(cloud, edges)[0] / max(len(cloud), 1) for cloud in clouds[index]]
+        rows.append(Row(full_name, run.seeds[seeds[index]], np.array(shown_of[index]), np.stack(shares)))
     return Heatmaps(rows, edges, behavior_names(runs[0].config, num_behaviors)[:shown], 1 / size)
 
 
@@ -107,7 +108,7 @@ def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:
     first, last = shown.generations[0], shown.generations[-1]
     across = np.array([first, *middles, last]) if len(middles) else np.array([first - 0.5, first + 0.5])
     mesh = _heat(ax, across, data.edges[0], shown.shares.T, data)
-    ax.set_title(title(shown), loc="left")
+    ax.set_title(shown.title, loc="left")
     return mesh
 
 
@@ -122,54 +123,41 @@ def draw_map(ax: Axes, data: Heatmaps, row: int, column: int) -> QuadMesh:
 
 
 def figure(runs: Sequence[Run]) -> Figure:
-    """Heat maps of the runs' behaviors, one row a run."""
+    """Heat maps of the runs' behaviors, one row per run."""
     data = data_from_runs(runs)
     drawing = _strips(data) if len(data.labels) == 1 else _maps(data)
-    add_note(drawing, runs)
-    return drawing
-
-
-def add_note(drawing: Figure, runs: Sequence[Run]) -> None:
-    """Say below a figure which of several seeds it shows."""
     if any(run.config.seeds > 1 for run in runs):
-        drawing.supxlabel(NOTE, fontsize=6.5, color=NOTE_COLOR)
-
-
-def panels(drawing: Figure, number: int) -> tuple[Array, Array]:
-    """Axes side by side that share their scales, for so many panels, and all those of the grid."""
-    columns = min(number, MAX_STRIPS)
-    grid = drawing.subplots(-(-number // columns), columns, squeeze=False, sharex=True, sharey=True)
-    for ax in grid.flat[number:]:
-        ax.set_axis_off()
-        grid[-2, ax.get_subplotspec().colspan.start].xaxis.set_tick_params(labelbottom=True)
-    return grid.ravel()[:number], grid
+        add_note(drawing, NOTE)
+    return drawing
 
 
 def _strips(data: Heatmaps) -> Figure:
     columns = min(len(data.rows), MAX_STRIPS)
     drawing = new_figure(PAGE_WIDTH * (0.75 if columns < MAX_STRIPS else 1), 0.4 + 1.9 * -(-len(data.rows) // columns))
-    axes, grid = panels(drawing, len(data.rows))
+    axes, whole = grid(drawing, len(data.rows), columns)
     meshes = [draw(ax, data, index) for index, ax in enumerate(axes)]
-    for ax in grid[:, 0]:
+    for ax in whole[:, 0]:
         ax.set_ylabel(data.labels[0])
     for ax in axes[-columns:]:
         ax.set_xlabel("generation")
-    add_colorbar(drawing, meshes[0], grid)
+    add_colorbar(drawing, meshes[0], whole)
     return drawing
 
 
 def _maps(data: Heatmaps) -> Figure:
     columns = max(len(row.generations) for row in data.rows)
-    drawing = new_figure(1.2 + 1.16 * columns, 0.8 + 1.32 * len(data.rows))
+    drawing = new_figure(1.2 + 1.16 * max(columns, 2), 0.8 + 1.32 * len(data.rows))
     axes = drawing.subplots(len(data.rows), columns, squeeze=False, sharex=True, sharey=True)
     meshes = []
     for index, row in enumerate(data.rows):
         told = index == 0 or not np.array_equal(row.generations, data.rows[0].generations)
         for column, generation in enumerate(row.generations):
             meshes.append(draw_map(axes[index, column], data, index, column))
-            words = axes[index, column].set_title(f" \ngeneration {generation:,}" if told else " ", loc="left")
+            above = axes[index, column].set_title(f" \ngeneration {generation:,}" if told else " ", loc="left")
             if column == 0:
-                _name_row(axes[index, 0], title(row), words)
+                # In the first line of the title, but not a title: those take room, and it may reach over further maps.
+                name = axes[index, 0].annotate(row.title, (0, 1), xycoords=above, fontsize=8, va="top")
+                name.set_in_layout(False)
         axes[index, 0].set_ylabel(data.labels[1])
         for ax in axes[index, len(row.generations) :]:
             ax.set_axis_off()
@@ -179,18 +167,13 @@ def _maps(data: Heatmaps) -> Figure:
     return drawing
 
 
-def _name_row(ax: Axes, name: str, above: Text) -> None:
-    """A name in the first line of a title. Not a title itself: those take room, and it may reach over further maps."""
-    ax.annotate(name, (0, 1), xycoords=above, fontsize=above.get_fontsize(), va="top").set_in_layout(False)
-
-
-def add_colorbar(drawing: Figure, mesh: QuadMesh, axes: Array) -> None:
+def add_colorbar(drawing: Figure, mesh: Collection, axes: Array) -> None:
     """The scale of all heat maps of a figure."""
     bar = drawing.colorbar(mesh, ax=axes, label="share of population", aspect=30, pad=0.02)
     low, high = mesh.get_clim()
     steps = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
     bar.set_ticks([step for step in steps if low <= step <= high])
-    bar.ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
+    bar.ax.yaxis.set_major_formatter(percent)
     bar.minorticks_off()
 
 
@@ -199,15 +182,6 @@ def _heat(ax: Axes, across: Array, up: Array, shares: Array, data: Heatmaps) -> 
     norm = LogNorm(data.least, max(top, 2 * data.least))
     # Empty bins stay white. Drawn as an image, so that a vector file stays small.
     return ax.pcolormesh(across, up, np.ma.masked_equal(shares, 0), norm=norm, cmap=HEAT, rasterized=True)
-
-
-def title(row: Row) -> str:
-    """The method of a row, and the seed."""
-    return f"{row.name}, seed {row.seed}"
-
-
-def _chosen(run: Run, generations: Sequence[int] | None) -> list[int]:
-    return [generation for generation in generations or () if generation in run.recorded]
 
 
 def _common_edges(clouds: Sequence[Array], size: int) -> list[Array]:
@@ -223,11 +197,6 @@ def _common_edges(clouds: Sequence[Array], size: int) -> list[Array]:
     num_bins = int(np.clip(2 * np.sqrt(size), 20, 100))
     pad = np.where(high > low, 0, 0.5)
     return [np.linspace(*ends, num_bins + 1) for ends in zip(low - pad, high + pad, strict=True)]
-
-
-def _shares(cloud: Array, edges: Sequence[Array]) -> Array:
-    counts, _ = np.histogramdd(cloud, edges)
-    return counts / max(len(cloud), 1)
 
 
 def check_comparable(runs: Sequence[Run]) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evolvability.figures.style import METHOD_COLORS, NOTE_COLOR, OTHER_COLORS, new_figure
+from evolvability.figures.style import METHOD_COLORS, OTHER_COLORS, add_note, new_figure
 from evolvability.studies.comparison import Report, p_text, title
 from evolvability.studies.groups import METHOD_NAMES
 
@@ -15,7 +15,7 @@ COLUMN = 18  # characters
 
 
 def draw(ax: Axes, report: Report) -> None:
-    """A column of dots a group, a bar at its median, a line over the median's interval."""
+    """One column of dots per group, a bar at its median, a line over the median's interval."""
     for place, ((name, values), color) in enumerate(zip(report.values.items(), _colors(report), strict=True)):
         spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else np.zeros(1)
         ax.plot(place + spread, values, "o", color=color, markersize=3.5, alpha=0.75, markeredgewidth=0)
@@ -42,7 +42,7 @@ def figure(report: Report) -> Figure:
     if len(report.comparisons) <= MAX_BRACKETS:
         correction = f", corrected ({report.correction})" if report.correction else ""
         note += f"; p: Mann-Whitney U, two-sided{correction}"
-    drawing.supxlabel(note, fontsize=6, color=NOTE_COLOR)
+    add_note(drawing, note, size=6)
     return drawing
 
 

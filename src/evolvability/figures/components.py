@@ -1,8 +1,8 @@
-"""Behaviors told apart by component (the paper's figures 7 and S4): one panel a run, with what its species cover."""
+"""Behaviors told apart by component (the paper's figures 7 and S4): one panel per run, with what its species cover."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.behaviors import check_comparable, representative_seed
-from evolvability.figures.style import behavior_names, letter, new_figure
+from evolvability.figures.style import Array, behavior_names, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import method_name
 from evolvability.studies.measures import (
@@ -26,8 +26,7 @@ from evolvability.studies.measures import (
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 ALONE = "0.25"
 MARKED = 4000  # members drawn, at most
-
-Array = np.ndarray[Any, Any]
+TITLE_WIDTH = 32  # letters that fit above a panel
 
 
 @dataclass(frozen=True)
@@ -86,34 +85,34 @@ def _shown_seeds(runs: Sequence[Run]) -> list[int]:
 def draw(ax: Axes, data: Panels, index: int) -> None:
     """One run: points in two dimensions, histograms on top of each other in one."""
     panel = data.panels[index]
-    groups = [panel.behavior[panel.component == number] for number in range(len(panel.each))]
-    colors = COLORS if len(groups) > 1 else (ALONE,)
+    number = len(panel.each)
+    colors = [COLORS[index % len(COLORS)] for index in range(number)] if number > 1 else [ALONE]
     if panel.behavior.shape[1] == 1:
         edges = np.linspace(-data.by.reach, data.by.reach, 2 * data.by.cells + 1)
-        used = [colors[number % len(colors)] for number in range(len(groups))]
-        ax.hist([group[:, 0] for group in groups], edges.tolist(), stacked=True, color=used)
+        groups = [panel.behavior[panel.component == index, 0] for index in range(number)]
+        ax.hist(groups, edges.tolist(), stacked=True, color=colors)
         ax.set_ylabel("members")
     else:
         order = np.random.default_rng(0).permutation(len(panel.behavior))[:MARKED]  # no component lies on top
-        shades = np.array([colors[number % len(colors)] for number in range(len(groups))])[panel.component]
         across, up = panel.behavior[order, :2].T
-        ax.scatter(across, up, s=3, c=shades[order], linewidths=0, alpha=0.7, rasterized=True)
+        shades = np.array(colors)[panel.component[order]]
+        ax.scatter(across, up, s=3, c=shades, linewidths=0, alpha=0.7, rasterized=True)
         ax.plot(0, 0, marker="+", color="black", markersize=6, markeredgewidth=0.8)
         edge = 1.06 * data.by.reach
         ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal")
         ax.set_ylabel(data.labels[1] if index == 0 else "")
     ax.set_xlabel(f"{data.labels[0]}\n\n{_numbers(panel)}")
+    ax.set_title(fill(f"({chr(ord('a') + index)}) {panel.name}", TITLE_WIDTH), loc="left")
 
 
 def figure(runs: Sequence[Run]) -> Figure:
-    """One panel a run."""
+    """One panel per run."""
     data = data_from_runs(runs)
     number = len(data.panels)
     drawing = new_figure(2.35 * number + 0.3, 3.3)
     axes = drawing.subplots(1, number, squeeze=False, sharex=True, sharey=len(data.labels) == 1)[0]
     for index, ax in enumerate(axes):
         draw(ax, data, index)
-        letter(ax, index, data.panels[index].name)
     return drawing
 
 
@@ -122,15 +121,9 @@ def _species(run: Run, seed: int, behavior: Array, component: Array, by: Measure
     number = run.config.components if mixed else 1
     each = [coverage(behavior[component == index], by) for index in range(number)]
     share = specialization_of(run, seed, None, by).share if mixed else None
-    return Species(_name(run), run.seeds[seed], behavior, component, coverage(behavior, by), each, share)
-
-
-def _name(run: Run) -> str:
-    method = method_name(run.config.objective)
-    if run.config.population != "mixture":
-        return f"{method}, one component"
-    how = "split into" if run.config.start_from else "mixture of"
-    return f"{method}, {how} {run.config.components}"
+    how = f"{'split into' if run.config.start_from else 'mixture of'} {number}" if mixed else "one component"
+    name = f"{method_name(run.config.objective)}, {how}"
+    return Species(name, run.seeds[seed], behavior, component, coverage(behavior, by), each, share)
 
 
 def _numbers(panel: Species) -> str:

@@ -9,97 +9,79 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evolvability.core.errors import ConfigError
+from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
 from evolvability.figures.behaviors import check_comparable
-from evolvability.figures.curves import ENOUGH_FOR_QUARTILES, Band, quantiles
-from evolvability.figures.style import behavior_names, letter, line_styles, new_figure
+from evolvability.figures.style import Array, behavior_names, letter, new_figure, told_apart
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import run_names
-from evolvability.studies.map_elites import Elites, archive_yardstick, fill_archive, worst_fitness
+from evolvability.studies.map_elites import archive_yardstick, fill_archive, worst_fitness
 
-Array = np.ndarray[Any, Any]
 CURVES = {"coverage": "coverage (share of cells)", "qd_score": "QD score"}
 
 
 @dataclass(frozen=True)
 class Illumination:
-    """The archives of one run's seeds.
+    """Archives with the same cells.
 
     Attributes:
-        name: what tells the run from the others.
-        objective: its own.
-        archives: one a seed.
+        curves: coverage and QD score over evaluations, one line per run.
+        fitness: by run, (num_cells, num_cells) of the elites of its first seed; nan where a cell is empty.
+        reach: half the width of the box of cells.
+        labels: of the box's axes.
     """
 
-    name: str
-    objective: str
-    archives: list[Elites]
-
-    def band(self, curve: str) -> Band:
-        """The median and the range over seeds: quartiles, or all of it where seeds are few."""
-        values = np.stack([getattr(one, curve) for one in self.archives])
-        ranks = (0.25, 0.5, 0.75) if len(values) >= ENOUGH_FOR_QUARTILES else (0, 0.5, 1)
-        return Band(*quantiles(values, ranks))
-
-
-@dataclass(frozen=True)
-class Illuminations:
-    """Archives with the same cells, the half width of their box, and what its axes are."""
-
-    runs: list[Illumination]
+    curves: Lines
+    fitness: dict[str, Array]
     reach: float
     labels: list[str]
 
 
-def data_from_runs(runs: Sequence[Run]) -> Illuminations:
+def data_from_runs(runs: Sequence[Run]) -> Illumination:
     """Every run's recorded members, fed to archives with common cells."""
     check_comparable(runs)
     by, worst = archive_yardstick(runs), worst_fitness(runs)
-    found = [
-        Illumination(name, run.config.objective, [fill_archive(run, k, by, worst=worst) for k in range(len(run.seeds))])
-        for name, run in zip(run_names([run.config for run in runs]), runs, strict=True)
-    ]
-    num_behaviors = found[0].archives[0].fitness.ndim
-    if num_behaviors != 2:
-        raise ConfigError(f"Archives of two behavior dimensions are drawn, but {runs[0].path} has {num_behaviors}.")
-    return Illuminations(found, by.reach, behavior_names(runs[0].config, num_behaviors))
+    panels: dict[str, list[Line]] = {curve: [] for curve in CURVES}
+    fitness = {}
+    names = told_apart(run_names([run.config for run in runs]))
+    for name, run in zip(names, runs, strict=True):
+        archives = [fill_archive(run, k, by, worst=worst) for k in range(len(run.seeds))]
+        fitness[name] = archives[0].fitness
+        if (number := fitness[name].ndim) != 2:
+            raise ConfigError(f"Archives of two behavior dimensions are drawn, but {run.path} has {number}.")
+        for curve in CURVES:
+            values = np.stack([getattr(one, curve) for one in archives])
+            panels[curve].append(Line(name, run.config.objective, archives[0].evaluations, values))
+    return Illumination(Lines(panels), fitness, by.reach, behavior_names(runs[0].config, 2))
 
 
-def draw_curve(ax: Axes, data: Illuminations, curve: str) -> None:
+def draw_curve(ax: Axes, data: Illumination, curve: str) -> None:
     """Coverage or QD score over evaluations."""
-    for run, look in zip(data.runs, line_styles([run.objective for run in data.runs]), strict=True):
-        band, evaluations = run.band(curve), run.archives[0].evaluations
-        ax.plot(evaluations, band.median, label=run.name, **look)
-        ax.fill_between(evaluations, band.low, band.high, color=look["color"], alpha=0.2, linewidth=0)
+    draw_lines(ax, data.curves, curve)
     ax.set(xlabel="evaluations", xlim=(0, None), ylim=(0, None))
-    ax.grid(visible=True)
 
 
-def draw_map(ax: Axes, data: Illuminations, index: int) -> Any:
+def draw_map(ax: Axes, data: Illumination, name: str) -> Any:
     """The elites of a run's first seed, as colors; empty cells stay white."""
-    all_fitness = np.concatenate([run.archives[0].fitness.ravel() for run in data.runs])
-    limits = {"vmin": np.nanmin(all_fitness), "vmax": np.nanmax(all_fitness)}
+    everywhere = np.concatenate([fitness.ravel() for fitness in data.fitness.values()])
+    limits = {"vmin": np.nanmin(everywhere), "vmax": np.nanmax(everywhere)}
     box = (-data.reach, data.reach, -data.reach, data.reach)
     ax.spines[:].set_visible(True)
-    return ax.imshow(data.runs[index].archives[0].fitness.T, origin="lower", extent=box, cmap="viridis", **limits)
+    return ax.imshow(data.fitness[name].T, origin="lower", extent=box, cmap="viridis", **limits)
 
 
 def figure(runs: Sequence[Run]) -> Figure:
-    """Two curves above, one map a run below."""
+    """Two curves above, one map per run below."""
     data = data_from_runs(runs)
-    number = len(data.runs)
-    drawing = new_figure(max(5.6, 0.9 + 1.5 * number), 4.4)
+    drawing = new_figure(max(5.6, 0.9 + 1.5 * len(data.fitness)), 4.4)
     above, below = drawing.subfigures(2, 1, squeeze=False, height_ratios=(1.25, 1))[:, 0]
-    curves = above.subplots(1, len(CURVES), squeeze=False)[0]
-    for index, (curve, title) in enumerate(CURVES.items()):
-        draw_curve(curves[index], data, curve)
-        letter(curves[index], index, title)
-    lines = curves[0].get_lines()
-    names = [str(line.get_label()) for line in lines]
-    above.legend(lines, names, loc="outside right center")
-    maps = below.subplots(1, number, squeeze=False, sharex=True, sharey=True)[0]
-    for index, ax in enumerate(maps):
-        image = draw_map(ax, data, index)
-        letter(ax, len(CURVES) + index, data.runs[index].name)
+    for index, (curve, ax) in enumerate(zip(CURVES, above.subplots(1, len(CURVES)), strict=True)):
+        draw_curve(ax, data, curve)
+        letter(ax, index, CURVES[curve])
+    add_legend(above, data.curves.note, beside=True)
+    maps = below.subplots(1, len(data.fitness), squeeze=False, sharex=True, sharey=True)[0]
+    for index, (name, ax) in enumerate(zip(data.fitness, maps, strict=True), start=len(CURVES)):
+        image = draw_map(ax, data, name)
+        letter(ax, index, name)
         ax.set_xlabel(data.labels[0])
     maps[0].set_ylabel(data.labels[1])
     below.colorbar(image, ax=maps, label="fitness of elite", pad=0.02)

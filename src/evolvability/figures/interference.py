@@ -1,8 +1,6 @@
 """The paper's figure 1: the interference pattern, and how each method's centers move over it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,36 +9,23 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from evolvability.core.errors import ConfigError
-from evolvability.figures.curves import Measured, distinct, measured, quantiles, stacked
-from evolvability.figures.style import METHOD_COLORS, OTHER_COLORS, PAGE_WIDTH, letter, method_name, new_figure
+from evolvability.figures.bands import Line, Measured, distinct, measured, stacked
+from evolvability.figures.style import METHOD_COLORS, PAGE_WIDTH, letter, method_color, new_figure
 from evolvability.runs.folder import Run
+from evolvability.studies.groups import method_name
 from evolvability.tasks.interference import MOST_EVOLVABLE, pattern
 
 BASELINE = "mean_fitness"
 WHOLE_WAVE = (0.0, 5 * np.pi)  # where the slow sine is positive
 LEGEND_ABOVE = 9.5  # where the legend starts, when it is at the top
-POINTS = 4000  # 80 a period of the fast sine
-
-Array = np.ndarray[Any, Any]
+POINTS = 4000  # 80 per period of the fast sine
 
 
-@dataclass(frozen=True)
-class Trace:
-    """How a method's centers moved.
+def data_from_runs(runs: Sequence[Run]) -> list[Line]:
+    """How the centers of every method among the runs moved, in the order of METHOD_COLORS.
 
-    Attributes:
-        objective: the method's objective.
-        parameter: (num_lines, num_generations) one line a seed (and component), nan where it has not got that far.
-        median: (num_generations,) over the lines.
+    The values of each are (num_traces, num_generations): one trace per seed and component, nan where it has ended.
     """
-
-    objective: str
-    parameter: Array
-    median: Array
-
-
-def data_from_runs(runs: Sequence[Run]) -> dict[str, Trace]:
-    """The trace of every objective among the runs, in the order of METHOD_COLORS."""
     for run in runs:
         if run.config.task != "interference":
             raise ConfigError(
@@ -51,13 +36,13 @@ def data_from_runs(runs: Sequence[Run]) -> dict[str, Trace]:
     for run, metrics in measured(runs):
         by_objective.setdefault(run.config.objective, []).append((run, metrics))
     order = [*METHOD_COLORS, *by_objective]
-    return {name: _trace(name, by_objective[name]) for name in sorted(by_objective, key=order.index)}
+    return [_line(objective, by_objective[objective]) for objective in sorted(by_objective, key=order.index)]
 
 
-def panels(traces: dict[str, Trace]) -> list[list[Trace]]:
-    """The traces each training plot shows: one method, and standard ES beside it for comparison."""
-    methods = [trace for name, trace in traces.items() if name != BASELINE]
-    baseline = [trace for name, trace in traces.items() if name == BASELINE]
+def panels(lines: Sequence[Line]) -> list[list[Line]]:
+    """The methods each training plot shows: one, and standard ES beside it for comparison."""
+    methods = [line for line in lines if line.objective != BASELINE]
+    baseline = [line for line in lines if line.objective == BASELINE]
     return [[method, *baseline] for method in methods] or [baseline]
 
 
@@ -72,29 +57,30 @@ def draw_pattern(ax: Axes, limits: tuple[float, float]) -> None:
     ax.yaxis.set_major_locator(MaxNLocator(4, steps=(1, 2, 5, 10)))
 
 
-def draw(ax: Axes, traces: Sequence[Trace]) -> None:
-    """The parameter over generations: a thin line a seed, a thick one for their median."""
-    for trace in reversed(traces):  # the baseline lies below
-        color = METHOD_COLORS.get(trace.objective, OTHER_COLORS[0])
-        ax.plot(trace.parameter.T, color=color, linewidth=0.5, alpha=0.35)
-    for trace in traces:
-        color = METHOD_COLORS.get(trace.objective, OTHER_COLORS[0])
-        several = ", median" if len(trace.parameter) > 1 else ""
-        ax.plot(trace.median, color=color, label=method_name(trace.objective) + several)
-    if any(len(trace.parameter) > 1 for trace in traces):
+def draw(ax: Axes, lines: Sequence[Line]) -> None:
+    """The parameter over generations: a thin line per seed, a thick one for their median."""
+    for line in reversed(lines):  # the baseline lies below
+        ax.plot(line.x, line.values.T, color=method_color(line.objective), linewidth=0.5, alpha=0.35)
+    several = max(len(line.values) for line in lines) > 1
+    for line in lines:
+        label = f"{line.name}, median" if len(line.values) > 1 else line.name
+        ax.plot(line.x, line.median, color=method_color(line.objective), label=label)
+    if several:
         ax.plot([], [], color="0.5", linewidth=0.5, label="each seed")
     _mark_optimum(ax, label=r"most evolvable, $x = 5\pi/2$")
-    rises = max(np.nanmax(trace.median) for trace in traces) < LEGEND_ABOVE
+    rises = max(np.nanmax(line.median) for line in lines) < LEGEND_ABOVE
     ax.legend(loc="upper right" if rises else "lower right")
-    ax.set(xlabel="generation", xlim=(0, max(len(trace.median) for trace in traces)))
+    ax.set(xlabel="generation", xlim=(0, max(len(line.x) for line in lines)))
     ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
 
 def figure(runs: Sequence[Run]) -> Figure:
-    """The pattern, and beside it one training plot a method, all over the same vertical axis."""
-    traces = data_from_runs(runs)
-    plots = panels(traces)
-    limits = _limits(list(traces.values()))
+    """The pattern, and beside it one training plot per method, all over the same vertical axis."""
+    lines = data_from_runs(runs)
+    plots = panels(lines)
+    # The slow sine's positive half, and every center.
+    lowest, highest = (float(end([end(line.values) for line in lines])) for end in (np.nanmin, np.nanmax))
+    limits = (min(WHOLE_WAVE[0], lowest), max(WHOLE_WAVE[1], highest))
     drawing = new_figure(PAGE_WIDTH * (1.2 + 1.6 * len(plots)) / 4.4, 2.5)
     drawing.set_layout_engine("constrained", wspace=0.06)
     axes = drawing.subplots(1, 1 + len(plots), sharey=True, width_ratios=[1.2, *[1.6] * len(plots)])
@@ -102,24 +88,17 @@ def figure(runs: Sequence[Run]) -> Figure:
     letter(axes[0], 0, r"$f(x)=5\,\sin(x/5)\,\sin(20x)$")
     for index, (ax, shown) in enumerate(zip(axes[1:], plots, strict=True), start=1):
         draw(ax, shown)
-        letter(ax, index, method_name(shown[0].objective))
+        letter(ax, index, shown[0].name)
     return drawing
 
 
-def _trace(objective: str, runs: Sequence[Measured]) -> Trace:
+def _line(objective: str, runs: Sequence[Measured]) -> Line:
     missing = [str(run.path) for run, metrics in runs if "center" not in metrics]
     if missing:
         raise ConfigError(f"{missing[0]} has no centers in its metrics: it has too many components to record them.")
-    # A mixture has a line for each of its components.
-    parameter = stacked([line for series in distinct(runs, "center") for line in series.T])
-    return Trace(objective, parameter, quantiles(parameter, [0.5])[0])
-
-
-def _limits(traces: Sequence[Trace]) -> tuple[float, float]:
-    """The slow sine's positive half, and every center."""
-    lowest = min(float(np.nanmin(trace.parameter)) for trace in traces)
-    highest = max(float(np.nanmax(trace.parameter)) for trace in traces)
-    return min(WHOLE_WAVE[0], lowest), max(WHOLE_WAVE[1], highest)
+    # A mixture has a trace for each of its components.
+    parameter = stacked([trace for series in distinct(runs, "center") for trace in series.T])
+    return Line(method_name(objective), objective, np.arange(parameter.shape[1]), parameter)
 
 
 def _mark_optimum(ax: Axes, label: str | None = None) -> None:

@@ -1,7 +1,6 @@
 """MAML over its outer steps: returns before and after adaptation, and how far the adapted policies moved."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,99 +9,62 @@ from matplotlib.ticker import MaxNLocator
 
 from evolvability.config.schema import MAML
 from evolvability.core.errors import RunFolderError
-from evolvability.figures.curves import ENOUGH_FOR_QUARTILES, Array, Band, distinct, measured, quantiles, stacked
-from evolvability.figures.style import NOTE_COLOR, letter, line_styles, new_figure
+from evolvability.figures.bands import Line, Lines, add_legend, distinct, draw_lines, measured, stacked
+from evolvability.figures.style import ZERO_LINE, letter, line_styles, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import group_runs
 
-METRICS = ("fitness_before", "fitness_mean", "divergence", "action_std")
+PANELS = {
+    "returns": ("return per episode", "adaptation pays"),
+    "divergence": ("KL of a step (nats)", "within the trust region"),
+    "action_std": ("standard deviation of actions", "exploration"),
+}
+"""The label of each panel's axis, and its title."""
+METRICS = {
+    "fitness_before": ("returns", "before"),
+    "fitness_mean": ("returns", "after"),
+    "divergence": ("divergence", "after"),
+    "action_std": ("action_std", "after"),
+}
+"""The panel each metric is in, and whether it is of policies before or after adaptation."""
 
 
-@dataclass(frozen=True)
-class Learning:
-    """A group of runs of MAML.
-
-    Attributes:
-        name: what tells the group from the others.
-        num_seeds: how many seeds it has.
-        bound: on the divergence of an outer step.
-        bands: over outer steps, by metric.
-    """
-
-    name: str
-    num_seeds: int
-    bound: float
-    bands: dict[str, Band]
-
-
-def data_from_runs(runs: Sequence[Run]) -> list[Learning]:
-    """Medians and ranges over seeds; runs of other methods are refused."""
+def data_from_runs(runs: Sequence[Run]) -> Lines:
+    """The metrics of every group, by panel; runs of other methods are refused."""
     for run in runs:
         if run.config.objective != MAML:
             raise RunFolderError(f"{run.path} was not trained by MAML, which is what this figure shows.")
-    groups = []
-    for group in group_runs([run for run, _ in measured(runs)]):
-        series = {name: stacked(distinct([(run, run.metrics) for run in group.runs], name)) for name in METRICS}
-        size = len(series["divergence"])
-        ranks = (0.25, 0.5, 0.75) if size >= ENOUGH_FOR_QUARTILES else (0, 0.5, 1)
-        bands = {name: Band(*quantiles(values, ranks)) for name, values in series.items()}
-        groups.append(Learning(group.name, size, group.config.maml.trust_region, bands))
-    return groups
+    groups = group_runs([run for run, _ in measured(runs)])
+    panels: dict[str, list[Line]] = {panel: [] for panel in PANELS}
+    for group, style in zip(groups, line_styles([MAML] * len(groups)), strict=True):
+        for metric, (panel, when) in METRICS.items():
+            values = stacked(distinct([(run, run.metrics) for run in group.runs], metric))
+            look = {"color": style["color"], "linestyle": "--" if when == "before" else "-"}
+            name = f"{group.name}, {when} adaptation"
+            panels[panel].append(Line(name, MAML, np.arange(values.shape[1]), values, look))
+    return Lines(panels)
 
 
-def draw_returns(ax: Axes, groups: Sequence[Learning]) -> None:
-    """Returns an episode, before adaptation dashed and after it solid."""
-    for group, look in zip(groups, line_styles([MAML] * len(groups)), strict=True):
-        for metric, dashes, when in (("fitness_before", "--", "before"), ("fitness_mean", "-", "after")):
-            label = f"{group.name}, {when} adaptation ({group.num_seeds} seed{'s' if group.num_seeds > 1 else ''})"
-            _band(ax, group.bands[metric], color=look["color"], linestyle=dashes, label=label)
-    ax.set_ylabel("return an episode")
-
-
-def draw_divergence(ax: Axes, groups: Sequence[Learning]) -> None:
-    """How far each outer step moved the adapted policies, with the bound."""
-    for group, look in zip(groups, line_styles([MAML] * len(groups)), strict=True):
-        _band(ax, group.bands["divergence"], color=look["color"], linestyle="-")
-        ax.axhline(group.bound, color=NOTE_COLOR, linewidth=0.8, linestyle=(0, (4, 3)))
-    ax.set_ylim(0, 1.15 * max(group.bound for group in groups))
-    ax.set_ylabel("KL of a step (nats)")
-
-
-def draw_deviation(ax: Axes, groups: Sequence[Learning]) -> None:
-    """The standard deviation of actions."""
-    for group, look in zip(groups, line_styles([MAML] * len(groups)), strict=True):
-        _band(ax, group.bands["action_std"], color=look["color"], linestyle="-")
-    ax.set_ylim(bottom=0)
-    ax.set_ylabel("standard deviation of actions")
+def draw(ax: Axes, data: Lines, panel: str) -> None:
+    """Returns, divergence or the deviation of actions over outer steps."""
+    draw_lines(ax, data, panel)
+    ax.set(xlabel="outer step", ylabel=PANELS[panel][0])
+    ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    if panel != "returns":
+        ax.set_ylim(bottom=0)
 
 
 def figure(runs: Sequence[Run]) -> Figure:
-    """Three panels: returns, divergence, deviation of actions."""
-    groups = data_from_runs(runs)
+    """Three panels: returns, divergence with its bound, deviation of actions."""
+    data = data_from_runs(runs)
     drawing = new_figure(7.2, 2.7)
-    axes = drawing.subplots(1, 3)
-    draws = (
-        (draw_returns, "adaptation pays"),
-        (draw_divergence, "within the trust region"),
-        (draw_deviation, "exploration"),
-    )
-    for index, (ax, (draw, title)) in enumerate(zip(axes, draws, strict=True)):
-        draw(ax, groups)
-        letter(ax, index, title)
-        ax.set_xlabel("outer step")
-        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        ax.grid(visible=True)
-    several = any(group.num_seeds > 1 for group in groups)
-    quartiles = all(group.num_seeds >= ENOUGH_FOR_QUARTILES for group in groups)
-    spans = "interquartile range" if quartiles else "minimum to maximum"
-    note = (
-        f"line: median over seeds; band: {spans}; dashed in (b): the bound" if several else "dashed in (b): the bound"
-    )
-    drawing.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, title=note)
+    axes = drawing.subplots(1, len(PANELS))
+    for index, (panel, ax) in enumerate(zip(PANELS, axes, strict=True)):
+        draw(ax, data, panel)
+        letter(ax, index, PANELS[panel][1])
+    bounds = {run.config.maml.trust_region for run in runs}
+    for bound in bounds:
+        axes[1].axhline(bound, **ZERO_LINE)
+    axes[1].set_ylim(0, 1.15 * max(bounds))
+    add_legend(drawing, "; ".join(filter(None, (data.note, "dashed in (b): the bound"))), columns=2)
     return drawing
-
-
-def _band(ax: Axes, band: Band, **look: str) -> None:
-    steps: Array = np.arange(len(band.median))
-    ax.plot(steps, band.median, **look)  # type: ignore[arg-type]
-    ax.fill_between(steps, band.low, band.high, color=look["color"], alpha=0.2, linewidth=0)

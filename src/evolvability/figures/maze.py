@@ -1,4 +1,4 @@
-"""The maze, its walls, and where the members of runs ended: one panel a run."""
+"""The maze, its walls, and where the members of runs ended: one panel per run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,12 @@ from matplotlib.patches import Circle
 
 from evolvability.core.errors import ConfigError
 from evolvability.figures.behaviors import check_comparable
-from evolvability.figures.style import HEAT, NOTE_COLOR, letter, new_figure
+from evolvability.figures.style import HEAT, Array, add_note, grid, letter, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import run_names
 from evolvability.tasks.maze import GOAL, HALF_WIDTH, LEVEL, REACHED, UPRIGHT
 
-Array = np.ndarray[Any, Any]
 MAX_DOTS = 8000
-COLUMNS = 3
 EDGE = 1.04 * HALF_WIDTH
 
 
@@ -43,7 +41,7 @@ class Ends:
 
 
 def data_from_runs(runs: Sequence[Run]) -> list[Ends]:
-    """Ends of members, at most 8,000 a run, spread evenly over its recorded generations."""
+    """Ends of members, at most 8,000 per run, spread evenly over its recorded generations."""
     check_comparable(runs)
     if runs[0].config.task != "maze":
         raise ConfigError(f"The figure 'maze' shows runs of the maze, but {runs[0].path} is a run of another task.")
@@ -68,21 +66,17 @@ def draw(ax: Axes, data: Ends, last: int) -> PathCollection:
 
 
 def figure(runs: Sequence[Run]) -> Figure:
-    """One panel a run."""
+    """One panel per run."""
     data = data_from_runs(runs)
-    columns = min(len(data), COLUMNS)
-    rows = -(-len(data) // columns)
-    drawing = new_figure(0.7 + 2.1 * columns, 0.3 + 2.35 * rows)
-    axes = drawing.subplots(rows, columns, squeeze=False)
+    columns = min(len(data), 3)
+    drawing = new_figure(0.7 + 2.1 * columns, 0.3 + 2.35 * -(-len(data) // columns))
+    axes, whole = grid(drawing, len(data), columns)
     last = max(1, *(int(ends.generation.max(initial=0)) for ends in data))
-    for ax in axes.flat[len(data) :]:
-        ax.set_axis_off()
-    for index, (ax, ends) in enumerate(zip(axes.flat, data, strict=False)):
+    for index, (ax, ends) in enumerate(zip(axes, data, strict=True)):
         dots = draw(ax, ends, last)
         letter(ax, index, f"{ends.name}: {ends.solved[0]} of {ends.solved[1]} solved")
-    drawing.colorbar(dots, ax=axes, label="generation", aspect=30, pad=0.02)
-    note = "dots: where members end, of one seed; cross: start; circle: goal"
-    drawing.supxlabel(note, fontsize=6.5, color=NOTE_COLOR)
+    drawing.colorbar(dots, ax=whole, label="generation", aspect=30, pad=0.02)
+    add_note(drawing, "dots: where members end, of one seed; cross: start; circle: goal")
     return drawing
 
 

@@ -1,6 +1,6 @@
 """What mutations of trained centers do, as histograms (the paper's figures 3 and S5), from offspring that were kept.
 
-One row a method and standard deviation of its mutations; of a run with several seeds, the one of median variance.
+One row per method and standard deviation of its mutations; of a run with several seeds, the one of median variance.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evolvability.core.errors import ConfigError, RunFolderError
-from evolvability.figures.curves import Array
-from evolvability.figures.style import NOTE_COLOR, behavior_names, line_styles, new_figure
+from evolvability.figures.style import (
+    NOTE_COLOR,
+    Array,
+    add_note,
+    behavior_names,
+    draw_histogram,
+    method_color,
+    new_figure,
+)
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import run_names
 from evolvability.studies.offspring import kept_offspring, kept_sigmas
@@ -23,31 +30,27 @@ NOTE = "each row: one seed, whose variance of behavior is the median of its run'
 
 
 @dataclass(frozen=True)
-class Histogram:
+class Offspring:
     """The mutations of one center.
 
     Attributes:
         name: what tells the run and the size of its mutations from the others.
         objective: the run's.
         seed: the seed shown.
-        shares: (num_bins,) of its offspring.
-        distance: their mean distance from the origin.
-        variance: the variance of their behaviors.
+        behavior: (num_offspring, num_behaviors).
     """
 
     name: str
     objective: str
     seed: int
-    shares: Array
-    distance: float
-    variance: float
+    behavior: Array
 
 
 @dataclass(frozen=True)
 class Histograms:
     """Rows over the same bins, (num_bins + 1,) edges, and what their axis shows."""
 
-    rows: list[Histogram]
+    rows: list[Offspring]
     edges: Array
     label: str
 
@@ -57,42 +60,35 @@ def data_from_runs(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Histogr
 
     Args:
         runs: of one task, whose offspring were kept.
-        sigmas: of the offspring shown, one a run; all that were kept unless given.
+        sigmas: of the offspring shown, one per run; all that were kept unless given.
     """
-    kept = [sigmas[index : index + 1] or kept_sigmas(run) for index, run in enumerate(runs)]
-    pairs = [(run, sigma) for run, own in zip(runs, kept, strict=True) for sigma in own]
-    chosen = [(run, sigma, *_median_seed(kept_offspring(run, sigma))) for run, sigma in pairs]
-    if not chosen:
+    rows = []
+    for index, (name, run) in enumerate(zip(run_names([run.config for run in runs]), runs, strict=True)):
+        for sigma in sigmas[index : index + 1] or kept_sigmas(run):
+            clouds = kept_offspring(run, sigma)
+            seed = median_index([float(cloud.var(axis=0).sum()) for cloud in clouds])
+            title = f"{name}, mutations of {sigma:g}"
+            rows.append(Offspring(title, run.config.objective, run.seeds[seed], clouds[seed]))
+    if not rows:
         raise RunFolderError(
             f"Nothing to draw: no offspring was kept in {runs[0].path} yet. First: ees measure RUN --keep"
         )
-    dimensions = {cloud.shape[1] for *_, cloud in chosen}
+    dimensions = {row.behavior.shape[1] for row in rows}
     if len(dimensions) > 1 or len({run.config.task for run in runs}) > 1:
         raise ConfigError("The offspring of one task are compared, but the runs are of several.")
-    farthest = max(float(np.abs(cloud[:, 0]).max()) for *_, cloud in chosen)
+    farthest = max(float(np.abs(row.behavior[:, 0]).max()) for row in rows)
     edges = np.linspace(-farthest, farthest, NUM_BINS + 1)
-    names = dict(zip((run.path for run in runs), run_names([run.config for run in runs]), strict=True))
-    rows = []
-    for run, sigma, index, cloud in chosen:
-        shares = np.histogram(cloud[:, 0], edges)[0] / len(cloud)
-        name = f"{names[run.path]}, mutations of {sigma:g}"
-        distance, variance = float(np.linalg.norm(cloud, axis=1).mean()), float(cloud.var(axis=0).sum())
-        rows.append(Histogram(name, run.config.objective, run.seeds[index], shares, distance, variance))
-    label = behavior_names(runs[0].config, dimensions.pop())[0]
-    return Histograms(rows, edges, label)
+    return Histograms(rows, edges, behavior_names(runs[0].config, dimensions.pop())[0])
 
 
 def draw(ax: Axes, data: Histograms, row: int) -> None:
     """One center's mutations."""
     shown = data.rows[row]
-    looks = line_styles([one.objective for one in data.rows])
-    first = next(index for index, one in enumerate(data.rows) if one.objective == shown.objective)
-    color = looks[first]["color"]
-    ax.stairs(shown.shares, data.edges, fill=True, color=color, alpha=0.75, linewidth=0)
-    ax.axvline(0, color="0.5", linewidth=0.6, linestyle=(0, (4, 3)))
+    shares = np.histogram(shown.behavior[:, 0], data.edges)[0] / len(shown.behavior)
+    draw_histogram(ax, shares, data.edges, method_color(shown.objective))
     ax.set_title(f"{shown.name}, seed {shown.seed}", loc="left")
-    ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
-    text = f"mean distance {shown.distance:.3g}, variance {shown.variance:,.0f}"
+    distance = np.linalg.norm(shown.behavior, axis=1).mean()
+    text = f"mean distance {distance:.3g}, variance {shown.behavior.var(axis=0).sum():,.0f}"
     ax.set_title(text, loc="right", fontsize=6.5, color=NOTE_COLOR)
 
 
@@ -106,10 +102,5 @@ def figure(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Figure:
     axes[-1].set_xlabel(data.label)
     drawing.supylabel("share of offspring", fontsize=8)
     if any(run.config.seeds > 1 for run in runs):
-        drawing.supxlabel(NOTE, fontsize=6.5, color=NOTE_COLOR)
+        add_note(drawing, NOTE)
     return drawing
-
-
-def _median_seed(clouds: Sequence[Array]) -> tuple[int, Array]:
-    index = median_index([float(cloud.var(axis=0).sum()) for cloud in clouds])
-    return index, clouds[index]

@@ -1,8 +1,10 @@
-"""How figures look, and what runs are called in them."""
+"""How figures look: sizes, colors, and the small pieces that many of them have."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
+from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib
@@ -14,11 +16,9 @@ from matplotlib.figure import Figure
 
 from evolvability.config.schema import Config
 from evolvability.core.errors import UserError
-from evolvability.studies.groups import METHOD_NAMES as METHOD_NAMES
-from evolvability.studies.groups import identity as identity
-from evolvability.studies.groups import method_name as method_name
-from evolvability.studies.groups import run_names as run_names
 from evolvability.tasks.registry import TASKS, make_task, own_code
+
+Array = np.ndarray[Any, Any]
 
 PAGE_WIDTH = 7.0
 """Inches, of both columns of a paper together."""
@@ -39,36 +39,14 @@ METHOD_COLORS = {
 OTHER_COLORS = ("#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINE_STYLES = ("-", "--", ":", "-.")
 NOTE_COLOR = "0.35"
+ZERO_LINE: dict[str, Any] = {"color": "0.5", "linewidth": 0.6, "linestyle": (0, (4, 3))}
+LETTER_WIDTH = 0.0085
+"""Inches, of the mean letter per point of its size."""
+STYLE_FILE = Path(__file__).with_name("paper.mplstyle")
+_styles = matplotlib.rc_params_from_file(STYLE_FILE, use_default_template=False)
+RC: dict[str, Any] = {str(name): value for name, value in _styles.items()}
 # From light to dark; the lightest is still plain to see on white.
 HEAT = ListedColormap(matplotlib.colormaps["magma_r"](np.linspace(0.12, 1, 256)))
-
-RC: dict[str, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that figures look the same everywhere
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
-    "legend.title_fontsize": 7,
-    "legend.frameon": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.6,
-    "axes.edgecolor": "0.25",
-    "axes.axisbelow": True,
-    "grid.color": "0.9",
-    "grid.linewidth": 0.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
-    "lines.linewidth": 1.2,
-    "lines.solid_capstyle": "round",
-    "savefig.dpi": 300,
-    "pdf.fonttype": 42,  # text stays text, as journals ask
-    "svg.hashsalt": "evolvability",  # the same drawing, the same bytes
-}
 
 
 @contextmanager
@@ -83,9 +61,66 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def letter(ax: Axes, index: int, text: str = "") -> None:
+def letter(ax: Axes, index: int, text: str) -> None:
     """A panel's letter, (a), (b), ..., before its title."""
-    ax.set_title(f"({chr(ord('a') + index)}) {text}".rstrip(), loc="left")
+    ax.set_title(f"({chr(ord('a') + index)}) {text}", loc="left")
+
+
+def add_note(drawing: Figure, text: str, size: float = 6.5) -> None:
+    """A sentence below a figure, in as many lines as it needs: constrained layout does not look at its width."""
+    drawing.supxlabel(fill(text, int(drawing.get_figwidth() / (LETTER_WIDTH * size))), fontsize=size, color=NOTE_COLOR)
+
+
+def grid(drawing: Figure, number: int, columns: int) -> tuple[list[Axes], Array]:
+    """Axes that share their scales for so many panels, row by row, and the whole grid: the rest of it is hidden."""
+    axes = drawing.subplots(-(-number // columns), columns, squeeze=False, sharex=True, sharey=True)
+    for ax in axes.flat[number:]:
+        ax.set_axis_off()
+        axes[-2, ax.get_subplotspec().colspan.start].xaxis.set_tick_params(labelbottom=True)
+    return list(axes.flat[:number]), axes
+
+
+def draw_histogram(ax: Axes, shares: Array, edges: Array, color: str) -> None:
+    """Shares of a population by behavior; a line marks the origin."""
+    ax.stairs(shares, edges, fill=True, color=color, alpha=0.85)
+    ax.axvline(0, **ZERO_LINE)
+    ax.yaxis.set_major_formatter(percent)
+
+
+def percent(share: float, _: Any = None) -> str:
+    """A share as a tick's text.
+
+    Examples:
+        >>> percent(0.025)
+        '2.5%'
+    """
+    return f"{100 * share:g}%"
+
+
+def plural(number: int, noun: str) -> str:
+    """A number of things.
+
+    Examples:
+        >>> plural(1, "seed"), plural(2, "seed")
+        ('1 seed', '2 seeds')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Names with a number behind those that were there before.
+
+    Examples:
+        >>> told_apart(["MAML", "NS-ES", "MAML"])
+        ['MAML', 'NS-ES', 'MAML (2)']
+    """
+    before = [names[:index].count(name) for index, name in enumerate(names)]
+    return [f"{name} ({count + 1})" if count else name for name, count in zip(names, before, strict=True)]
+
+
+def method_color(objective: str) -> str:
+    """A method's own color, or one of the others."""
+    return METHOD_COLORS.get(objective, OTHER_COLORS[0])
 
 
 def line_styles(objectives: Sequence[str]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from evolvability.figures import (
     adaptation,
     behaviors,
     components,
-    distance,
+    curves,
     evolution,
     final,
     graphs,
@@ -140,10 +140,11 @@ PICTURES: dict[str, Picture] = {
     ),
     "S1": Picture(
         "Mean distance of the cheetah's population over generations.",
-        lambda runs: distance.figure(_trained(runs, "cheetah")),
+        lambda runs: curves.distance_figure(_trained(runs, "cheetah")),
     ),
     "S2": Picture(
-        "Mean distance of the ant's population over generations.", lambda runs: distance.figure(_trained(runs, "ant"))
+        "Mean distance of the ant's population over generations.",
+        lambda runs: curves.distance_figure(_trained(runs, "ant")),
     ),
     "S3": Picture(
         "As figure 5, seeded by MaxVar-EES.",

@@ -1,0 +1,170 @@
+"""Lines with bands over seeds: what the figures of learning curves, adaptation and further evolution share."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+
+from evolvability.core.errors import RunFolderError
+from evolvability.figures.style import Array, line_styles, plural
+from evolvability.runs.checkpoints import Arrays
+from evolvability.runs.folder import Run
+from evolvability.studies.groups import identity
+
+ENOUGH_FOR_QUARTILES = 5
+
+Measured = tuple[Run, Arrays]
+
+
+class Band(NamedTuple):
+    """A median and a range over seeds, each (num_points,)."""
+
+    low: Array
+    median: Array
+    high: Array
+
+
+@dataclass(frozen=True)
+class Line:
+    """One group of runs in one panel.
+
+    Attributes:
+        name: what tells it from the others.
+        objective: the group's, which decides the color.
+        x: (num_points,) where the points lie.
+        values: (num_seeds, num_points), nan where a seed has ended.
+        look: what of color, dashes and marker is not as the objective says.
+    """
+
+    name: str
+    objective: str
+    x: Array
+    values: Array
+    look: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def median(self) -> Array:
+        """(num_points,) over the seeds that got so far."""
+        return quantiles(self.values, [0.5])[0]
+
+    @property
+    def num_seeds(self) -> tuple[int, int]:
+        """How many seeds reached the last point, and how many the first."""
+        reached = np.isfinite(self.values).sum(axis=0)
+        return int(reached[-1]), int(reached[0])
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a figure.
+
+    Attributes:
+        panels: lines by the panel they are in.
+        window: how many generations each point is the mean of.
+    """
+
+    panels: dict[str, list[Line]]
+    window: int = 1
+
+    @property
+    def firsts(self) -> dict[str, Line]:
+        """By name, the line in the first panel that has it: in every panel a name looks and is called the same."""
+        found: dict[str, Line] = {}
+        for line in (line for lines in self.panels.values() for line in lines):
+            found.setdefault(line.name, line)
+        return found
+
+    @property
+    def looks(self) -> dict[str, dict[str, Any]]:
+        """Color, dashes and marker by name."""
+        styles = line_styles([line.objective for line in self.firsts.values()])
+        return {name: {**style, **line.look} for (name, line), style in zip(self.firsts.items(), styles, strict=True)}
+
+    @property
+    def spans(self) -> str:
+        """What the bands span; nothing if no line has two seeds."""
+        if max(len(line.values) for line in self.firsts.values()) == 1:
+            return ""
+        return "interquartile range" if self._quartiles else "minimum to maximum"
+
+    @property
+    def note(self) -> str:
+        """What lines, bands and points stand for."""
+        seeds = f"line: median over seeds; band: {self.spans}" if self.spans else ""
+        window = f"each point: mean of {self.window} generations" if self.window > 1 else ""
+        return "; ".join(filter(None, (seeds, window)))
+
+    def band(self, line: Line) -> Band:
+        """Quartiles, or the whole range if any line of the figure has too few seeds for quartiles."""
+        return Band(*quantiles(line.values, (0.25, 0.5, 0.75) if self._quartiles else (0, 0.5, 1)))
+
+    @property
+    def _quartiles(self) -> bool:
+        sizes = [len(line.values) for line in self.firsts.values()]
+        return all(size == 1 or size >= ENOUGH_FOR_QUARTILES for size in sizes)
+
+
+def draw_lines(ax: Axes, data: Lines, panel: str, alpha: float = 0.22) -> None:
+    """Every line of a panel, with its band."""
+    for line in data.panels[panel]:
+        band, look = data.band(line), data.looks[line.name]
+        if len(line.x) == 1:
+            look = {"marker": "o", **look}  # a line of one point would not be seen
+        fewest, most = data.firsts[line.name].num_seeds
+        seeds = plural(most, "seed") if fewest == most else f"{fewest} to {most} seeds"
+        ax.plot(line.x, band.median, label=f"{line.name} ({seeds})", markersize=3, **look)
+        ax.fill_between(line.x, band.low, band.high, color=look["color"], alpha=alpha, linewidth=0)
+    ax.grid(visible=True)
+
+
+def add_legend(drawing: Figure | SubFigure, note: str, columns: int = 3, *, beside: bool = False) -> None:
+    """One legend for all panels: below them in so many columns, if the names are short, or beside them in one."""
+    every = [line for ax in drawing.axes for line in ax.get_lines()]
+    lines = {str(line.get_label()): line for line in every if not str(line.get_label()).startswith("_")}
+    if beside:
+        drawing.legend(lines.values(), lines.keys(), loc="outside right center", title=note.replace("; ", "\n"))
+    else:
+        columns = columns if max(map(len, lines)) < 45 else 1
+        drawing.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=columns, title=note)
+
+
+def measured(runs: Sequence[Run]) -> list[Measured]:
+    """The runs that have metrics, with them; the others are named in a warning."""
+    with_metrics = [(run, run.metrics) for run in runs]
+    empty = [str(run.path) for run, metrics in with_metrics if not metrics]
+    if len(empty) == len(runs):
+        raise RunFolderError(f"Nothing to draw: no generation is done yet in {', '.join(empty)}.")
+    if empty:
+        warnings.warn(f"Left out, since no generation is done yet: {', '.join(empty)}.", stacklevel=2)
+    return [(run, metrics) for run, metrics in with_metrics if metrics]
+
+
+def distinct(runs: Sequence[Measured], name: str) -> list[Array]:
+    """One metric of several runs, a series per seed: (num_generations, ...) each.
+
+    A seed that is in two runs of one configuration counts once, as far as the longer of them goes.
+    """
+    by_seed: dict[tuple[str, int], Array] = {}
+    for run, metrics in runs:
+        for seed, series in zip(run.seeds, metrics[name], strict=True):
+            key = (identity(run.config), seed)
+            by_seed[key] = max(by_seed.get(key, series), series, key=len)
+    return list(by_seed.values())
+
+
+def stacked(series: Sequence[Array]) -> Array:
+    """(num_series, num_generations) from series of any lengths, nan where one has ended."""
+    length = max(map(len, series))
+    return np.stack([np.pad(one, (0, length - len(one)), constant_values=np.nan) for one in series])
+
+
+def quantiles(values: Array, ranks: Sequence[float]) -> Array:
+    """(num_ranks, num_points) over the series that have a value there; nan where none has."""
+    result = np.full((len(ranks), values.shape[1]), np.nan)
+    reached = np.isfinite(values).any(axis=0)
+    result[:, reached] = np.nanquantile(values[:, reached], ranks, axis=0)
+    return result
