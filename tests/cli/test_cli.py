@@ -5,11 +5,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evolvability import Run
-from evolvability.cli import main, parse_train
+from evolvability.cli import main, training
+from evolvability.cli.training import parse_train
 
 TINY = ("--generations", "4", "--population-size", "16")
 
@@ -78,6 +80,22 @@ def test_a_config_file_repeats_a_run(folder: Path, monkeypatch: pytest.MonkeyPat
     assert changed.population_size == 16
 
 
+def test_maml_is_train_with_an_objective(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(training, "train", lambda arguments: seen.append(parse_train(arguments)[2]))
+    options = ["--tasks", "5", "--inner-rate", "0.2", "--generations", "3", "--num-steps", "7"]
+    main(["maml", "navigation", *options])
+    _, _, same = parse_train(["navigation", "--objective", "maml", *options])
+    assert seen == [same]
+    assert (same.objective, same.maml.tasks, same.maml.inner_rate, same.generations) == ("maml", 5, 0.2, 3)
+    assert same.task_options.num_steps == 7
+
+
+def test_options_that_change_nothing_are_told() -> None:
+    with pytest.warns(UserWarning, match=r"--learning-rate changes nothing .* maml"):
+        parse_train(["navigation", "--objective", "maml", "--learning-rate", "0.5"])
+
+
 def test_help_shows_the_values_a_task_starts_from(capsys: pytest.CaptureFixture[str]) -> None:
     for objective, rate in (("max_variance", "0.03"), ("max_entropy", "0.1")):
         with pytest.raises(SystemExit) as stopped:
@@ -133,7 +151,7 @@ def test_without_arguments_the_commands_are_shown(capsys: pytest.CaptureFixture[
         (["train", "--seeds", "2", "point"], "which task? It comes first"),
         (["train", "antt"], "Unknown task 'antt'"),
         (["train", "point", "--objective", "max_entropi"], "Did you mean 'max_entropy'?"),
-        (["train", "point", "--sigma", "-1"], "sigma must be positive, got -1.0"),
+        (["train", "point", "--sigma", "-1"], "sigma must be positive"),
         (["train", "point", "--population-size", "7"], "population_size must be even"),
         (["train", "point", "--preset", "smok"], "Unknown preset 'smok'. Did you mean 'smoke'?"),
         (["train", "point", "--sigmaa", "1"], "--sigma"),

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
-from evolvability.config.schema import PRESETS, Config, from_table, layered, parse_objective, read_toml, to_toml
+from evolvability import Run
+from evolvability.config.objective_text import parse_objective
+from evolvability.config.schema import PRESETS, Config, from_table, idle_settings, layered, read_toml, to_toml
 from evolvability.core.errors import ConfigError
+from evolvability.runs.folder import RunWriter
 from evolvability.tasks.registry import TASKS
 
 
@@ -51,35 +54,49 @@ def test_a_file_repeats_the_configuration(task: str, preset: str | None, tmp_pat
     assert tomllib.loads(path.read_text())["format"] == 1
 
 
+@pytest.mark.parametrize("text", ["runs/🐜", 'runs/"a\\b"', "runs/größe\n"])
+def test_any_character_in_a_text_is_read_back(text: str, tmp_path: Path) -> None:
+    config = layered("point", values={"start_from": text})
+    RunWriter(tmp_path).write_config(config)
+    assert Run(tmp_path).config == config
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"sigma": -1.0}, r"sigma must be positive, got -1\.0"),
-        ({"sigma": float("nan")}, "sigma must be a finite number"),
-        ({"population_size": 7}, r"population_size must be even.*mirrored.*got 7"),
-        ({"population_size": 0}, "population_size must be 2 or more, got 0"),
-        ({"population_size": 2.5}, r"population_size: a value of type int is expected, got 2\.5"),
+        ({"sigma": -1.0}, r"sigma .*-1\.0"),
+        ({"sigma": float("nan")}, "sigma .*finite"),
+        ({"population_size": 7}, "population_size .*even.*--no-mirrored.*7"),
+        ({"population_size": 0}, "population_size .*2 or more.*0"),
+        ({"population_size": 2.5}, r"population_size: .*int.*2\.5"),
         ({"sigmaa": 1.0}, r"Unknown configuration key 'sigmaa'. Did you mean 'sigma'\?"),
         ({"objective": "max_entropi"}, r"Unknown objective 'max_entropi'. Did you mean 'max_entropy'\?"),
-        ({"objective": "x*max_entropy"}, "'x' in 'x.max_entropy' is neither a number nor a schedule"),
+        ({"objective": "x*max_entropy"}, "'x' in 'x.max_entropy' is neither"),
         ({"objective": "max_entropy+"}, "a term is missing in 'max_entropy.'"),
-        ({"objective": "maml+0.5*max_entropy"}, "maml is a method of its own, and no term of a sum"),
-        ({"objective": "nan*max_entropy"}, "'nan' in 'nan.max_entropy' is neither a number nor a schedule"),
-        ({"objective": max}, "objective: a text such as 'max_entropy' is expected"),
+        ({"objective": "maml+0.5*max_entropy"}, "maml .*cannot be a term"),
+        ({"objective": "nan*max_entropy"}, "'nan' in 'nan.max_entropy' is neither"),
+        ({"objective": max}, "objective: a text"),
         ({"optimizer": "sdg"}, r"Unknown optimizer 'sdg'. Did you mean 'sgd'\? Available: adabelief, adam"),
-        ({"population": "mixture", "components": 1}, "components must be 2 or more for a mixture, got 1"),
-        ({"learning_rate": 0.0}, "learning_rate must be positive"),
-        ({"generations": 0}, "generations must be 1 or more"),
-        ({"max_invalid": 1.5}, "max_invalid must be between 0 and 1"),
+        ({"population": "mixture", "components": 1}, "components .*2 or more.*1"),
+        ({"learning_rate": 0.0}, "learning_rate .*positive"),
+        ({"generations": 0}, "generations .*1 or more"),
+        ({"max_invalid": 1.5}, "max_invalid .*between 0 and 1"),
         ({"task_options": {"hiden": 3}}, r"Unknown configuration key 'task_options.hiden'. Did you mean"),
-        ({"task_options": {"num_steps": 0}}, "num_steps must be 1 or more, got 0"),
-        ({"mirrored": "yes"}, "mirrored: a value of type bool is expected, got 'yes'"),
+        ({"task_options": {"num_steps": 0}}, "num_steps .*1 or more.*0"),
+        ({"mirrored": "yes"}, "mirrored: .*bool.*'yes'"),
     ],
     ids=lambda value: str(value)[:30],
 )
 def test_a_value_that_makes_no_run_is_refused_with_a_reason(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         layered("point", values=values)
+
+
+def test_settings_that_an_objective_does_not_heed_are_known() -> None:
+    assert {"bandwidth", "learning_rate"}.isdisjoint(idle_settings("max_entropy+0.5*mean_fitness"))
+    assert {"bandwidth", "maml", "threshold"} <= idle_settings("mean_fitness")
+    assert {"learning_rate", "l2", "fitness_shaping"} <= idle_settings("maml")
+    assert "maml" not in idle_settings("es_maml")
 
 
 def test_an_odd_population_is_fine_without_mirrored_sampling() -> None:
@@ -94,7 +111,7 @@ def test_objectives_are_sums() -> None:
 
 
 @pytest.mark.parametrize("cls", [Config, *(entry.options for entry in TASKS.values())])
-def test_every_knob_has_its_sentence(cls: type) -> None:
+def test_every_setting_has_its_sentence(cls: type) -> None:
     written = [ast.parse(inspect.getsource(part)).body[0] for part in cls.__mro__ if part is not object]
     explained = {
         field.target.id

@@ -148,7 +148,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_used(
     damage: Callable[[Path], None], copy: Path, finished: Path
 ) -> None:
     damage(copy)
-    with pytest.warns(UserWarning, match=rf"{GENERATIONS:06d}.safetensors is damaged. The one before is used"):
+    with pytest.warns(UserWarning, match=f"{GENERATIONS:06d}.safetensors is damaged"):
         resume(Run(copy))
     assert_same_run(copy, finished)
 
@@ -156,7 +156,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_used(
 def test_a_finished_run_whose_last_checkpoint_is_damaged_is_finished_again(copy: Path, finished: Path) -> None:
     damage_arrays(copy)
     assert not Run(copy).is_complete
-    with pytest.warns(UserWarning, match="is damaged. The one before is used"):
+    with pytest.warns(UserWarning, match="is damaged"):
         resume(Run(copy))
     assert Run(copy).is_complete
     assert_same_run(copy, finished)
@@ -191,7 +191,7 @@ def test_a_second_process_is_refused(copy: Path) -> None:
     process = context.Process(target=hold, args=(str(copy), ready, done))
     process.start()
     assert ready.wait(60)
-    with pytest.raises(RunFolderError, match="is in use: another process is writing to it"):
+    with pytest.raises(RunFolderError, match="is in use"):
         resume(Run(copy), generations=GENERATIONS + 1)
     process.kill()  # the lock ends with the process, however it ends
     process.join()
@@ -200,20 +200,20 @@ def test_a_second_process_is_refused(copy: Path) -> None:
 
 
 def test_a_folder_that_holds_a_run_is_not_overwritten(evolution: Evolution, copy: Path) -> None:
-    with pytest.raises(RunFolderError, match=r"already holds a run. Go on with: ees resume"):
+    with pytest.raises(RunFolderError, match=r"already holds a run.*ees resume"):
         train(evolution, copy)
 
 
 def test_a_folder_that_holds_something_else_is_not_written_to(evolution: Evolution, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(RunFolderError, match=r"not empty \(it has thesis.tex\)"):
+    with pytest.raises(RunFolderError, match=r"thesis.tex"):
         train(evolution, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_an_unwritable_folder_is_named(evolution: Evolution, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunFolderError, match=r"cannot be written: .*Choose another --output"):
+    with pytest.raises(RunFolderError, match=r"cannot be written.*--output"):
         train(evolution, tmp_path / "file" / "run")
 
 
@@ -230,24 +230,24 @@ def test_a_run_killed_before_its_first_checkpoint_starts_over(
 def test_a_folder_of_another_version_is_refused(copy: Path) -> None:
     text = (copy / "config.toml").read_text().replace("format = 1", "format = 99")
     (copy / "config.toml").write_text(text)
-    with pytest.raises(RunFolderError, match="has format 99, and this version of evolvability reads format 1"):
+    with pytest.raises(RunFolderError, match=r"format 99.*format 1"):
         Run(copy)
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFolderError, match=r"is no run folder: it has no config.toml"):
+    with pytest.raises(RunFolderError, match=r"no config.toml"):
         Run(tmp_path)
 
 
 def test_a_configuration_edited_after_the_fact_is_noticed(copy: Path) -> None:
     text = (copy / "config.toml").read_text().replace("hidden = 4", "hidden = 5")
     (copy / "config.toml").write_text(text)
-    with pytest.raises(RunFolderError, match=r"does not fit the configuration: .*Was config.toml edited\?"):
+    with pytest.raises(RunFolderError, match=r"does not fit.*config.toml"):
         resume(Run(copy), generations=GENERATIONS + 1)
 
 
 def test_a_missing_generation_is_answered_with_those_there_are(finished: Path) -> None:
-    with pytest.raises(RunFolderError, match="no behaviors of generation 3; recorded: 0, 5, 10, 11"):
+    with pytest.raises(RunFolderError, match=r"generation 3.*0, 5, 10, 11"):
         Run(finished).behaviors(3)
 
 

@@ -1,4 +1,4 @@
-"""Runs that start from others, goals, and light copies: what carries over, what does not, what is refused."""
+"""Runs that start from others, goals, and slim exports: what carries over, what does not, what is refused."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -52,9 +52,9 @@ def test_noise_is_not_that_of_training(parent: Run) -> None:
 
 
 def test_observation_statistics_carry_over(tmp_path: Path) -> None:
-    knobs: dict[str, Any] = {"generations": 1, "population_size": 4, "output": tmp_path / "parent"}
+    settings: dict[str, Any] = {"generations": 1, "population_size": 4, "output": tmp_path / "parent"}
     options = {"num_steps": 3, "hidden": 4, "observation_share": 1.0}
-    evolve("cheetah", task_options=options, **knobs)
+    evolve("cheetah", task_options=options, **settings)
     config = replace(Run(tmp_path / "parent").config, start_from=str(tmp_path / "parent"))
     memory = Evolution(config).start().memory
     np.testing.assert_array_equal(memory.mean, Run(tmp_path / "parent").state()["memory/mean"])
@@ -98,7 +98,7 @@ def test_a_run_records_where_it_came_from_and_resumes_without_it(parent: Run, tm
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"seed": 5, "seeds": 2}, "has the seeds 4 to 5, but not 6"),
+        ({"seed": 5, "seeds": 2}, "4 to 5, but not 6"),
         ({"task_options": {"num_steps": 5, "hidden": 5}}, "centers of 50 parameters"),
     ],
 )
@@ -108,7 +108,7 @@ def test_a_start_that_does_not_fit_is_refused(parent: Run, values: dict[str, Any
 
 
 def test_a_run_of_another_task_is_no_start(parent: Run) -> None:
-    with pytest.raises(ConfigError, match="is a run of 'point', so no run of 'interference'"):
+    with pytest.raises(ConfigError, match=r"'point'.*'interference'"):
         Evolution(layered("interference", values={"start_from": str(parent.path), "seed": 4})).start()
 
 
@@ -141,8 +141,8 @@ def test_a_goal_gives_any_task_a_fitness_to_climb() -> None:
 @pytest.mark.parametrize(
     ("task", "text", "message"),
     [
-        ("interference", "90", "There is no direction '90' in task 'interference'.*right .0. or left .180."),
-        ("point", "up", "A goal is right, left, an angle in degrees, point:X,Y or fitness, got 'up'"),
+        ("interference", "90", "'90' in task 'interference'.*right .0. or left .180."),
+        ("point", "up", "got 'up'"),
         ("point", "nan", "got 'nan'"),
         ("point", "point:1", "has 2 behavior dimension.* names a point in 1"),
         ("point", "point:1,far", "got 'point:1,far'"),
@@ -160,10 +160,10 @@ def test_fitness_of_a_task_without_is_no_goal() -> None:
         point(goal="upp")
 
 
-# Light copies
+# Slim exports
 
 
-def test_a_light_copy_reads_like_the_run_and_can_be_started_from(parent: Run, tmp_path: Path) -> None:
+def test_a_slim_export_reads_like_the_run_and_can_be_started_from(parent: Run, tmp_path: Path) -> None:
     copy = Run(export(parent, tmp_path / "copy", behaviors=2))
     assert copy.is_complete
     assert copy.config == parent.config
@@ -183,9 +183,9 @@ def test_centers_in_half_precision_differ_by_far_less_than_a_mutation(parent: Ru
     assert np.abs(copy.center - parent.center).max() < 0.01 * parent.config.sigma
 
 
-def test_a_light_copy_says_that_it_cannot_be_made_longer(parent: Run, tmp_path: Path) -> None:
+def test_a_slim_export_says_that_it_cannot_be_made_longer(parent: Run, tmp_path: Path) -> None:
     copy = export(parent, tmp_path / "copy")
-    with pytest.raises(RunFolderError, match=r"is a light copy of a run.*ees train point --start-from"):
+    with pytest.raises(RunFolderError, match="ees train point --start-from"):
         resume(copy, generations=9)
     with pytest.raises(RunFolderError, match="exists already"):
         export(parent, copy)

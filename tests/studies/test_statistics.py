@@ -3,6 +3,7 @@
 import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,6 +169,19 @@ def test_a_run_that_collapsed_counts_as_the_worst_of_its_group(tmp_path: Path) -
     never = made_up(tmp_path / "c", config(), entropy=np.full((1, 2), np.nan))
     with pytest.raises(ConfigError, match="no value of 'entropy'"):
         compare_runs([never], "entropy")
+
+
+def test_settings_that_change_no_result_do_not_part_a_group(tmp_path: Path) -> None:
+    same: list[dict[str, Any]] = [
+        {},
+        {"record_centers": False},
+        {"units": 8},
+        {"record_every": 2, "checkpoint_seconds": 0.0},
+    ]
+    runs = [made_up(tmp_path / str(seed), config(seed=seed, **values)) for seed, values in enumerate(same)]
+    assert [len(group.runs) for group in group_runs(runs)] == [4]
+    other = made_up(tmp_path / "other", config(sigma=0.5))
+    assert [len(group.runs) for group in group_runs([*runs, other])] == [4, 1]
 
 
 def test_behaviors_are_measured_by_one_yardstick_for_all_groups(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """What every command prints with."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from rich.console import Console
 
-from evolvability.config.schema import Config
+from evolvability.config.schema import MAML
 from evolvability.core.errors import ClusterError
+from evolvability.runs.folder import Run
 
 console = Console(emoji=False)  # :end: is a user's own, too
 errors = Console(stderr=True, emoji=False)
@@ -33,9 +36,26 @@ def plural(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("s" if number != 1 else "")
 
 
-def free_folder(config: Config) -> Path:
+def spread(values: Sequence[float] | np.ndarray[Any, Any]) -> str:
+    """One value, or the median and the range of several.
+
+    >>> spread([1.0]), spread([1.0, 2.0, 4.0])
+    ('1', '2 (1 to 4)')
+    """
+    if len(values) == 1:
+        return f"{values[0]:.4g}"
+    return f"{np.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
+
+
+def median(values: np.ndarray[Any, Any]) -> float:
+    """The median of what is finite; nan if nothing is."""
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if finite.size else float("nan")
+
+
+def free_folder(task: str, objective: str) -> Path:
     """The first unused runs/TASK-OBJECTIVE-N."""
-    stem = f"{config.task}-{config.objective}".replace(":", "-").replace("*", "x")
+    stem = f"{task}-{objective}".replace(":", "-").replace("*", "x")
     number = 1
     while (path := Path("runs") / f"{stem}-{number}").exists():
         number += 1
@@ -56,8 +76,20 @@ def resumable(path: Path) -> Iterator[None]:
 
 
 def finish(path: Path) -> None:
-    """What became of a run."""
-    from evolvability.cli.summaries import summary_line
-    from evolvability.runs.folder import Run
+    """What became of a run, and what to look at next."""
+    run = Run(path)
+    figure = "maml" if run.config.objective == MAML else "curves"
+    print_text(f"{_summary(run)}\nfigures: ees figure {figure} {path}\nwatch its mutations: ees explore {path}")
 
-    print_text(f"{summary_line(Run(path))}\nfigures: ees figure curves {path}\nwatch its mutations: ees explore {path}")
+
+def _summary(run: Run) -> str:
+    metrics = run.metrics
+    if not metrics:
+        return f"{run.path}: no generation yet"
+    parts = [
+        f"{label} {median(metrics[name][:, 0]):.4g} -> {median(metrics[name][:, -1]):.4g}"
+        for name, label in (("variance", "variance"), ("entropy", "entropy"), ("fitness_mean", "fitness"))
+        if np.isfinite(metrics[name][:, -1]).any()
+    ]
+    seconds = metrics["seconds"][0].sum()
+    return f"{run.path}: {', '.join(parts)} in {metrics['generation'].shape[1]} generations, {seconds:.1f} s"

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import jax
-import tyro
 from rich.table import Table
+from tyro.conf import Positional, arg
 
+from evolvability.cli.arguments import Folder
 from evolvability.cli.printing import console, errors, plural, print_text, say
 from evolvability.training.progress import display
 
@@ -20,48 +21,40 @@ if TYPE_CHECKING:
     from evolvability.reproduction.scales import Scale
     from evolvability.studies.sweeps import Status
 
-ScaleName = Literal["smoke", "laptop", "gpu", "paper"]
-PresetName = Literal["released-code"]
 
+def reproduce(
+    items: Annotated[tuple[str, ...], Positional, arg(metavar="[ITEM ...]")] = (),
+    scale: Literal["smoke", "laptop", "gpu", "paper"] = "laptop",
+    preset: Annotated[Literal["released-code"] | None, arg(metavar="NAME")] = None,
+    stage: Literal["all", "train", "report"] = "all",
+    output: Folder = None,
+    dry_run: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Repeat the paper's experiments, draw its figures, and judge each of its claims. Finished work is skipped.
 
-def reproduce(arguments: Sequence[str]) -> None:
-    """Repeat the paper, and judge each of its claims: ees reproduce [ITEM...] --scale smoke|laptop|gpu|paper."""
+    Args:
+        items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; all unless given.
+        scale: How large: smoke (two minutes), laptop (an hour or two on two cores), gpu (12 seeds, population
+            1,000: about an hour of one large GPU), paper (12 seeds, population 10,000: many hours).
+        preset: Other settings: released-code, what the authors' published program did where it differs from the
+            paper's text.
+        stage: Only train, which needs no matplotlib, or only report, from the run folders that are there.
+        output: The folder for run folders and report; runs/reproduce-SCALE unless given, with the preset's name.
+        dry_run: Only tell what would be done, and how long it would take.
+        quiet: Print nothing but the result.
+    """
+    from evolvability.reproduction.items import items_named
+    from evolvability.reproduction.scales import SCALES
 
-    def parse(
-        items: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[ITEM ...]")] = (),
-        scale: ScaleName = "laptop",
-        preset: Annotated[PresetName | None, tyro.conf.arg(metavar="NAME")] = None,
-        stage: Literal["all", "train", "report"] = "all",
-        output: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None,
-        dry_run: bool = False,
-        quiet: bool = False,
-    ) -> None:
-        """Run the paper's experiments, draw its figures, and judge each of its claims. What is done is skipped.
-
-        Args:
-            items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; all unless given.
-            scale: How large: smoke (two minutes), laptop (an hour or two on two cores), gpu (12 seeds, population
-                1,000: about an hour of one large GPU), paper (12 seeds, population 10,000: many hours).
-            preset: Other settings: released-code, what the authors' published program did where it differs from the
-                paper's text.
-            stage: Only train, which needs no matplotlib, or only report, from the run folders that are there.
-            output: The folder for run folders and report; runs/reproduce-SCALE unless given, with the preset's name.
-            dry_run: Only tell what would be done, and how long it would take.
-            quiet: Print nothing but the result.
-        """
-        from evolvability.reproduction.items import items_named
-        from evolvability.reproduction.scales import SCALES
-
-        chosen, size = items_named(items), replace(SCALES[scale], preset=preset)
-        folder = output or Path("runs") / "-".join(filter(None, ("reproduce", scale, preset)))
-        if stage != "report":
-            _train(chosen, size, folder, dry_run, quiet)
-        if stage == "report" and dry_run:
-            print_text(f"would make report.html, report.md, claims.json and figures of the run folders in {folder}")
-        elif stage != "train" and not dry_run:
-            _report(chosen, scale, size, folder)
-
-    tyro.cli(parse, prog="ees reproduce", args=arguments)
+    chosen, size = items_named(items), replace(SCALES[scale], preset=preset)
+    folder = output or Path("runs") / "-".join(filter(None, ("reproduce", scale, preset)))
+    if stage != "report":
+        _train(chosen, size, folder, dry_run, quiet)
+    if stage == "report" and dry_run:
+        print_text(f"would make report.html, report.md, claims.json and figures of the run folders in {folder}")
+    elif stage != "train" and not dry_run:
+        _report(chosen, scale, size, folder)
 
 
 def _compile_quickly(output: Path) -> None:
@@ -79,10 +72,8 @@ def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool,
 
     works = plan(items, scale, output)
     left = [work for work in works if work.status() != "done"]
-    if works:
-        say(quiet, f"{plural(len(works), 'piece')} of work, {len(works) - len(left)} of them done, in {output}")
-    else:
-        say(quiet, "no runs are needed")
+    count = f"{plural(len(works), 'piece')} of work, {len(works) - len(left)} of them done, in {output}"
+    say(quiet, count if works else "no runs are needed")
     if left and (dry_run or not quiet):
         if scale.quick_compilation:  # a probe would take as long as the work
             print_text(f"an estimate: {scale.summary}")
@@ -118,7 +109,7 @@ def _report(items: "Sequence[Item]", name: str, scale: "Scale", output: Path) ->
 
 
 def _print_estimates(estimates: "Sequence[Any]") -> None:
-    from evolvability.reproduction.estimates import duration  # not from words, which draws
+    from evolvability.reproduction.estimates import duration  # not from formatting, which draws
 
     table = Table("item", "pieces of work left", "about", title="An estimate, for this machine", title_justify="left")
     for one in estimates:
@@ -135,11 +126,9 @@ def _watch(number: int, quiet: bool) -> "Watch":
     def watch(work: "Work", status: "Status") -> Iterator[Callable[[Any], None]]:
         from evolvability.reproduction.plan import RunWork
 
-        if status == "done":
-            yield lambda rows: None
-            return
-        say(quiet, f"{next(count)}/{number} {work.item}: {work.title}" + (", goes on" if status == "begun" else ""))
-        if isinstance(work, RunWork):
+        if status != "done":
+            say(quiet, f"{next(count)}/{number} {work.item}: {work.title}" + (", goes on" if status == "begun" else ""))
+        if status != "done" and isinstance(work, RunWork):
             with display(work.run.config, console, quiet=quiet) as show:
                 yield show
         else:

@@ -1,127 +1,105 @@
 """The commands that show mutations: explore, video."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
+from tyro.conf import arg
 
+from evolvability.cli.arguments import Count, File, RunPath, RunPaths
 from evolvability.cli.printing import plural, print_text
 from evolvability.core.errors import ConfigError
+from evolvability.runs.folder import Run
 
 if TYPE_CHECKING:
-    from evolvability.runs.folder import Run
     from evolvability.tasks.replay import Motion, Stage
 
 MAX_ROBOTS = 16
+MaybeCount = Annotated[int | None, arg(metavar="N")]
 
 
-def explore(arguments: Sequence[str]) -> None:
-    """See the mutations of runs, click one, watch it walk: ees explore RUN [RUN...]."""
+def explore(
+    runs: RunPaths,
+    port: int = 0,
+    host: str = "127.0.0.1",
+    browser: bool = True,
+    trust: bool = False,
+    export: File = None,
+    embed: MaybeCount = None,
+    mutations: MaybeCount = None,
+    generations: Count = 25,
+    members: Count = 2000,
+) -> None:
+    """See the mutations of runs, click one, watch it walk.
 
-    def parse(
-        runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")],
-        port: int = 0,
-        host: str = "127.0.0.1",
-        browser: bool = True,
-        trust: bool = False,
-        export: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
-        embed: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
-        mutations: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
-        generations: Annotated[int, tyro.conf.arg(metavar="N")] = 25,
-        members: Annotated[int, tyro.conf.arg(metavar="N")] = 2000,
-    ) -> None:
-        """Open a page with the runs' offspring side by side: click one to watch it, or the ground to find one.
+    Opens a page with the runs' offspring side by side: click one to watch it, or the ground to find one.
 
-        Args:
-            runs: Run folders of one kind of behavior; they may still be training.
-            port: Where the page is served; 0 for any free one.
-            host: To whom: this machine alone, unless another address is given; 0.0.0.0 for whoever can reach it.
-            browser: Whether to open the browser.
-            trust: Import the code that a run names as its task, to evaluate mutations; only if you trust it.
-            export: Write the explorer of one run into this HTML file, which needs no server, instead.
-            embed: In that file: how many recorded members of the last generation can be watched; 40 unless given, or 10
-                of an environment that draws itself.
-            mutations: In that file: how many fresh mutations can be watched; 60 unless given, or 10 likewise.
-            generations: In that file: how many of the recorded generations it has.
-            members: In that file: how many members of each.
-        """
-        from evolvability.explorer.trust import opened
-
-        found = [opened(path) for path in runs]
-        if export is None:
-            _serve(found, port, host, browser, trust)
-            return
-        from evolvability.explorer.export import export_page
-
-        if len(found) != 1:
-            raise ConfigError(f"ees explore --export: give one run folder, got {len(found)}.")
-        from evolvability.explorer.films import draw_without_window
-
-        draw_without_window()
-        export_page(
-            found[0],
-            export,
-            generations=generations,
-            members=members,
-            mutations=mutations,
-            embed=embed,
-            trust=trust,
-        )
-        print_text(f"wrote {export}, {export.stat().st_size / 1e6:.1f} MB")
-
-    tyro.cli(parse, prog="ees explore", args=arguments)
-
-
-def _serve(runs: "Sequence[Run]", port: int, host: str, browser: bool, trust: bool) -> None:
+    Args:
+        runs: Run folders of one kind of behavior; they may still be training.
+        port: Where the page is served; 0 for any free one.
+        host: To whom: this machine alone, unless another address is given; 0.0.0.0 for whoever can reach it.
+        browser: Whether to open the browser.
+        trust: Import the code that a run names as its task, to evaluate mutations; only if you trust it.
+        export: Write the explorer of one run into this HTML file, which needs no server, instead.
+        embed: In that file: how many recorded members of the last generation can be watched; 40 unless given, or 10
+            of an environment that draws itself.
+        mutations: In that file: how many fresh mutations can be watched; 60 unless given, or 10 likewise.
+        generations: In that file: how many of the recorded generations it has.
+        members: In that file: how many members of each.
+    """
+    from evolvability.explorer.export import export_page
     from evolvability.explorer.films import draw_without_window
     from evolvability.explorer.server import Server
     from evolvability.explorer.service import Explorer
+    from evolvability.explorer.trust import opened
 
+    found = [opened(path) for path in runs]
     draw_without_window()
-    server = Server(Explorer(runs, trust=trust), port, host)
-    print_text(f"exploring {plural(len(runs), 'run')} at {server.address}\nstop with Ctrl-C")
+    if export is not None:
+        if len(found) != 1:
+            raise ConfigError(f"ees explore --export: give one run folder, got {len(found)}.")
+        sizes: dict[str, Any] = {"generations": generations, "members": members, "mutations": mutations, "embed": embed}
+        export_page(found[0], export, trust=trust, **sizes)
+        print_text(f"wrote {export}, {export.stat().st_size / 1e6:.1f} MB")
+        return
+    server = Server(Explorer(found, trust=trust), port, host)
+    print_text(f"exploring {plural(len(found), 'run')} at {server.address}\nstop with Ctrl-C")
     if browser:
         server.open_browser()
     server.serve()
 
 
-def video(arguments: Sequence[str]) -> None:
-    """Film mutations walking, several in one scene: ees video RUN --offspring 0,17,400 --output FILE."""
+def video(
+    run: RunPath,
+    offspring: Annotated[str, arg(metavar="N,N,...")] = "",
+    fresh: Count = 0,
+    generation: MaybeCount = None,
+    seed: MaybeCount = None,
+    speed: float = 1.0,
+    output: Annotated[Path, arg(metavar="FILE")] = Path("video.mp4"),
+) -> None:
+    """Film mutations walking, several in one scene.
 
-    def parse(
-        run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")],
-        offspring: Annotated[str, tyro.conf.arg(metavar="N,N,...")] = "",
-        fresh: Annotated[int, tyro.conf.arg(metavar="N")] = 0,
-        generation: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
-        seed: Annotated[int | None, tyro.conf.arg(metavar="N")] = None,
-        speed: float = 1.0,
-        output: Annotated[Path, tyro.conf.arg(metavar="FILE")] = Path("video.mp4"),
-    ) -> None:
-        """Film mutations walking, without a window: members of a recorded generation, or fresh mutations of its center.
+    Without a window: members of a recorded generation, or fresh mutations of its center.
 
-        Args:
-            run: The run folder.
-            offspring: Which members of the generation, by number, at most 16.
-            fresh: Film so many fresh mutations instead.
-            generation: Which generation; the last whose center was kept unless given.
-            seed: Of a run with several; the first unless given.
-            speed: How much faster than life the film plays.
-            output: The file to write, ending in .mp4 or .gif.
-        """
-        from evolvability.explorer.films import draw_without_window, write_film
-        from evolvability.runs.folder import Run
+    Args:
+        run: The run folder.
+        offspring: Which members of the generation, by number, at most 16.
+        fresh: Film so many fresh mutations instead.
+        generation: Which generation; the last whose center was kept unless given.
+        seed: Of a run with several; the first unless given.
+        speed: How much faster than life the film plays.
+        output: The file to write, ending in .mp4 or .gif.
+    """
+    from evolvability.explorer.films import draw_without_window, write_film
 
-        draw_without_window()
-        found = Run(run)
-        stage, motions = _cast(found, offspring, fresh, generation, found.seeds[0] if seed is None else seed)
-        write_film(stage, motions, output, speed=speed)
-        print_text(f"wrote {output}")
-
-    tyro.cli(parse, prog="ees video", args=arguments)
+    draw_without_window()
+    found = Run(run)
+    stage, motions = _cast(found, offspring, fresh, generation, found.seeds[0] if seed is None else seed)
+    write_film(stage, motions, output, speed=speed)
+    print_text(f"wrote {output}")
 
 
-def _cast(run: "Run", offspring: str, fresh: int, generation: int | None, seed: int) -> "tuple[Stage, list[Motion]]":
+def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: int) -> "tuple[Stage, list[Motion]]":
     """Who is filmed: the stage, and each one's motion."""
     from evolvability.studies.rebuild import fresh_one, members, parent_of, replay, watchable_task
 

@@ -1,12 +1,13 @@
 """From a configuration to the pieces it names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
 import optax
 
-from evolvability.config.schema import ES_MAML, EVOLVABILITY_SEARCH, Config, parse_objective, spelled
+from evolvability.config.objective_text import ES_MAML, EVOLVABILITY_SEARCH, names_in, parse_objective, spelled
+from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError
 from evolvability.core.natural_gradient import natural_gradient
 from evolvability.core.noise import Shapes
@@ -50,17 +51,17 @@ def build_objective(config: Config, num_behaviors: int) -> Objective | StatefulO
         "archive_size": config.archive_size,
         "shaping": fitness_shaping,
     }
-    parts: dict[str, Callable[[], Objective | StatefulObjective]] = {
-        "max_entropy": lambda: entropy,
-        "max_variance": lambda: max_variance(behavior_shaping),
-        "mean_fitness": lambda: mean_fitness(fitness_shaping),
-        "ns_es": lambda: ns_es(**search),
-        "nsr_es": lambda: nsr_es(**search),
-        "nsra_es": lambda: nsra_es(patience=config.patience, **search),
-        "qe_es": lambda: qe_es(entropy),
-    }
     if config.objective == ES_MAML:  # the task's fitness is that after adaptation
         return mean_fitness(fitness_shaping)
+    parts: dict[str, Objective | StatefulObjective] = {
+        "max_entropy": entropy,
+        "max_variance": max_variance(behavior_shaping),
+        "mean_fitness": mean_fitness(fitness_shaping),
+        "ns_es": ns_es(**search),
+        "nsr_es": nsr_es(**search),
+        "nsra_es": nsra_es(patience=config.patience, **search),
+        "qe_es": qe_es(entropy),
+    }
     return _sum(config.objective, parts)
 
 
@@ -71,17 +72,16 @@ def objective_named(text: str) -> Objective | StatefulObjective:
         >>> objective = objective_named("mean_fitness + 0.1*max_entropy")
     """
     text = spelled(text)
-    for _, name in parse_objective(text):
-        if name in KEEP_ARCHIVE:
-            raise ConfigError(
-                f"'{name}' keeps an archive of behaviors, and a name does not tell how many dimensions these have. "
-                f"Give the objective itself, e.g. evolvability.methods.novelty.{name}(num_behaviors=2)."
-            )
-    return _sum(text, OBJECTIVES)
+    for name in names_in(text).intersection(KEEP_ARCHIVE):
+        raise ConfigError(
+            f"'{name}' keeps an archive of behaviors, and a name does not tell how many dimensions these have. "
+            f"Give the objective itself, e.g. evolvability.methods.novelty.{name}(num_behaviors=2)."
+        )
+    return _sum(text, {name: OBJECTIVES[name]() for name in names_in(text)})
 
 
-def _sum(text: str, parts: Mapping[str, Callable[..., Objective | StatefulObjective]]) -> Objective | StatefulObjective:
-    terms = [(weight, parts[name]()) for weight, name in parse_objective(text)]
+def _sum(text: str, parts: Mapping[str, Objective | StatefulObjective]) -> Objective | StatefulObjective:
+    terms = [(weight, parts[name]) for weight, name in parse_objective(text)]
     return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else combined(*terms)
 
 

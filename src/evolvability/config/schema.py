@@ -1,35 +1,28 @@
-"""Every knob of a run, defined once: a field, its default and its sentence."""
+"""Every setting of a run, defined once: a field, its default, its sentence, and what is to be known about it."""
 
 import dataclasses
-import json
 import math
-import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+import tomli_w
 from tyro.conf import Suppress, arg
 
+from evolvability.config.objective_text import ES_MAML as ES_MAML
+from evolvability.config.objective_text import EVOLVABILITY_SEARCH, names_in, parse_objective, spelled
+from evolvability.config.objective_text import MAML as MAML
 from evolvability.core.errors import ConfigError, unknown
-from evolvability.core.stateful_objectives import Ramp
 from evolvability.methods.maml import MamlOptions
 from evolvability.methods.novelty import ARCHIVE_SIZE, NUM_NEIGHBORS, PATIENCE
+from evolvability.methods.registry import KEEP_ARCHIVE, OBJECTIVES
 from evolvability.tasks.goals import check_goal
 from evolvability.tasks.registry import task_entry
 
 FORMAT = 1
 """The version of the run folder's layout."""
-
-MAML, ES_MAML = "maml", "es_maml"
-"""Objectives of runs that meta-learn: what is reached after adaptation, by a gradient step or by hill climbing."""
-
-EVOLVABILITY_SEARCH = "evolvability_search"
-"""The objective of a genetic algorithm: how many distinct offspring a parent has. A parent is a mixture's component."""
-
-STANDALONE_OBJECTIVES = (MAML, ES_MAML, EVOLVABILITY_SEARCH)
-"""Objectives that bring a way to train of their own, and can be no term of a sum."""
 
 OBJECTIVE_DEFAULTS: dict[str, dict[str, Any]] = {
     EVOLVABILITY_SEARCH: {"population": "mixture", "components": 16, "mirrored": False}
@@ -37,6 +30,36 @@ OBJECTIVE_DEFAULTS: dict[str, dict[str, Any]] = {
 """Values that an objective starts from, whatever the task."""
 
 ShapingName = Literal["standardize", "centered_ranks", "none"]
+
+BY_GRADIENT = (*OBJECTIVES, ES_MAML)
+"""Objectives that an optimizer climbs."""
+
+
+class Rule(NamedTuple):
+    """What a value must be: in words, and as a test."""
+
+    expected: str
+    holds: Callable[[Any], bool]
+
+
+POSITIVE = Rule("positive", lambda value: value > 0)
+ZERO_OR_MORE = Rule("0 or more", lambda value: value >= 0)
+ONE_OR_MORE = Rule("1 or more", lambda value: value >= 1)
+
+
+def setting(
+    default: Any, rule: Rule | None = None, *, heeded_by: tuple[str, ...] = (), same_course: bool = False
+) -> Any:
+    """A field of `Config`.
+
+    Args:
+        default: its value unless another is given.
+        rule: what a value must be, where it does not depend on other settings.
+        heeded_by: the objectives whose runs it changes; empty for all of them.
+        same_course: whether it only says how much of a run there is or is kept, not what happens in it. Runs that
+            differ in such settings alone belong to one group.
+    """
+    return field(default=default, metadata={"rule": rule, "heeded_by": heeded_by, "same_course": same_course})
 
 
 @dataclass(frozen=True)
@@ -50,40 +73,40 @@ class Config:
 
     objective: Annotated[str, arg(metavar="NAME")] = "max_entropy"
     """What to maximize: a name from `ees list`, a sum as mean_fitness+0.1*max_entropy, evolvability_search, es_maml."""
-    maml: Annotated[Any, Suppress] = field(default_factory=MamlOptions)
+    maml: Annotated[Any, Suppress] = field(default_factory=MamlOptions, metadata={"heeded_by": (MAML, ES_MAML)})
     """Options of MAML, where the objective is maml (see `ees maml`); es_maml uses its episodes."""
-    bandwidth: float = 1.0
+    bandwidth: float = setting(1.0, POSITIVE, heeded_by=("max_entropy", "qe_es"))
     """Standard deviation of the Gaussian kernel in max_entropy."""
-    leave_one_out: bool = False
+    leave_one_out: bool = setting(False, heeded_by=("max_entropy", "qe_es"))
     """Leave a member's own kernel out of its density in max_entropy."""
-    behavior_shaping: ShapingName = "standardize"
+    behavior_shaping: ShapingName = setting("standardize", heeded_by=("max_entropy", "max_variance", "qe_es"))  # noqa: RUF009
     """What is done to behaviors before the objective."""
-    fitness_shaping: ShapingName = "centered_ranks"
+    fitness_shaping: ShapingName = setting("centered_ranks", heeded_by=("mean_fitness", *KEEP_ARCHIVE, ES_MAML))  # noqa: RUF009
     """What is done to fitness, and to novelty, before the objective."""
-    neighbors: int = NUM_NEIGHBORS
+    neighbors: int = setting(NUM_NEIGHBORS, ONE_OR_MORE, heeded_by=KEEP_ARCHIVE)
     """Nearest behaviors in the archive whose mean distance is novelty, in ns_es, nsr_es and nsra_es."""
-    archive_size: int = ARCHIVE_SIZE
-    """Behaviors in the archive of ns_es, nsr_es and nsra_es, one a generation and component; the newest are kept."""
-    patience: int = PATIENCE
+    archive_size: int = setting(ARCHIVE_SIZE, ONE_OR_MORE, heeded_by=KEEP_ARCHIVE)
+    """Behaviors in the archive of ns_es, nsr_es and nsra_es, one per generation and component; the newest are kept."""
+    patience: int = setting(PATIENCE, ONE_OR_MORE, heeded_by=("nsra_es",))
     """Generations without progress until nsra_es turns from fitness to novelty by a twentieth."""
-    threshold: float = 1.0
+    threshold: float = setting(1.0, POSITIVE, heeded_by=(EVOLVABILITY_SEARCH,))
     """Offspring whose behaviors are nearer to each other than this do the same, in evolvability_search."""
-    baseline: bool = True
+    baseline: bool = setting(True, heeded_by=BY_GRADIENT)
     """Subtract the mean weight: less noise in the gradient, the same direction on average."""
     goal: str = ""
     """What counts as fitness instead of the task's own: right, left, an angle in degrees, or point:X,Y."""
 
     population: Literal["normal", "low_rank", "diagonal_normal", "mixture"] = "normal"
     """The distribution that members are drawn from."""
-    population_size: int = 10_000
-    """Members a generation."""
+    population_size: int = setting(10_000, Rule("2 or more", lambda value: value >= 2))
+    """Members per generation."""
     components: int = 2
     """Components of a mixture population; parents, in evolvability_search."""
-    rank: int = 1
+    rank: int = setting(1, ONE_OR_MORE)
     """Rank of the noise of each weight matrix, for a low_rank population."""
-    sigma: float = 0.02
+    sigma: float = setting(0.02, POSITIVE)
     """Standard deviation of the population (of its start, for diagonal_normal)."""
-    sigma_decay: float = 1.0
+    sigma_decay: float = setting(1.0, Rule("above 0 and at most 1", lambda value: 0 < value <= 1))
     """Factor on sigma from one generation to the next; 1 keeps it fixed."""
     sigma_min: float = 0.0
     """Where a decaying sigma stops."""
@@ -91,49 +114,52 @@ class Config:
     """Draw members in pairs, center + noise and center - noise."""
     noise_dtype: Literal["float32", "bfloat16"] = "float32"
     """The number format that noise is kept in."""
-    chunk_size: int = 0
+    chunk_size: int = setting(0, same_course=True)
     """Members in memory at a time, over all devices, for populations that do not fit; 0 for all of them."""
 
-    optimizer: Literal["adam", "sgd", "rmsprop", "lion", "adabelief"] = "adam"
+    optimizer: Literal["adam", "sgd", "rmsprop", "lion", "adabelief"] = setting("adam", heeded_by=BY_GRADIENT)
     """The optax optimizer that moves the center; sgd is plain ascent."""
-    learning_rate: float = 0.01
+    learning_rate: float = setting(0.01, POSITIVE, heeded_by=BY_GRADIENT)
     """The optimizer's step size."""
-    natural_gradient: bool = False
+    natural_gradient: bool = setting(False, heeded_by=BY_GRADIENT)
     """Follow the natural gradient, for diagonal_normal alone."""
-    l2: float = 0.05
-    """Pull of the center towards zero, added to the gradient before the optimizer."""
+    l2: float = setting(0.05, ZERO_OR_MORE, heeded_by=BY_GRADIENT)
+    """Weight decay: this times the center is subtracted from the gradient before the optimizer."""
 
-    generations: int = 100
+    generations: int = setting(100, ONE_OR_MORE, same_course=True)
     """How many generations to run."""
     start_from: Annotated[str, arg(metavar="RUN")] = ""
     """A run folder of the same task, whose trained population is where this run starts; each seed from its own."""
-    seed: int = 0
+    seed: int = setting(0, Rule("between 0 and 2^31", lambda value: 0 <= value < 2**31), same_course=True)
     """The seed of the run, and of the first of several."""
-    seeds: int = 1
+    seeds: int = setting(1, ONE_OR_MORE, same_course=True)
     """How many seeds to run side by side, as one batch."""
 
-    record_every: int = 1
+    record_every: int = setting(1, ONE_OR_MORE, same_course=True)
     """Keep the whole population's behaviors every so many generations (the last one is always kept)."""
-    record_centers: bool = True
+    record_centers: bool = setting(True, same_course=True)
     """Keep the center and the task's memory beside recorded behaviors, so that each member can be rebuilt."""
-    checkpoint_seconds: float = 10.0
+    checkpoint_seconds: float = setting(10.0, ZERO_OR_MORE, same_course=True)
     """Seconds between checkpoints: at most this much work is lost when a run is killed."""
-    max_invalid: float = 0.5
+    max_invalid: float = setting(0.5, Rule("between 0 and 1", lambda value: 0 <= value <= 1), same_course=True)
     """Stop when more than this share of a generation's members is invalid."""
-    units: int = 256
+    units: int = setting(256, ONE_OR_MORE, same_course=True)
     """Pieces of work that a generation of a simulator on workers is cut into, at most; several for each worker."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objective", spelled(self.objective))
         if isinstance(self.task_options, dict):
             entry = task_entry(self.task)
-            object.__setattr__(self, "task_options", _from_table(entry.options, self.task_options, "task_options."))
+            object.__setattr__(self, "task_options", from_table(self.task_options, entry.options, "task_options."))
         if isinstance(self.maml, dict):
-            object.__setattr__(self, "maml", _from_table(MamlOptions, self.maml, "maml."))
-        if self.objective == MAML:  # episodes an outer step, before adaptation and after
+            object.__setattr__(self, "maml", from_table(self.maml, MamlOptions, "maml."))
+        if self.objective == MAML:  # episodes per outer step, before adaptation and after
             object.__setattr__(self, "population_size", 2 * self.maml.tasks * self.maml.episodes)
         _validate(self)
 
+
+SAME_COURSE = {f.name for f in dataclasses.fields(Config) if f.metadata.get("same_course")}
+"""Settings in which comparable runs may differ, see `setting`."""
 
 PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     "released-code": (
@@ -141,18 +167,10 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
         # Its kernel exp(-d^2 / h^2) with h = 1 is a Gaussian of standard deviation 1 / sqrt(2).
         {"behavior_shaping": "centered_ranks", "bandwidth": 0.5**0.5, "l2": 0.005},
     ),
-    "paper": (
-        "the paper's own sizes",
-        {},
-    ),
-    "laptop": (
-        "minutes on two CPU cores, with the effect plainly visible",
-        {},
-    ),
-    "smoke": (
-        "a run of seconds, to see that everything works",
-        {"population_size": 64, "generations": 10, "seeds": 1},
-    ),
+    # The sizes of these two differ from task to task: they are in the tasks' registry.
+    "paper": ("the paper's own sizes", {}),
+    "laptop": ("minutes on two CPU cores, with the effect plainly visible", {}),
+    "smoke": ("a run of seconds, to see that everything works", {"population_size": 64, "generations": 10, "seeds": 1}),
 }
 
 
@@ -172,25 +190,36 @@ def layered(
         0.03
     """
     entry = task_entry(task)
-    values = dict(values or {})
-    _refuse_unknown(values, {f.name for f in dataclasses.fields(Config)}, "")
-    chosen = objective or values.get("objective") or entry.defaults.get("objective") or Config.objective
-    chosen = spelled(chosen)
-    for_task = entry.presets.get(preset or "", {})
-    for_objective = [OBJECTIVE_DEFAULTS.get(chosen, {}), entry.objective_defaults.get(chosen, {})]
-    layers = [entry.defaults, *for_objective, _preset(preset), for_task, values]
-    merged: dict[str, Any] = {"task": task, "objective": chosen}
+    values = values or {}
+    chosen = spelled(objective or values.get("objective") or entry.defaults.get("objective") or Config.objective)
+    if preset is not None and preset not in PRESETS:
+        raise ConfigError(unknown("preset", preset, PRESETS))
+    layers = [
+        entry.defaults,
+        OBJECTIVE_DEFAULTS.get(chosen, {}),
+        entry.objective_defaults.get(chosen, {}),
+        *([PRESETS[preset][1], entry.presets.get(preset, {})] if preset else []),
+        values,
+    ]
+    merged: dict[str, Any] = {"task": task}
     for layer in layers:
-        merged |= _with_options(merged, layer)
-    if objective is not None:
-        merged["objective"] = chosen
-    return from_table(merged)
-
-
-def from_table(table: dict[str, Any]) -> Config:
-    """A Config from a plain dictionary; an unknown key or a value of the wrong type is refused."""
-    config: Config = _from_table(Config, table, "")
+        for name, value in layer.items():
+            below = merged.get(name)  # a table of options completes that of the layers below
+            merged[name] = below | value if isinstance(below, dict) and isinstance(value, dict) else value
+    config: Config = from_table(merged | {"objective": chosen})
     return config
+
+
+def from_table(table: dict[str, Any], cls: Any = Config, prefix: str = "") -> Any:
+    """A Config, or another dataclass, from a plain dictionary.
+
+    An unknown key or a value of the wrong type is refused; ``prefix`` says where the key stands in the file.
+    """
+    hints = get_type_hints(cls)
+    for key in table:
+        if key not in hints:
+            raise ConfigError(unknown("configuration key", prefix + key, [prefix + name for name in hints]))
+    return cls(**{key: _checked(prefix + key, value, hints[key]) for key, value in table.items()})
 
 
 def to_table(config: Config) -> dict[str, Any]:
@@ -201,7 +230,7 @@ def to_table(config: Config) -> dict[str, Any]:
 def read_toml(path: Path) -> dict[str, Any]:
     """The table in a configuration file, without its format line."""
     try:
-        table = tomllib.loads(path.read_text())
+        table = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"No configuration file at {path}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -218,109 +247,27 @@ def read_toml(path: Path) -> dict[str, Any]:
 def to_toml(config: Config) -> str:
     """The text of a configuration file that repeats the run."""
     table = to_table(config)
-    tables = {name: table.pop(name) for name in ("task_options", MAML)}
     if config.objective not in (MAML, ES_MAML):
-        del tables[MAML]
-    # JSON's spelling of strings, numbers, booleans and lists is TOML's too.
-    lines = [f"format = {FORMAT}", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
-    for name, options in tables.items():
-        if options:
-            lines += ["", f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in options.items())]
-    return "\n".join(lines) + "\n"
+        del table[MAML]
+    return tomli_w.dumps({"format": FORMAT} | {key: value for key, value in table.items() if value != {}})
 
 
-def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:
-    """The terms of an objective: weights, and names.
-
-    Examples:
-        >>> parse_objective("mean_fitness+0.1*max_entropy")
-        [(1.0, 'mean_fitness'), (0.1, 'max_entropy')]
-        >>> parse_objective("1:0:50*max_entropy")
-        [(Ramp(start=1.0, end=0.0, generations=50), 'max_entropy')]
-    """
-    from evolvability.methods.registry import OBJECTIVES
-
-    terms = []
-    for term in re.split(r"(?<!\de)\+", text):  # not the plus of 1e+3
-        factor, star, name = term.rpartition("*")
-        weight = _weight(factor) if star else 1.0
-        if weight is None:
-            raise ConfigError(
-                f"objective: '{factor}' in '{text}' is neither a number nor a schedule START:END:GENERATIONS, "
-                "finite, and over a whole number of generations. "
-                "Write e.g. mean_fitness+0.1*max_entropy or mean_fitness+1:0:50*max_entropy."
-            )
-        if not name:
-            raise ConfigError(f"objective: a term is missing in '{text}'. Write e.g. mean_fitness+0.1*max_entropy.")
-        if name in STANDALONE_OBJECTIVES:
-            raise ConfigError(f"objective: {name} is a method of its own, and no term of a sum such as '{text}'.")
-        if name not in OBJECTIVES:
-            raise ConfigError(unknown("objective", name, [*OBJECTIVES, *STANDALONE_OBJECTIVES]))
-        terms.append((weight, name))
-    return terms
-
-
-def _weight(text: str) -> float | Ramp | None:
-    """A number, or START:END:GENERATIONS; None for anything else."""
-    try:
-        numbers = [float(part) for part in text.split(":")]
-    except ValueError:
-        return None
-    if not all(map(math.isfinite, numbers)) or len(numbers) not in (1, 3):
-        return None
-    if len(numbers) == 1:
-        return numbers[0]
-    start, end, generations = numbers
-    return Ramp(start, end, int(generations)) if generations >= 1 and generations % 1 == 0 else None
-
-
-def spelled(objective: str) -> str:
-    """An objective without spaces, and with underscores where its names, not its numbers, have dashes."""
-    if not isinstance(objective, str):
-        raise ConfigError(f"objective: a text such as 'max_entropy' is expected, got {objective!r}.")
-    return re.sub(r"(?<=[a-z])-(?=[a-z])", "_", objective.replace(" ", ""))
-
-
-def _preset(name: str | None) -> dict[str, Any]:
-    if name is None:
-        return {}
-    if name not in PRESETS:
-        raise ConfigError(unknown("preset", name, PRESETS))
-    return PRESETS[name][1]
-
-
-def _with_options(below: Mapping[str, Any], layer: Mapping[str, Any]) -> dict[str, Any]:
-    """A layer whose tables of options are completed by those of the layers below."""
-    completed = dict(layer)
-    for name in ("task_options", MAML):
-        options, own = below.get(name), layer.get(name)
-        if isinstance(options, dict) and isinstance(own, dict):
-            completed[name] = options | own
-    return completed
-
-
-def _from_table(cls: Any, table: dict[str, Any], prefix: str) -> Any:
-    hints = get_type_hints(cls)
-    _refuse_unknown(table, set(hints), prefix)
-    return cls(**{key: _checked(prefix + key, value, hints[key]) for key, value in table.items()})
-
-
-def _refuse_unknown(table: dict[str, Any], known: set[str], prefix: str) -> None:
-    for key in table:
-        if key not in known:
-            raise ConfigError(unknown("configuration key", prefix + key, sorted(prefix + name for name in known)))
+def idle_settings(objective: str) -> set[str]:
+    """The settings that change nothing in runs with an objective, since only others heed them."""
+    names = names_in(objective)
+    heeded_by = {f.name: f.metadata.get("heeded_by") for f in dataclasses.fields(Config)}
+    return {name for name, objectives in heeded_by.items() if objectives and names.isdisjoint(objectives)}
 
 
 def _checked(key: str, value: Any, hint: Any) -> Any:
     """A value of the annotated type, or an error that names the key."""
-    choices = get_args(hint) if hasattr(hint, "__origin__") and hint.__origin__ is Literal else ()
-    if choices:
-        if value not in choices:
-            raise ConfigError(unknown(key, str(value), choices))
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise ConfigError(unknown(key, str(value), get_args(hint)))
         return value
-    if hint is Any:
+    if hint is Any:  # a table of options, checked by its own dataclass
         return value
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+    if hint is float and type(value) is int:  # not isinstance: a bool is an int, too
         return float(value)
     if isinstance(hint, type) and (not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool)):
         raise ConfigError(f"{key}: a value of type {hint.__name__} is expected, got {value!r}.")
@@ -328,24 +275,18 @@ def _checked(key: str, value: Any, hint: Any) -> Any:
 
 
 def _validate(config: Config) -> None:
+    """Each value by itself, by its field's rule; then what settings ask of each other."""
+
     def require(holds: bool, key: str, expected: str) -> None:
         if not holds:
             raise ConfigError(f"{key} must be {expected}, got {getattr(config, key)}.")
 
     for f in dataclasses.fields(config):
-        value = getattr(config, f.name)
+        value, rule = getattr(config, f.name), f.metadata.get("rule")
         require(not isinstance(value, float) or math.isfinite(value), f.name, "a finite number")
-    require(config.sigma > 0, "sigma", "positive")
-    require(0 < config.sigma_decay <= 1, "sigma_decay", "above 0 and at most 1")
+        if rule is not None:
+            require(rule.holds(value), f.name, rule.expected)
     require(0 <= config.sigma_min <= config.sigma, "sigma_min", "between 0 and sigma")
-    require(config.bandwidth > 0, "bandwidth", "positive")
-    require(config.neighbors >= 1, "neighbors", "1 or more")
-    require(config.archive_size >= 1, "archive_size", "1 or more")
-    require(config.patience >= 1, "patience", "1 or more")
-    require(config.threshold > 0, "threshold", "positive")
-    require(config.learning_rate > 0, "learning_rate", "positive")
-    require(config.l2 >= 0, "l2", "0 or more")
-    require(config.population_size >= 2, "population_size", "2 or more")
     even = config.population_size % 2 == 0 or not config.mirrored
     require(even, "population_size", "even, since mirrored members come in pairs (or use --no-mirrored)")
     chunk = config.chunk_size or config.population_size
@@ -354,31 +295,17 @@ def _validate(config: Config) -> None:
         "chunk_size",
         f"0, or a divisor of the population's {config.population_size} members that keeps mirrored pairs together",
     )
-    require(config.rank >= 1, "rank", "1 or more")
     require(config.population != "mixture" or config.components >= 2, "components", "2 or more for a mixture")
-    require(
-        config.population != "diagonal_normal" or config.sigma_decay == 1,
-        "sigma_decay",
-        "1 for diagonal_normal, which learns its standard deviations",
-    )
-    require(
-        config.population == "diagonal_normal" or not config.natural_gradient,
-        "natural_gradient",
-        f"off for {config.population}: only diagonal_normal has one that is more than the plain gradient, rescaled",
-    )
-    require(config.generations >= 1, "generations", "1 or more")
-    require(0 <= config.seed < 2**31, "seed", "between 0 and 2^31")
-    require(config.seeds >= 1, "seeds", "1 or more")
-    require(config.record_every >= 1, "record_every", "1 or more")
-    require(config.checkpoint_seconds >= 0, "checkpoint_seconds", "0 or more")
-    require(0 <= config.max_invalid <= 1, "max_invalid", "between 0 and 1")
-    require(config.units >= 1, "units", "1 or more")
+    learns_sigma = config.population == "diagonal_normal"
+    require(not learns_sigma or config.sigma_decay == 1, "sigma_decay", "1 for diagonal_normal, which learns its sigma")
+    # Of the others the natural gradient is the plain one, rescaled.
+    require(learns_sigma or not config.natural_gradient, "natural_gradient", f"off for {config.population}")
     if config.objective in (MAML, ES_MAML):
         require(config.population == "normal", "population", "normal for MAML, which trains one center")
         require(not config.goal, "goal", "empty for MAML, which draws its goals")
         require(config.chunk_size == 0, "chunk_size", "0 for MAML, whose episodes are not a population's")
     elif config.objective == EVOLVABILITY_SEARCH:
-        require(config.population == "mixture", "population", "mixture for evolvability_search, one component a parent")
+        require(config.population == "mixture", "population", "mixture for evolvability_search, a component per parent")
         families = config.components * (2 if config.mirrored else 1)
         multiple = f"a multiple of {families}, so that all {config.components} parents have equally many offspring"
         require(config.population_size % families == 0, "population_size", multiple)

@@ -18,7 +18,7 @@ OBJECTIVES: dict[str, Callable[..., Objective | StatefulObjective]] = {
     "qe_es": qe_es,
 }
 CLIMB_FITNESS = {"mean_fitness", "nsr_es", "nsra_es", "qe_es"}
-KEEP_ARCHIVE = {"ns_es", "nsr_es", "nsra_es"}
+KEEP_ARCHIVE = ("ns_es", "nsr_es", "nsra_es")
 
 
 def needs_fitness(objective: str) -> bool:

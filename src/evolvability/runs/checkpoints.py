@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -29,20 +30,15 @@ def save_checkpoint(path: Path, generation: int, state: PyTree) -> None:
     voucher = {"generation": generation, "sha256": hashlib.sha256(data).hexdigest()}
     write_whole(stem.with_suffix(".json"), json.dumps(voucher).encode())
     for old in checkpoint_generations(path)[:-KEPT]:
-        remove_checkpoint(path, old)
+        for suffix in (".json", ".safetensors"):  # in this order: arrays without their JSON count for nothing
+            _stem(path, old).with_suffix(suffix).unlink(missing_ok=True)
 
 
-def remove_checkpoint(path: Path, generation: int) -> None:
-    """Remove a checkpoint, its voucher first."""
-    for suffix in (".json", ".safetensors"):
-        _stem(path, generation).with_suffix(suffix).unlink(missing_ok=True)
-
-
-def remove_orphans(path: Path) -> None:
-    """Remove what a process killed in the middle of a checkpoint left behind."""
-    vouched = set(checkpoint_generations(path))
-    for file in (path / "checkpoints").iterdir():
-        if not file.stem.isdigit() or int(file.stem) not in vouched:
+def rewind_checkpoints(path: Path, generation: int) -> None:
+    """Remove checkpoints of later generations, and what a process killed in the middle of one left behind."""
+    kept = [old for old in checkpoint_generations(path) if old <= generation]
+    for file in sorted((path / "checkpoints").iterdir()):  # .json before .safetensors
+        if not file.stem.isdigit() or int(file.stem) not in kept:
             file.unlink()
 
 
@@ -53,7 +49,13 @@ def has_checkpoint(path: Path, generation: int) -> bool:
 
 def checkpoint_generations(path: Path) -> list[int]:
     """The generations of the checkpoints in a run folder, oldest first."""
-    return sorted(int(voucher.stem) for voucher in (path / "checkpoints").glob("*.json") if voucher.stem.isdigit())
+    return generations_in(path / "checkpoints", ".json")
+
+
+def generations_in(folder: Path, suffix: str = ".safetensors") -> list[int]:
+    """The generations that a folder holds files of, oldest first; whatever else lies there is none of a run's."""
+    stems = (path.stem for path in folder.glob(f"*{suffix}"))
+    return sorted(int(stem) for stem in stems if re.fullmatch(r"[0-9]{6,9}", stem) and stem == f"{int(stem):06d}")
 
 
 def load_checkpoint(path: Path, generation: int | None = None) -> tuple[int, Arrays]:
@@ -62,12 +64,13 @@ def load_checkpoint(path: Path, generation: int | None = None) -> tuple[int, Arr
     if generation is not None and generation not in available:
         raise RunFolderError(f"{path} has no checkpoint of generation {generation}; kept: {summary(available)}.")
     for candidate in reversed(available) if generation is None else [generation]:
-        try:
-            return candidate, _verified_arrays(_stem(path, candidate))
-        except RunFolderError as error:
-            if generation is not None:
-                raise
-            warnings.warn(f"{error} The one before is used.", stacklevel=2)
+        data = _intact_bytes(_stem(path, candidate))
+        if data is not None:
+            return candidate, safetensors.numpy.load(data)
+        damaged = f"The checkpoint {_stem(path, candidate)}.safetensors is damaged."
+        if generation is not None:
+            raise RunFolderError(damaged)
+        warnings.warn(f"{damaged} The one before is used.", stacklevel=2)
     raise RunFolderError(
         f"{path} has no intact checkpoint. Start the run anew with: ees train --config {path}/config.toml"
     )
@@ -75,7 +78,12 @@ def load_checkpoint(path: Path, generation: int | None = None) -> tuple[int, Arr
 
 def named_arrays(tree: PyTree) -> Arrays:
     """A pytree's leaves by their path; random keys as their bits."""
-    return {_name(path): np.ascontiguousarray(_bits(leaf)) for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+
+    def bits(leaf: Any) -> Any:
+        return jax.random.key_data(leaf) if _is_key(jnp.asarray(leaf)) else leaf
+
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    return {_name(path): np.ascontiguousarray(bits(leaf)) for path, leaf in leaves}
 
 
 def restore(template: PyTree, arrays: Arrays) -> PyTree:
@@ -83,8 +91,7 @@ def restore(template: PyTree, arrays: Arrays) -> PyTree:
 
     def fill(path: Any, leaf: Any) -> Any:
         name = _name(path)
-        is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-        expected = jax.eval_shape(jax.random.key_data, leaf) if is_key else leaf
+        expected = jax.eval_shape(jax.random.key_data, leaf) if _is_key(leaf) else leaf
         found = arrays.get(name)
         if found is None or found.shape != expected.shape or found.dtype != expected.dtype:
             got = "nothing" if found is None else f"{found.dtype}{list(found.shape)}"
@@ -92,7 +99,7 @@ def restore(template: PyTree, arrays: Arrays) -> PyTree:
                 f"The checkpoint does not fit the configuration: {name} should be {expected.dtype}"
                 f"{list(expected.shape)}, got {got}. Was config.toml edited?"
             )
-        return jax.random.wrap_key_data(jnp.asarray(found)) if is_key else jnp.asarray(found)
+        return jax.random.wrap_key_data(jnp.asarray(found)) if _is_key(leaf) else jnp.asarray(found)
 
     return jax.tree_util.tree_map_with_path(fill, template)
 
@@ -122,20 +129,12 @@ def _intact_bytes(stem: Path) -> bytes | None:
         return None
 
 
-def _verified_arrays(stem: Path) -> Arrays:
-    data = _intact_bytes(stem)
-    if data is None:
-        raise RunFolderError(f"The checkpoint {stem.with_suffix('.safetensors')} is damaged.")
-    return safetensors.numpy.load(data)
-
-
 def _name(path: Any) -> str:
     return jax.tree_util.keystr(path, simple=True, separator="/")
 
 
-def _bits(leaf: Any) -> np.ndarray[Any, Any]:
-    is_key = jnp.issubdtype(jnp.asarray(leaf).dtype, jax.dtypes.prng_key)
-    return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
+def _is_key(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def summary(generations: list[int]) -> str:

@@ -8,18 +8,8 @@ from typing import Any
 
 import jax
 
-PACKAGES = (
-    "evolvability-es",
-    "jax",
-    "jaxlib",
-    "numpy",
-    "optax",
-    "safetensors",
-    "mujoco",
-    "mujoco-mjx",
-    "warp-lang",
-    "gymnasium",
-)
+PACKAGES = ("evolvability-es", "jax", "jaxlib", "numpy", "optax", "safetensors")
+SIMULATORS = ("mujoco", "mujoco-mjx", "warp-lang", "gymnasium")
 
 
 def describe_environment() -> dict[str, Any]:
@@ -27,7 +17,7 @@ def describe_environment() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": {name: version for name in PACKAGES if (version := _version(name))},
+        "packages": {name: version for name in (*PACKAGES, *SIMULATORS) if (version := _version(name))},
         "devices": describe_devices(),
         "commit": _commit(),
     }

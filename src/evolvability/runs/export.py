@@ -1,4 +1,4 @@
-"""Light copies of run folders: all that figures, statistics and mutations need, without the optimizer's state."""
+"""Slim exports of run folders: all that figures, statistics and mutations need, without the optimizer's state."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ from evolvability.runs.folder import EXTRAS, FILES, Run, RunWriter, locked, spre
 
 
 def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = False) -> Path:
-    """Copy what is light of a run folder: configuration, metrics, some behaviors, the last center and task memory.
+    """A slim copy of a run folder: configuration, metrics, some behaviors, the last center and task memory.
 
     The copy is an ordinary run folder. Runs can start from it and its mutations can be drawn and measured; it cannot
     be made longer itself, since the optimizer's state is left out.
@@ -27,9 +27,9 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
     if destination.exists():
         raise RunFolderError(f"{destination} exists already. Choose another folder for the copy of {run.path}.")
     generation, arrays = load_checkpoint(run.path)
-    light = {name: array for name, array in arrays.items() if not name.startswith("optimizer/")}
+    slim = {name: array for name, array in arrays.items() if not name.startswith("optimizer/")}
     if half:
-        light["cloud/center"] = light["cloud/center"].astype(np.float16)
+        slim["cloud/center"] = slim["cloud/center"].astype(np.float16)
     with locked(destination):
         writer = RunWriter(destination)
         writer.make_folders()
@@ -44,7 +44,7 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
         for name in EXTRAS:
             if (run.path / name).is_dir():
                 shutil.copytree(run.path / name, destination / name)
-        save_checkpoint(destination, generation, light)
+        save_checkpoint(destination, generation, slim)
     (destination / ".lock").unlink(missing_ok=True)
     return destination
 

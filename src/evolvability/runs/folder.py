@@ -1,10 +1,10 @@
 """The run folder: written whole or not at all, resumed, read.
 
     runs/NAME/
-      config.toml          every knob; `ees train --config` repeats the run
+      config.toml          every setting; `ees train --config` repeats the run
       environment.json     versions, devices, commit
       origin.json          the run this one started from, if any
-      metrics.jsonl        one object a generation and seed, see docs/metrics.md
+      metrics.jsonl        one object per generation and seed, see docs/metrics.md
       behaviors/           the population's behaviors, generation by generation
       centers/             what those generations were drawn around: State without the optimizer's
       checkpoints/         State as safetensors + JSON, the last ones
@@ -17,7 +17,6 @@ Nothing in it is executable: opening somebody else's run folder never runs code.
 
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,11 +33,11 @@ from evolvability.core.types import PyTree
 from evolvability.runs.checkpoints import (
     Arrays,
     checkpoint_generations,
+    generations_in,
     has_checkpoint,
     load_checkpoint,
     named_arrays,
-    remove_checkpoint,
-    remove_orphans,
+    rewind_checkpoints,
     save_checkpoint,
     summary,
     write_whole,
@@ -46,9 +45,10 @@ from evolvability.runs.checkpoints import (
 from evolvability.runs.environment import describe_environment
 
 FILES = ("config.toml", "environment.json", "origin.json", "metrics.jsonl")
+ARRAY_FOLDERS = ("behaviors", "centers", "checkpoints")
 EXTRAS = ("adaptations", "races", "offspring")
 """Folders of what was made of a finished run."""
-RUN_FOLDER_NAMES = {*FILES, "behaviors", "centers", "checkpoints", *EXTRAS, ".lock"}
+RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, ".lock"}
 
 
 class Run:
@@ -103,7 +103,7 @@ class Run:
     @property
     def recorded(self) -> list[int]:
         """The generations whose behaviors were kept."""
-        return _generations(self.path / "behaviors")
+        return generations_in(self.path / "behaviors")
 
     def behaviors(self, generation: int | None = None) -> Arrays:
         """One recorded generation (the last unless given).
@@ -117,20 +117,20 @@ class Run:
         if generation not in recorded:
             nearby = f"recorded: {summary(recorded)}" if recorded else "none was recorded"
             raise RunFolderError(f"{self.path} has no behaviors of generation {generation}; {nearby}.")
-        return _load_arrays(self.path / "behaviors" / f"{generation:06d}.safetensors")
+        return _load_arrays(_arrays_path(self.path / "behaviors", generation))
 
     @property
     def rebuildable(self) -> list[int]:
         """The generations whose members can be rebuilt: what they were drawn around was kept."""
-        whole = set(checkpoint_generations(self.path)) & set(_generations(self.path / "checkpoints"))
-        return sorted(whole.union(_generations(self.path / "centers")))
+        whole = set(checkpoint_generations(self.path)) & set(generations_in(self.path / "checkpoints"))
+        return sorted(whole.union(generations_in(self.path / "centers")))
 
     def drawn_around(self, generation: int) -> Arrays:
         """What a generation's members were drawn around: a State's arrays by name, a seed axis in front.
 
         The optimizer's may be missing.
         """
-        path = self.path / "centers" / f"{generation:06d}.safetensors"
+        path = _arrays_path(self.path / "centers", generation)
         if path.is_file():
             return _load_arrays(path)
         if generation in self.rebuildable:
@@ -173,7 +173,7 @@ class RunWriter:
 
     def make_folders(self) -> None:
         """The folders inside of a run folder."""
-        for name in ("behaviors", "centers", "checkpoints"):
+        for name in ARRAY_FOLDERS:
             (self.path / name).mkdir(exist_ok=True)
 
     def write_config(self, config: Config) -> None:
@@ -189,10 +189,7 @@ class RunWriter:
             for path in (self.path / folder).iterdir():
                 if not path.stem.isdigit() or int(path.stem) >= generation:
                     path.unlink()
-        remove_orphans(self.path)
-        for old in checkpoint_generations(self.path):
-            if old > generation:
-                remove_checkpoint(self.path, old)
+        rewind_checkpoints(self.path, generation)
 
     def record_metrics(self, rows: list[dict[str, Any]]) -> None:
         """Append one generation's rows."""
@@ -201,16 +198,18 @@ class RunWriter:
 
     def record_behaviors(self, generation: int, arrays: Arrays) -> None:
         """Keep one generation's behaviors."""
-        data = safetensors.numpy.save(arrays)
-        write_whole(self.path / "behaviors" / f"{generation:06d}.safetensors", data, sync=False)
+        self._record("behaviors", generation, arrays)
 
     def record_center(self, state: PyTree) -> None:
         """Keep what a generation is drawn around: a State with a seed axis in front.
 
         Without what only training needs, the optimizer's and the objective's.
         """
-        data = safetensors.numpy.save(named_arrays(state._replace(optimizer=(), history=())))
-        write_whole(self.path / "centers" / f"{int(state.generation[0]):06d}.safetensors", data, sync=False)
+        self._record("centers", int(state.generation[0]), named_arrays(state._replace(optimizer=(), history=())))
+
+    def _record(self, folder: str, generation: int, arrays: Arrays) -> None:
+        # Not synced: waiting for the disk would take longer than many a generation.
+        write_whole(_arrays_path(self.path / folder, generation), safetensors.numpy.save(arrays), sync=False)
 
     def checkpoint(self, state: PyTree) -> None:
         """Save a State with a seed axis in front."""
@@ -242,7 +241,8 @@ def locked(path: Path) -> Iterator[None]:
 def metric_arrays(rows: list[dict[str, Any]], num_seeds: int) -> Arrays:
     """Rows as arrays by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
     names = rows[0].keys() - {"seed"} if rows else set()
-    columns = {name: np.array([_number(row.get(name)) for row in rows], np.float64) for name in sorted(names)}
+    # None becomes nan by itself; a row may lack a name that a later version added.
+    columns = {name: np.array([row.get(name) for row in rows], np.float64) for name in sorted(names)}
     return {name: column.reshape(-1, num_seeds, *column.shape[1:]).swapaxes(0, 1) for name, column in columns.items()}
 
 
@@ -260,10 +260,8 @@ def spread_out(recorded: Sequence[int], most: int) -> list[int]:
     return [recorded[place] for place in np.unique(nearest)]
 
 
-def _generations(folder: Path) -> list[int]:
-    """The generations whose arrays a folder holds; whatever else lies there is none of a run's."""
-    stems = (path.stem for path in folder.glob("*.safetensors"))
-    return sorted(int(stem) for stem in stems if re.fullmatch(r"[0-9]{6,9}", stem) and stem == f"{int(stem):06d}")
+def _arrays_path(folder: Path, generation: int) -> Path:
+    return folder / f"{generation:06d}.safetensors"
 
 
 def _load_arrays(path: Path) -> Arrays:
@@ -279,11 +277,6 @@ def _complete_rows(path: Path) -> Iterator[dict[str, Any]]:
         return
     for line in path.read_text().splitlines():
         try:
-            row = json.loads(line)
+            yield json.loads(line)
         except ValueError:
             return
-        yield row
-
-
-def _number(value: Any) -> Any:
-    return np.nan if value is None else value

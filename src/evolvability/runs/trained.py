@@ -38,7 +38,7 @@ class Trained(NamedTuple):
 
 
 def trained(run: Run, task: Task) -> Trained:
-    """The population a run ended with; a light copy of a run is enough."""
+    """The population a run ended with; a slim export of a run is enough."""
     generation, arrays = load_checkpoint(run.path)
     center = jnp.asarray(arrays["cloud/center"], jnp.float32)
     num_params = jax.eval_shape(task.init, jax.random.key(0)).shape[0]

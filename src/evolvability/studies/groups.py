@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evolvability.config.schema import ES_MAML, MAML, Config, parse_objective, to_table
+from evolvability.config.objective_text import MAML, parse_objective
+from evolvability.config.schema import SAME_COURSE, Config, idle_settings, to_table
 from evolvability.core.errors import ConfigError
 from evolvability.runs.folder import Run
 
@@ -23,16 +24,6 @@ METHOD_NAMES = {
     "evolvability_search": "evolvability search",
 }
 """What the papers call each objective."""
-
-
-SAME_COURSE = ("seed", "seeds", "generations", "record_every", "checkpoint_seconds", "max_invalid", "chunk_size")
-"""Settings that say how much of a run there is, not what happens in it."""
-
-IDLE = {
-    "max_variance": ("bandwidth", "leave_one_out"),
-    "mean_fitness": ("bandwidth", "leave_one_out", "behavior_shaping"),
-}
-"""Settings of other objectives, which change nothing in runs of these."""
 
 
 @dataclass(frozen=True)
@@ -134,20 +125,23 @@ def _identity(run: Run) -> str:
     if origin is None:
         return identity(run.config)
     # The folder's name must not count, nor where that run itself began.
-    table = {key: value for key, value in origin["config"].items() if key not in (*SAME_COURSE, "start_from")}
+    table = _heeded(origin["config"]["objective"], origin["config"]) | {"start_from": ""}
     start = json.dumps([table, origin.get("generation")], sort_keys=True)
     return json.dumps(_settings(run.config) | {"start_from": start}, sort_keys=True)
 
 
 def _settings(config: Config) -> dict[str, Any]:
-    """The settings that decide what happens, the task's own options among them under ``task.NAME``."""
-    unheeded = (*SAME_COURSE, *IDLE.get(config.objective, ()))
-    table = {key: value for key, value in to_table(config).items() if key not in unheeded}
-    options, maml = table.pop("task_options"), table.pop(MAML)
-    table |= {f"task.{key}": value for key, value in options.items()}
-    return table | (
-        {f"{MAML}.{key}": value for key, value in maml.items()} if config.objective in (MAML, ES_MAML) else {}
-    )
+    """The settings that decide what happens, a task's own options as ``task.NAME`` and MAML's as ``maml.NAME``."""
+    flat = _heeded(config.objective, to_table(config))
+    for name, prefix in (("task_options", "task"), (MAML, MAML)):
+        flat |= {f"{prefix}.{key}": value for key, value in flat.pop(name, {}).items()}
+    return flat
+
+
+def _heeded(objective: str, table: dict[str, Any]) -> dict[str, Any]:
+    """What of a configuration changes what happens in runs with an objective."""
+    unheeded = SAME_COURSE | idle_settings(objective)
+    return {key: value for key, value in table.items() if key not in unheeded}
 
 
 def _phrase(key: str, value: Any) -> str:

@@ -1,0 +1,191 @@
+"""The commands about runs as they are: list, show, figure, compare, sweep, export."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+from tyro.conf import Positional, arg
+
+from evolvability.cli.arguments import Count, File, Folder, RunPaths, open_runs
+from evolvability.cli.printing import console, median, plural, print_text, resumable, say
+from evolvability.config.schema import MAML, PRESETS, read_toml
+from evolvability.core.errors import ConfigError
+from evolvability.core.populations import POPULATIONS
+from evolvability.methods.registry import OBJECTIVES
+from evolvability.runs.export import export as export_run
+from evolvability.runs.export import folder_size
+from evolvability.runs.files import write_output
+from evolvability.runs.folder import Run
+from evolvability.studies.sweeps import Planned, Status, Watch, conduct, plan, status
+from evolvability.tasks.registry import TASKS
+from evolvability.training.progress import Display, display
+
+SHOWN = {
+    "metrics": "objective variance entropy distance fitness_before fitness_mean fitness_max center_norm num_invalid",
+    "settings": "population population_size sigma mirrored optimizer learning_rate l2 bandwidth",
+    "MAML's settings": "tasks episodes inner_rate discount trust_region start_std",
+}
+"""What `ees show` shows of a run."""
+
+
+def list_names() -> None:
+    """Show the tasks, objectives, populations and presets there are."""
+    sections = {
+        "tasks": {name: entry.summary for name, entry in TASKS.items()} | {"module:name": "a Task of your own"},
+        "objectives": {name: _first_sentence(factory) for name, factory in OBJECTIVES.items()},
+        "populations": {name: _first_sentence(factory) for name, factory in POPULATIONS.items()},
+        "presets": {name: text for name, (text, _) in PRESETS.items()},
+    }
+    for title, names in sections.items():
+        table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None)
+        for name, text in names.items():
+            table.add_row(f"  {name}", text)
+        console.print(table)
+
+
+def show(runs: RunPaths) -> None:
+    """Summarize run folders.
+
+    Args:
+        runs: One run folder or more.
+    """
+    for run in open_runs(runs):
+        console.print(_summary(run), soft_wrap=True)
+
+
+def figure(name: Annotated[str, Positional, arg(metavar="NAME")], runs: RunPaths, output: File = None) -> None:
+    """Draw a figure from run folders.
+
+    Args:
+        name: Which figure: interference, curves, behaviors, final, distance, adaptation, evolution, components, maml,
+            race, offspring, maze, elites.
+        runs: Run folders; those that differ in their seeds alone are drawn as one band.
+        output: The file to write, ending in .png, .pdf or .svg; NAME.png unless given.
+    """
+    from evolvability.figures.registry import draw_figure  # which takes a second to load
+
+    print_text(f"wrote {draw_figure(name, open_runs(runs), output)}")
+
+
+def compare(
+    runs: RunPaths,
+    metric: Annotated[str, arg(metavar="NAME")] = "distance",
+    generation: Annotated[int | None, arg(metavar="N")] = None,
+    correction: Literal["none", "holm", "bonferroni", "benjamini-hochberg"] = "none",
+    output: Annotated[Path | None, arg(metavar="STEM")] = None,
+) -> None:
+    """Test whether groups of runs differ in a metric.
+
+    Runs that differ in their seeds alone are a group.
+
+    Args:
+        runs: Run folders of one task.
+        metric: A field of metrics.jsonl, a measure of behaviors (distinct, coverage, degenerate, reachability,
+            specialization), adapted:GOAL, raced:GOAL[:ADAPTER] or offspring:MEASURE[:SIGMA].
+        generation: Which generation; each run's last unless given.
+        correction: Correct p-values for their number.
+        output: Write STEM.json, STEM.md and STEM.png as well.
+    """
+    from evolvability.studies.comparison import compare_runs, to_json, to_markdown, to_terminal
+
+    correcting = None if correction == "none" else correction
+    report = compare_runs(open_runs(runs), metric, generation=generation, correction=correcting)
+    console.print(to_terminal(report), soft_wrap=False)
+    if output is not None:
+        from evolvability.figures.comparison import figure as comparison_figure
+        from evolvability.figures.registry import save_figure
+
+        # Not with_suffix: a stem may have a dot of its own.
+        write_output(Path(f"{output}.json"), to_json(report).encode())
+        write_output(Path(f"{output}.md"), to_markdown(report).encode())
+        save_figure(lambda: comparison_figure(report), Path(f"{output}.png"))
+        print_text(f"wrote {output}.json, {output}.md, {output}.png")
+
+
+def sweep(
+    file: Annotated[Path, Positional, arg(metavar="FILE")],
+    output: Folder = None,
+    dry_run: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Run every combination of some settings, each into a folder of its own. Finished runs are skipped.
+
+    Args:
+        file: A TOML file of values, with a table [sweep] of lists.
+        output: The folder for the run folders; runs/NAME-OF-FILE unless given.
+        dry_run: Only tell what would be done.
+        quiet: Print nothing but the result.
+    """
+    planned = plan(read_toml(file))
+    folder = output or Path("runs") / file.stem
+    if dry_run:
+        for run in planned:
+            print_text(f"{status(folder / run.name, run.config):5}  {folder / run.name}")
+        return
+    conduct(planned, folder, watch_runs(len(planned), folder, quiet))
+    print_text(f"{plural(len(planned), 'run')} in {folder}\nfigures: ees figure curves {folder}/*")
+
+
+def watch_runs(number: int, folder: Path, quiet: bool) -> Watch:
+    """Shows the progress of each of several runs."""
+    count = iter(range(1, number + 1))
+
+    @contextmanager
+    def watch(run: Planned, status: Status) -> Iterator[Display]:
+        told = {"done": "done", "begun": "goes on"}.get(status, plural(run.config.seeds, "seed"))
+        say(quiet, f"{next(count)}/{number} {folder / run.name}: {told}")
+        with resumable(folder / run.name), display(run.config, console, quiet=quiet or status == "done") as show:
+            yield show
+
+    return watch
+
+
+def export(
+    paths: Annotated[tuple[Path, ...], Positional, arg(metavar="RUN [RUN ...] FOLDER")],
+    behaviors: Count = 5,
+    half: bool = False,
+) -> None:
+    """Make slim exports of run folders, without the optimizer's state and most of the recorded behaviors.
+
+    Args:
+        paths: The run folders, and the folder in which each gets a copy of its name.
+        behaviors: How many recorded generations to keep, the first and the last among them.
+        half: Keep centers as 16-bit numbers.
+    """
+    if len(paths) < 2:
+        raise ConfigError("ees export: give one run folder or more, and the folder for their copies.")
+    *sources, target = paths
+    for run in open_runs(sources):
+        copy = export_run(run, target / run.path.resolve().name, behaviors=behaviors, half=half)
+        print_text(f"wrote {copy}, {folder_size(copy) / 1000:,.0f} kB")
+
+
+def _first_sentence(factory: Callable[..., Any]) -> str:
+    """What a factory's docstring says before its formula."""
+    line = (factory.__doc__ or "").strip().splitlines()[0]
+    return line.split("$")[0].rstrip(" :(,") if "$" in line else line.rstrip(".")
+
+
+def _summary(run: Run) -> Group:
+    """A run's configuration and its metrics at the start, the middle and the end; several seeds by their medians."""
+    config, metrics = run.config, run.metrics
+    done = metrics["generation"].shape[1] if metrics else 0
+    seeds = f"seed {config.seed}" if config.seeds == 1 else f"{config.seeds} seeds, medians"
+    title = f"{run.path}: {config.task}, {config.objective}, {seeds}, {done}/{config.generations} generations"
+    names, source = (SHOWN["MAML's settings"], config.maml) if config.objective == MAML else (SHOWN["settings"], config)
+    caption = ", ".join(f"{name} {getattr(source, name)}" for name in names.split())
+    table = Table("generation")
+    columns = sorted({0, done // 2, done - 1}) if done else []
+    for column in columns:
+        table.add_column(str(column), justify="right")
+    for name in SHOWN["metrics"].split():
+        values = [median(metrics[name][:, column]) for column in columns] if name in metrics else []
+        if np.isfinite(values).any():
+            table.add_row(name.replace("_", " "), *(f"{value:.5g}" for value in values))
+    # Beside the table, not its title and caption: those would be wrapped to the table's width.
+    return Group(Text(title, style="bold"), *([table] if columns else []), Text(caption, style="dim"))

@@ -1,0 +1,209 @@
+"""The commands that train: train, maml, resume."""
+
+import argparse
+import dataclasses
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import jax
+import tyro
+from tyro.conf import arg
+
+from evolvability.cli.arguments import RunPath
+from evolvability.cli.printing import console, finish, free_folder, plural, print_text, resumable, say
+from evolvability.config.schema import ES_MAML, MAML, PRESETS, Config, idle_settings, layered, read_toml
+from evolvability.core.errors import ConfigError
+from evolvability.methods.maml import MamlOptions
+from evolvability.runs.folder import Run
+from evolvability.tasks.base import Task
+from evolvability.tasks.registry import make_task
+from evolvability.training.driver import Evolution
+from evolvability.training.driver import resume as resume_run
+from evolvability.training.driver import train as train_run
+from evolvability.training.processes import Processes, is_first, join
+from evolvability.training.progress import display
+from evolvability.workers.connect import Crew, opened
+
+UNNAMED = "module:name"
+"""Stands for a task when none was given, and only help is asked for."""
+
+
+@dataclasses.dataclass(frozen=True)
+class WorkerOptions:
+    """Where members are evaluated, for tasks whose simulator is ordinary Python. It does not change the result."""
+
+    workers: Annotated[int | None, arg(metavar="N")] = None
+    """Worker processes on this machine, one per core unless given; 0 for none: everything in this process."""
+    dask: Annotated[str | None, arg(metavar="ADDRESS")] = None
+    """A Dask cluster instead: its scheduler's address, such as tcp://host:8786, or its scheduler file."""
+    deadline: float = 600.0
+    """Seconds a unit of work may take before it is done again elsewhere."""
+    processes_per_worker: int = 1
+    """Processes of each Dask worker's own, where there is one worker per machine, started with --no-nanny."""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 0:
+            raise ConfigError(f"--workers must be 0 or more, got {self.workers}.")
+        if self.workers is not None and self.dask is not None:
+            raise ConfigError("Give --workers, for processes on this machine, or --dask, for a cluster, not both.")
+        if self.deadline <= 0:
+            raise ConfigError(f"--deadline must be positive, got {self.deadline}.")
+        if self.processes_per_worker < 1:
+            raise ConfigError(f"--processes-per-worker must be 1 or more, got {self.processes_per_worker}.")
+        if self.processes_per_worker > 1 and self.dask is None:
+            raise ConfigError("--processes-per-worker is for the workers of --dask; for this machine's, use --workers.")
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainOptions:
+    """Where the run goes, what it starts from, and where members are evaluated."""
+
+    output: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """The run folder; runs/TASK-OBJECTIVE-N unless given."""
+    preset: Annotated[str | None, arg(metavar="NAME")] = None
+    """A named set of values, from `ees list`; options given here win over it."""
+    config: Annotated[Path | None, arg(metavar="FILE")] = None
+    """A TOML file of values, such as a run folder's config.toml; options given here win over it."""
+    quiet: bool = False
+    """Print nothing but the result."""
+    evaluation: Annotated[WorkerOptions, arg(name="workers")] = WorkerOptions()
+    """Where members are evaluated."""
+
+
+def train(arguments: Sequence[str]) -> None:
+    """Run a task into a new run folder."""
+    options, processes, config = parse_train(arguments)
+    join(processes)
+    output = options.output or free_folder(config.task, config.objective)
+    task = make_task(config.task, config.task_options)
+    with resumable(output), _crew(task, options.evaluation) as crew:
+        evolution = Evolution(config, task, crew)
+        each = "episodes" if config.objective == MAML else "members"
+        say(
+            options.quiet,
+            f"{config.task}: {config.objective}, {config.population_size:,} {each}, {config.generations:,} "
+            f"generations, {plural(config.seeds, 'seed')} on {_devices(task, crew)}, into {output}",
+        )
+        with display(config, console, quiet=options.quiet, status=crew.status if crew else str) as show:
+            train_run(evolution, output, show)
+    if is_first():
+        finish(output)
+
+
+def maml(arguments: Sequence[str]) -> None:
+    """Train with MAML, the gradient-based baseline: ees train with --objective maml."""
+    train([*arguments, "--objective", MAML])
+
+
+def resume(
+    run: RunPath,
+    generations: Annotated[int | None, arg(metavar="N")] = None,
+    quiet: bool = False,
+    processes: Processes = Processes(),  # noqa: B008 (frozen)
+    evaluation: Annotated[WorkerOptions, arg(name="workers")] = WorkerOptions(),  # noqa: B008 (frozen)
+) -> None:
+    """Go on with a run that was interrupted; the result is the same, bit for bit.
+
+    Args:
+        run: The run folder.
+        generations: A new last generation, to make a finished run longer.
+        quiet: Print nothing but the result.
+        processes: Several processes as one run.
+        evaluation: Where members are evaluated.
+    """
+    join(processes)
+    found = Run(run)
+    if found.is_complete and generations in (None, found.config.generations):
+        print_text(f"{run} is complete. To make it longer: ees resume {run} --generations N")
+        return
+    config = found.config if generations is None else dataclasses.replace(found.config, generations=generations)
+    task = make_task(config.task, config.task_options)
+    with (
+        resumable(run),
+        _crew(task, evaluation) as crew,
+        display(config, console, quiet=quiet, status=crew.status if crew else str) as show,
+    ):
+        resume_run(found, task, generations=generations, on_generation=show, workers=crew)
+    if is_first():
+        finish(run)
+
+
+def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Processes, Config]:
+    """The options, the processes and the configuration of `ees train`."""
+    arguments = list(arguments)
+    task = arguments.pop(0) if arguments and not arguments[0].startswith("-") else None
+    base = _starting_values(task, arguments)
+    name, about = base.task, f"Run the task {base.task}."
+    if base.task == UNNAMED:
+        name = "TASK"
+        about = "Run a task. A task has defaults and options of its own: ees train TASK --help shows them."
+    sections: list[tuple[str, Any, Any]] = [
+        ("options", Annotated[TrainOptions, arg(name="run folder")], TrainOptions()),
+        ("run", Annotated[Config, arg(name="")], base),
+        ("processes", Annotated[Processes, arg(name="several processes")], Processes()),
+    ]
+    if base.objective in (MAML, ES_MAML):
+        sections.insert(1, (MAML, Annotated[MamlOptions, arg(name="MAML")], base.maml))
+    arguments_type = dataclasses.make_dataclass("Train", [(key, hint) for key, hint, _ in sections])
+    parsed: Any = tyro.cli(
+        arguments_type,
+        prog=f"ees train {name}",
+        description=about,
+        args=arguments,
+        default=arguments_type(*(default for _, _, default in sections)),
+        config=(tyro.conf.OmitArgPrefixes,),
+    )
+    config: Config = dataclasses.replace(parsed.run, maml=getattr(parsed, MAML, base.maml))
+    for setting in sorted(idle_settings(config.objective)):
+        if getattr(config, setting) != getattr(base, setting):
+            option = setting.replace("_", "-")
+            warnings.warn(f"--{option} changes nothing in runs with the objective {config.objective}.", stacklevel=1)
+    return parsed.options, parsed.processes, config
+
+
+def _starting_values(task: str | None, arguments: Sequence[str]) -> Config:
+    """What a run has where no option says otherwise.
+
+    The task, the objective, the preset and the file decide which defaults `--help` shows, so they are looked up before
+    the rest is parsed.
+    """
+    parser = argparse.ArgumentParser(prog="ees train", add_help=False, allow_abbrev=False)
+    for option in ("--config", "--preset", "--objective"):
+        parser.add_argument(option)
+    first, _ = parser.parse_known_args(arguments)
+    table = read_toml(Path(first.config)) if first.config else {}
+    if first.preset and set(PRESETS.get(first.preset, ("", {}))[1]) & set(table):
+        warnings.warn(f"{first.config} sets values of the preset {first.preset}, and wins.", stacklevel=1)
+    named = table.pop("task", None)
+    if task is not None and named not in (None, task):
+        raise ConfigError(f"{first.config} is for task '{named}', but the task given is '{task}'.")
+    task = task or named or (UNNAMED if {"-h", "--help"} & set(arguments) else None)
+    if task is None:
+        raise ConfigError("ees train: which task? It comes first, e.g. ees train interference. See ees list.")
+    return layered(task, objective=first.objective, preset=first.preset, values=table)
+
+
+@contextmanager
+def _crew(task: Task, options: WorkerOptions) -> Iterator[Crew | None]:
+    """The workers that are asked for; None for a task that needs none."""
+    asked = options.dask if options.dask is not None else options.workers
+    if task.simulator is None and asked is None:
+        yield None
+        return
+    workers = os.cpu_count() if asked is None else asked
+    with opened(workers or None, options.deadline, options.processes_per_worker) as crew:
+        yield crew
+
+
+def _devices(task: Task, crew: Crew | None) -> str:
+    if crew is not None:
+        return f"{task.engine or 'Python'}, {crew.pool.describe()}"
+    if task.on_host:
+        return task.engine or "the host, in Python"
+    kinds = [device.device_kind for device in jax.devices()]
+    devices = f"{len(kinds)} x {kinds[0]}" if len(kinds) > 1 else kinds[0]
+    return f"{task.engine}, {devices}" if task.engine else devices

@@ -1,0 +1,71 @@
+"""Objectives as text: names, and sums of them with weights."""
+
+import math
+import re
+
+from evolvability.core.errors import ConfigError, unknown
+from evolvability.core.stateful_objectives import Ramp
+from evolvability.methods.registry import OBJECTIVES
+
+MAML, ES_MAML = "maml", "es_maml"
+"""Objectives of runs that meta-learn: what is reached after adaptation, by a gradient step or by hill climbing."""
+
+EVOLVABILITY_SEARCH = "evolvability_search"
+"""The objective of a genetic algorithm: how many distinct offspring a parent has. A parent is a mixture's component."""
+
+STANDALONE_OBJECTIVES = (MAML, ES_MAML, EVOLVABILITY_SEARCH)
+"""Objectives that train in a way of their own, so that they cannot be terms of a sum."""
+
+
+def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:
+    """The terms of an objective: weights, and names.
+
+    Examples:
+        >>> parse_objective("mean_fitness+0.1*max_entropy")
+        [(1.0, 'mean_fitness'), (0.1, 'max_entropy')]
+        >>> parse_objective("1:0:50*max_entropy")
+        [(Ramp(start=1.0, end=0.0, generations=50), 'max_entropy')]
+    """
+    terms = []
+    for term in re.split(r"(?<!\de)\+", text):  # not the plus of 1e+3
+        factor, star, name = term.rpartition("*")
+        weight = _weight(factor) if star else 1.0
+        if weight is None:
+            raise ConfigError(
+                f"objective: '{factor}' in '{text}' is neither a number nor a schedule START:END:GENERATIONS. "
+                "Write e.g. mean_fitness+0.1*max_entropy or mean_fitness+1:0:50*max_entropy."
+            )
+        if not name:
+            raise ConfigError(f"objective: a term is missing in '{text}'. Write e.g. mean_fitness+0.1*max_entropy.")
+        if name in STANDALONE_OBJECTIVES:
+            raise ConfigError(f"objective: {name} trains in a way of its own. It cannot be a term of '{text}'.")
+        if name not in OBJECTIVES:
+            raise ConfigError(unknown("objective", name, [*OBJECTIVES, *STANDALONE_OBJECTIVES]))
+        terms.append((weight, name))
+    return terms
+
+
+def names_in(objective: str) -> set[str]:
+    """The objectives that a text names, whatever their weights."""
+    return {objective} if objective in STANDALONE_OBJECTIVES else {name for _, name in parse_objective(objective)}
+
+
+def spelled(objective: str) -> str:
+    """An objective without spaces, and with underscores where its names, not its numbers, have dashes."""
+    if not isinstance(objective, str):
+        raise ConfigError(f"objective: a text such as 'max_entropy' is expected, got {objective!r}.")
+    return re.sub(r"(?<=[a-z])-(?=[a-z])", "_", objective.replace(" ", ""))
+
+
+def _weight(text: str) -> float | Ramp | None:
+    """A number, or START:END:GENERATIONS; None for anything else."""
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        return None
+    if not all(map(math.isfinite, numbers)) or len(numbers) not in (1, 3):
+        return None
+    if len(numbers) == 1:
+        return numbers[0]
+    start, end, generations = numbers
+    return Ramp(start, end, int(generations)) if generations >= 1 and generations % 1 == 0 else None
