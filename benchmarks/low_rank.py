@@ -121,12 +121,12 @@ def wide_network() -> dict[str, Any]:
     )
 
 
-def _evolve(task: str, **knobs: Any) -> dict[str, Any]:
-    result = evolve(task, population="low_rank", **knobs)
+def _evolve(task: str, **settings: Any) -> dict[str, Any]:
+    result = evolve(task, population="low_rank", **settings)
     metrics = {name: values[0] for name, values in result.metrics.items()}
     return {
         "task": task,
-        "members": knobs["population_size"],
+        "members": settings["population_size"],
         "parameters": int(result.centers.shape[-1]),
         "seconds_a_generation": float(metrics["seconds"][1:].min()),
         "variance": [float(value) for value in metrics["variance"]],

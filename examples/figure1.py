@@ -25,8 +25,8 @@ def main() -> None:
         if (path / "config.toml").exists():
             ees(["resume", str(path)])
         else:
-            knobs = ["--objective", objective, "--seeds", str(arguments.seeds), "--output", str(path)]
-            ees(["train", "interference", *knobs])
+            settings = ["--objective", objective, "--seeds", str(arguments.seeds), "--output", str(path)]
+            ees(["train", "interference", *settings])
     figure = draw_figure("interference", [Run(path) for path in paths], arguments.output / "figure1.png")
     print(f"\nThe most evolvable point is x = {MOST_EVOLVABLE:.3f}; after 2,000 generations from x = 1:")
     for path, objective in zip(paths, OBJECTIVES, strict=True):

@@ -87,8 +87,8 @@ def _run(options: argparse.Namespace, name: str) -> Run:
     path = options.output / f"{options.task}-{name.replace(', ', '-').replace(' ', '-')}"
     if not (path / "config.toml").exists():
         preset = ["--preset", options.preset] if options.preset else []
-        knobs = [*COMPARISONS[options.comparison][name], "--seeds", str(options.seeds)]
-        ees(["train", options.task, *preset, *knobs, "--output", str(path), "--quiet"])
+        settings = [*COMPARISONS[options.comparison][name], "--seeds", str(options.seeds)]
+        ees(["train", options.task, *preset, *settings, "--output", str(path), "--quiet"])
     elif Run(path).metrics["generation"].shape[1] < Run(path).config.generations:
         ees(["resume", str(path), "--quiet"])
     return Run(path)

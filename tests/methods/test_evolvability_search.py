@@ -81,7 +81,7 @@ def test_it_finds_where_the_pattern_is_most_evolvable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("knobs", "words"),
+    ("settings", "words"),
     [
         ({"population": "normal"}, "population must be mixture for evolvability_search"),
         (
@@ -91,6 +91,6 @@ def test_it_finds_where_the_pattern_is_most_evolvable() -> None:
         ({"threshold": 0.0}, r"threshold must be positive, got 0\.0"),
     ],
 )
-def test_bad_knobs_are_named(knobs: dict[str, Any], words: str) -> None:
+def test_bad_settings_are_named(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        evolve("point", objective="evolvability_search", **knobs)
+        evolve("point", objective="evolvability_search", **settings)

@@ -19,7 +19,7 @@ from evolvability.runs.checkpoints import named_arrays
 from evolvability.tasks.simulators import simulator_task
 from tests.conftest import clustered_outcome
 
-KNOBS: dict[str, Any] = {"population_size": 32, "task_options": {"num_steps": 5, "hidden": 4}, "archive_size": 4}
+SETTINGS: dict[str, Any] = {"population_size": 32, "task_options": {"num_steps": 5, "hidden": 4}, "archive_size": 4}
 
 
 def center(behavior: Any, fitness: float = 0.0) -> Outcome:
@@ -109,11 +109,11 @@ def test_an_ordinary_objective_has_no_history() -> None:
 
 
 def test_a_run_with_a_history_resumes_bit_by_bit(tmp_path: Path) -> None:
-    knobs: dict[str, Any] = {"objective": "nsra_es+1:0:4*max_variance", "patience": 2, "seeds": 2, **KNOBS}
-    whole = evolve("point", generations=6, output=tmp_path / "whole", **knobs)
-    evolve("point", generations=3, output=tmp_path / "parts", **knobs)
+    settings: dict[str, Any] = {"objective": "nsra_es+1:0:4*max_variance", "patience": 2, "seeds": 2, **SETTINGS}
+    whole = evolve("point", generations=6, output=tmp_path / "whole", **settings)
+    evolve("point", generations=3, output=tmp_path / "parts", **settings)
     resume(tmp_path / "parts", generations=6)
-    again = evolve("point", generations=6, **knobs)
+    again = evolve("point", generations=6, **settings)
     arrays = named_arrays(whole.state)
     assert arrays["history/0/archive/behavior"].shape == (2, 4, 2)
     assert arrays["history/0/archive/added"].tolist() == [6, 6]
@@ -124,8 +124,8 @@ def test_a_run_with_a_history_resumes_bit_by_bit(tmp_path: Path) -> None:
 
 
 def test_chunks_and_components_and_hosts_remember_alike() -> None:
-    knobs: dict[str, Any] = {"objective": "ns_es", "generations": 2, "archive_size": 8}
-    of_two: dict[str, Any] = {**KNOBS, **knobs, "population": "mixture", "components": 2}
+    settings: dict[str, Any] = {"objective": "ns_es", "generations": 2, "archive_size": 8}
+    of_two: dict[str, Any] = {**SETTINGS, **settings, "population": "mixture", "components": 2}
     whole, chunked = (evolve("point", **{**of_two, "chunk_size": size}).state.history for size in (0, 8))
     assert whole.added.tolist() == [4]  # two components, two generations
     np.testing.assert_allclose(whole.behavior, chunked.behavior, atol=1e-6)
@@ -143,7 +143,7 @@ def test_chunks_and_components_and_hosts_remember_alike() -> None:
         function_task(behavior, start, on_host=True),
         simulator_task(Simulator, start),
     )
-    device, host, workers = (evolve(task, population_size=16, sigma=0.1, **knobs) for task in tasks)
+    device, host, workers = (evolve(task, population_size=16, sigma=0.1, **settings) for task in tasks)
     for other in (host, workers):
         np.testing.assert_allclose(device.state.history.behavior, other.state.history.behavior, atol=1e-5)
         np.testing.assert_allclose(device.centers, other.centers, atol=1e-5)
@@ -158,7 +158,7 @@ def test_ask_and_tell_takes_an_objective_with_an_archive_but_not_its_name() -> N
 
 
 @pytest.mark.parametrize(
-    ("knobs", "words"),
+    ("settings", "words"),
     [
         ({"objective": "1:0*max_entropy"}, "'1:0' in .* is neither a number nor a schedule START:END:GENERATIONS"),
         ({"objective": "1:0:0.5*max_entropy"}, "neither a number nor a schedule"),
@@ -167,9 +167,9 @@ def test_ask_and_tell_takes_an_objective_with_an_archive_but_not_its_name() -> N
         ({"objective": "ns_es", "archive_size": 0}, "archive_size must be 1 or more, got 0"),
     ],
 )
-def test_bad_knobs_are_named(knobs: dict[str, Any], words: str) -> None:
+def test_bad_settings_are_named(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        evolve("point", **knobs)
+        evolve("point", **settings)
 
 
 def test_fitness_is_asked_for_where_it_is_climbed() -> None:

@@ -74,8 +74,8 @@ def species(folder: Path) -> list[Run]:
     component = np.tile(np.repeat([0, 1], 36), (SEEDS, 1))
     for objective in EVOLVABILITY:
         for start in ("", f"runs/{objective}"):
-            knobs: dict[str, Any] = {"population": "mixture", "start_from": start, "seeds": SEEDS, "generations": 21}
-            own = config("ant", objective=objective, **knobs)
+            settings: dict[str, Any] = {"population": "mixture", "start_from": start, "seeds": SEEDS, "generations": 21}
+            own = config("ant", objective=objective, **settings)
             name = f"{objective}-{'split' if start else 'mixture'}"
             origin = config("ant", objective=objective) if start else None
             path = folder / "species" / name
@@ -136,9 +136,9 @@ def test_without_runs_a_claim_says_which_are_missing() -> None:
 
 
 def test_with_too_few_runs_a_claim_says_so_instead_of_a_p_value(tmp_path: Path) -> None:
-    knobs: dict[str, Any] = {"objective": "mean_fitness", "goal": "right", "seeds": 2}
-    random = made_up(tmp_path / "random", config("ant", **knobs), fitness_mean=scores(1.0)[:2])
-    child = config("ant", **knobs, start_from="runs/x")
+    settings: dict[str, Any] = {"objective": "mean_fitness", "goal": "right", "seeds": 2}
+    random = made_up(tmp_path / "random", config("ant", **settings), fitness_mean=scores(1.0)[:2])
+    child = config("ant", **settings, start_from="runs/x")
     seeded = made_up(tmp_path / "x", child, origin=config("ant"), fitness_mean=scores(9.0)[:2])
     claim = seeded_beats_random([random, seeded], "max_entropy", 20)
     assert (claim.verdict, claim.p, claim.value) == ("not enough runs", None, 1.0)
@@ -181,9 +181,9 @@ def test_what_the_median_run_does_not_do_but_another_does_holds_in_part() -> Non
 
 def test_batches_of_seeds_that_start_from_batches_are_one_group(tmp_path: Path) -> None:
     origin = config("ant", objective="max_entropy")
-    knobs: dict[str, Any] = {"objective": "mean_fitness", "goal": "right", "seeds": 2}
+    settings: dict[str, Any] = {"objective": "mean_fitness", "goal": "right", "seeds": 2}
     runs = [
-        made_up(tmp_path / f"{seed}", config("ant", **knobs, seed=seed, start_from=f"batch-{seed}"), origin=origin)
+        made_up(tmp_path / f"{seed}", config("ant", **settings, seed=seed, start_from=f"batch-{seed}"), origin=origin)
         for seed in (0, 2)
     ]
     assert [len(group.runs) for group in group_runs(runs)] == [2]

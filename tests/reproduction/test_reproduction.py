@@ -311,7 +311,7 @@ def test_a_preset_changes_populations_and_leaves_maml_alone() -> None:
     for item in ITEMS.values():
         for training in item.trainings:
             one, other = to_table(as_text.config(training)), to_table(as_code.config(training))
-            if differences := {knob for knob in one if one[knob] != other[knob]}:
+            if differences := {setting for setting in one if one[setting] != other[setting]}:
                 assert differences <= set(PRESETS["released-code"][1])
                 changed.add(training.kind)
     assert changed == {"train", "species", "further", "split"}

@@ -43,8 +43,8 @@ def runs_of(
             save_checkpoint(run.path, 21, {"cloud/center": center})
             made.append(run)
     for objective in EVOLVABILITY:
-        knobs: dict[str, Any] = {"objective": "mean_fitness", "goal": "right", "seeds": SEEDS, "generations": 21}
-        child = config("ant", **knobs, start_from=f"runs/{objective}")
+        settings: dict[str, Any] = {"objective": "mean_fitness", "goal": "right", "seeds": SEEDS, "generations": 21}
+        child = config("ant", **settings, start_from=f"runs/{objective}")
         origin = config("ant", objective=objective)
         made.append(made_up(folder / "further" / objective, child, origin=origin, fitness_mean=scores(9.0)))
     return made

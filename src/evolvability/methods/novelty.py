@@ -125,7 +125,7 @@ def ns_es(
     return StatefulObjective(lambda: empty_archive(archive_size, num_behaviors), remember, at)
 
 
-def nsr_es(num_behaviors: int, *, shaping: Shaping = centered_ranks, **knobs: Any) -> StatefulObjective:
+def nsr_es(num_behaviors: int, *, shaping: Shaping = centered_ranks, **settings: Any) -> StatefulObjective:
     r"""NSR-ES, novelty and fitness in equal parts: $J = \frac12 \mathbb{E}_z[f(z)] + \frac12 \mathbb{E}_z[N(B(z), A)]$.
 
     Each is ranked on its own, so that neither's units matter.
@@ -133,9 +133,9 @@ def nsr_es(num_behaviors: int, *, shaping: Shaping = centered_ranks, **knobs: An
     Args:
         num_behaviors: behavior dimensions of the task.
         shaping: what is done to novelty and to fitness.
-        **knobs: those of `ns_es`.
+        **settings: those of `ns_es`.
     """
-    return combined((0.5, mean_fitness(shaping)), (0.5, ns_es(num_behaviors, shaping=shaping, **knobs)))
+    return combined((0.5, mean_fitness(shaping)), (0.5, ns_es(num_behaviors, shaping=shaping, **settings)))
 
 
 class Adapted(NamedTuple):
@@ -160,7 +160,7 @@ def nsra_es(
     patience: int = PATIENCE,
     change: float = 0.05,
     shaping: Shaping = centered_ranks,
-    **knobs: Any,
+    **settings: Any,
 ) -> StatefulObjective:
     r"""NSRA-ES, which turns to novelty when fitness stalls.
 
@@ -173,11 +173,11 @@ def nsra_es(
         patience: generations without progress until the weight falls.
         change: of the weight.
         shaping: what is done to novelty and to fitness.
-        **knobs: those of `ns_es`.
+        **settings: those of `ns_es`.
     """
     if patience < 1:
         raise ValueError(f"patience must be 1 or more, got {patience}.")
-    search = ns_es(num_behaviors, shaping=shaping, **knobs)
+    search = ns_es(num_behaviors, shaping=shaping, **settings)
 
     def init() -> Adapted:
         return Adapted(search.init(), jnp.ones(()), jnp.full((), -jnp.inf), jnp.zeros((), jnp.int32))

@@ -23,11 +23,11 @@ class Scale:
         summary: a line about it.
         seeds: of each training, by kind of run; ``""`` is for kinds that are not named.
         seeds_per_run: of these in one batch at most, likewise.
-        tasks: knobs by task, and further ones by the name of a training, TASK/NAME.
-        kinds: further knobs by kind of run, over those of the task.
+        tasks: settings by task, and further ones by the name of a training, TASK/NAME.
+        kinds: further settings by kind of run, over those of the task.
         studies: arguments of studies, by kind.
         quick_compilation: whether programs are so small that optimizing them takes longer than running them.
-        preset: settings below all of these, by name; none for MAML, which has no such knobs.
+        preset: settings below all of these, by name; none for MAML, which has no such settings.
     """
 
     summary: str
@@ -41,16 +41,16 @@ class Scale:
 
     def config(self, training: Training) -> Config:
         """The configuration of a training with all of its seeds; where it starts from is not set yet."""
-        knobs = {
+        settings = {
             **self.tasks[training.task],
             **self.tasks.get(training.name, {}),
             **self.kinds.get(training.kind, {}),
         }
-        knobs["seeds"] = _of(self.seeds, training.kind)
+        settings["seeds"] = _of(self.seeds, training.kind)
         if training.task != "interference":
-            knobs["record_centers"] = False  # 300 kB a seed and generation, which no figure and no claim needs
+            settings["record_centers"] = False  # 300 kB a seed and generation, which no figure and no claim needs
         preset = None if training.kind == MAML else self.preset
-        return layered(training.task, objective=training.objective, preset=preset, values=knobs)
+        return layered(training.task, objective=training.objective, preset=preset, values=settings)
 
     def batch(self, training: Training) -> int:
         """How many seeds of a training run side by side."""
@@ -65,7 +65,7 @@ def are_of(configs: Sequence[Config], scale: Scale) -> bool:
 
 def _telling(config: Config) -> list[Any]:
     """What tells scales and presets apart, numbers as somebody might type them."""
-    values = [getattr(config, knob) for knob in ("population_size", *PRESETS["released-code"][1])]
+    values = [getattr(config, setting) for setting in ("population_size", *PRESETS["released-code"][1])]
     return [round(value, 4) if isinstance(value, float) else value for value in values]
 
 

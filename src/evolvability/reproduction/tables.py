@@ -59,12 +59,12 @@ def _table(
         for run in runs
         if run.config.task in tasks and run.config.objective == objective and not run.config.start_from
     ]
-    return HyperparameterTable(title, [(name, paper, _settings(configs, knob)) for name, paper, knob in rows])
+    return HyperparameterTable(title, [(name, paper, _settings(configs, setting)) for name, paper, setting in rows])
 
 
-def _settings(configs: Sequence[Config], knob: str) -> str:
+def _settings(configs: Sequence[Config], setting: str) -> str:
     """The settings of some runs, each once."""
-    values: list[Any] = [getattr(c.maml if c.objective == MAML else c, knob) for c in configs]
+    values: list[Any] = [getattr(c.maml if c.objective == MAML else c, setting) for c in configs]
     texts = [f"{value:,}" if isinstance(value, int) else f"{value:g}" for value in values]
     return " and ".join(dict.fromkeys(texts)) or "no runs"
 

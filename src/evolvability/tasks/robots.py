@@ -202,7 +202,7 @@ ROBOTS: dict[str, Callable[..., Robot]] = {"cheetah": cheetah, "ant": ant}
 
 def check_solver(solver: Solver) -> Solver:
     """The solver settings, if they can be used."""
-    for knob in ("iterations", "line_search_iterations"):
-        if getattr(solver, knob) < 1:
-            raise ConfigError(f"solver_{knob} must be 1 or more, got {getattr(solver, knob)}.")
+    for setting in ("iterations", "line_search_iterations"):
+        if getattr(solver, setting) < 1:
+            raise ConfigError(f"solver_{setting} must be 1 or more, got {getattr(solver, setting)}.")
     return solver
