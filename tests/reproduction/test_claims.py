@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from evolvability import Run
+from evolvability.reproduction.claims import CLAIMS
 from evolvability.reproduction.claims.claim import Claim, evolved_from, in_most, is_more, is_same, trained_by
-from evolvability.reproduction.claims.paper import CLAIMS, seeded_beats_random, share_of_directions
-from evolvability.reproduction.claims.settings import SETTING_CLAIMS
+from evolvability.reproduction.claims.training import share_of_directions
 from evolvability.studies.adaptation import Adaptation, save_adaptation
 from evolvability.studies.groups import group_runs
 from tests.synthetic import config, made_up
@@ -17,6 +17,9 @@ from tests.synthetic import config, made_up
 Array = np.ndarray[Any, Any]
 SEEDS = 6
 EVOLVABILITY = ("max_variance", "max_entropy")
+SHAPES_AND_SIZES = ("finds-the-most", "runs-far", "goes-roughly", "ring-is", "converges-to", "as-many")
+"""Those begin so that `test_setting_claims` is about; `test_maml_claims` is about those of the item maml."""
+COMPARISONS = [name for name, claim in CLAIMS.items() if claim.item != "maml" and not name.startswith(SHAPES_AND_SIZES)]
 
 
 def ring(start: float = 0.04, end: float = 0.04 + 2 * np.pi, radius: float = 20.0) -> Array:
@@ -95,13 +98,13 @@ def adapted(world: list[Run], entropy: float, variance: float) -> None:
 @pytest.fixture(scope="module")
 def claims(world: list[Run]) -> dict[str, Claim]:
     adapted(world, entropy=9.0, variance=8.0)
-    return {name: claim(world) for name, claim in CLAIMS.items()}
+    return {name: CLAIMS[name](world) for name in COMPARISONS}
 
 
-@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize("name", COMPARISONS)
 def test_each_statement_holds_where_it_was_made_to(claims: dict[str, Claim], name: str) -> None:
     claim = claims[name]
-    # Of 6 runs no p-value is below 0.0005, and no difference among 6 is less than none among the paper's 12.
+    # With 6 runs no p-value is below 0.0005, and no difference among 6 is less than none among the paper's 12.
     few = "seeded" in name or ("alike" in name and "species" not in name)
     assert claim.verdict == ("holds in part" if few else "holds"), claim
     assert claim.value is not None
@@ -140,9 +143,9 @@ def test_with_too_few_runs_a_claim_says_so_instead_of_a_p_value(tmp_path: Path) 
     random = made_up(tmp_path / "random", config("ant", **settings), fitness_mean=scores(1.0)[:2])
     child = config("ant", **settings, start_from="runs/x")
     seeded = made_up(tmp_path / "x", child, origin=config("ant"), fitness_mean=scores(9.0)[:2])
-    claim = seeded_beats_random([random, seeded], "max_entropy", 20)
+    claim = CLAIMS["seeded-beats-random/max_entropy/20"]([random, seeded])
     assert (claim.verdict, claim.p, claim.value) == ("not enough runs", None, 1.0)
-    assert "too few runs: of 2 and 2" in claim.reason
+    assert "too few runs" in claim.reason
 
 
 def test_a_p_value_below_the_papers_bound_holds_and_one_below_a_twentieth_in_part() -> None:
@@ -154,21 +157,21 @@ def test_a_p_value_below_the_papers_bound_holds_and_one_below_a_twentieth_in_par
     assert is_more(low, overlapping, bound=0.05).verdict == is_more(low + 0.5, low).verdict == "does not hold"
     six = is_more(high[:6], low[:6], bound=0.0005)
     assert (six.verdict, six.medians) == ("holds in part", (np.median(high[:6]), np.median(low[:6])))
-    assert "not below the paper's 0.0005, which of 6 and 6 runs none can be: the smallest is 0.0022" in six.reason
+    assert "0.0005" in six.reason
+    assert six.reason.endswith("0.0022")  # the smallest possible of 6 and 6 runs
 
 
 def test_no_difference_needs_as_many_runs_as_the_paper_has() -> None:
     values = np.arange(12.0)
     assert is_same(values, values + 0.5).verdict == "holds"
     few = is_same(values[:6], values[:6] + 0.5)
-    assert (few.verdict, few.reason) == (
-        "holds in part",
-        "no difference in 6 runs, where the paper has 12: more might show one",
-    )
+    assert few.verdict == "holds in part"
+    assert "in 6 runs, where the paper has 12" in few.reason
     assert is_same(values[:6], values[:6] + 0.5, enough=6).verdict == "holds"
     assert is_same(values, values + 20).verdict == "does not hold"
     between = is_same(values, values + np.where(values < 6, 3.5, 2.5))  # p = 0.07
-    assert (between.verdict, between.reason) == ("holds in part", "p is above 0.05, but not above the paper's 0.1")
+    assert between.verdict == "holds in part"
+    assert between.reason.endswith("0.1")
     assert is_same([1.0], [2.0]).verdict == "not enough runs"
 
 
@@ -210,7 +213,7 @@ def test_learning_faster_is_reaching_the_same_distance_sooner(tmp_path: Path) ->
         runs.append(made_up(tmp_path / objective, config("cheetah", objective=objective, **own), **rows))
     claim = CLAIMS["standard-learns-faster/cheetah/max_variance"](runs)
     assert claim.medians == (3.0, 3.0)  # 3 squared and 10 sqrt(0.3) are the first above 5
-    assert (claim.verdict, claim.reason) == ("does not hold", "no significant difference")
+    assert claim.verdict == "does not hold"
     swift = made_up(
         tmp_path / "swift",
         config("cheetah", objective="mean_fitness", **own),
@@ -225,7 +228,7 @@ def test_ants_are_asked_how_far_they_go_in_whatever_direction(tmp_path: Path) ->
         made_up(tmp_path / name, config("ant", objective=name, seeds=SEEDS, generations=21), ring(radius=radius))
         for name, radius in radii.items()
     ]
-    near, far = (SETTING_CLAIMS[f"goes-roughly-as-far/{name}"](runs) for name in ("max_variance", "max_entropy"))
+    near, far = (CLAIMS[f"goes-roughly-as-far/{name}"](runs) for name in ("max_variance", "max_entropy"))
     assert (near.verdict, near.reason) == ("does not hold", "0 of 6 runs do")
     assert far.verdict == "holds"
     assert far.value == pytest.approx(0.9, abs=0.02)

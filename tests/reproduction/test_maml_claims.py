@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from evolvability import Run
-from evolvability.reproduction.claims.maml import MAML_CLAIMS
+from evolvability.reproduction.claims import CLAIMS
 from evolvability.studies.adaptation import Adaptation, save_adaptation
 from evolvability.studies.offspring import save_offspring
 from evolvability.studies.races import Raced, own_adapter, save_race
 from tests.synthetic import config, made_up
 
+MAML_CLAIMS = {name: claim for name, claim in CLAIMS.items() if claim.item == "maml"}
 SEEDS = 12
 SPREADS = {"max_entropy": 30.0, "max_variance": 25.0, "maml": 5.0}
 LEVELS = {"max_entropy": 40.0, "max_variance": 30.0, "maml": 30.0}

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from evolvability import Run
-from evolvability.reproduction.claims.settings import MOST_EVOLVABLE, SETTING_CLAIMS, share_inside
+from evolvability.reproduction.claims import CLAIMS
+from evolvability.reproduction.claims.training import MOST_EVOLVABLE, share_inside
 from evolvability.runs.checkpoints import save_checkpoint
-from tests.reproduction.test_claims import ring, scores
+from tests.reproduction.test_claims import SHAPES_AND_SIZES, ring, scores
 from tests.synthetic import config, made_up
 
+SETTING_CLAIMS = {name: claim for name, claim in CLAIMS.items() if name.startswith(SHAPES_AND_SIZES)}
 SEEDS = 6
 EVOLVABILITY = ("max_variance", "max_entropy")
 PARAMETERS = {"cheetah": 74_246, "ant": 75_272}

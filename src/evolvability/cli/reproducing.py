@@ -15,9 +15,8 @@ from evolvability.cli.printing import console, errors, plural, print_text, say
 from evolvability.training.progress import display
 
 if TYPE_CHECKING:
-    from evolvability.reproduction.execution import Watch
     from evolvability.reproduction.items import Item
-    from evolvability.reproduction.plan import Work
+    from evolvability.reproduction.plan import Watch, Work
     from evolvability.reproduction.scales import Scale
     from evolvability.studies.sweeps import Status
 
@@ -41,7 +40,7 @@ def reproduce(
             paper's text.
         stage: Only train, which needs no matplotlib, or only report, from the run folders that are there.
         output: The folder for run folders and report; runs/reproduce-SCALE unless given, with the preset's name.
-        dry_run: Only tell what would be done, and how long it would take.
+        dry_run: Only tell what would be done, and how long runs like those begun here would take.
         quiet: Print nothing but the result.
     """
     from evolvability.reproduction.items import items_named
@@ -66,21 +65,16 @@ def _compile_quickly(output: Path) -> None:
 
 
 def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool, quiet: bool) -> None:
-    from evolvability.reproduction.estimates import estimates
-    from evolvability.reproduction.execution import conduct
-    from evolvability.reproduction.plan import plan
+    from evolvability.reproduction.plan import conduct, plan
 
     works = plan(items, scale, output)
     left = [work for work in works if work.status() != "done"]
     count = f"{plural(len(works), 'piece')} of work, {len(works) - len(left)} of them done, in {output}"
     say(quiet, count if works else "no runs are needed")
     if left and (dry_run or not quiet):
-        if scale.quick_compilation:  # a probe would take as long as the work
-            print_text(f"an estimate: {scale.summary}")
-        else:
-            print_text("estimating how long it takes, by short tries of what was not run here before ...")
-            _print_estimates(estimates(works))
+        print_text(f"all of it: {scale.summary}")
     if dry_run:
+        _print_plan(works)
         return
     if scale.quick_compilation:
         _compile_quickly(output)
@@ -93,43 +87,44 @@ def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool,
 
 def _report(items: "Sequence[Item]", name: str, scale: "Scale", output: Path) -> None:
     from evolvability.config.schema import PRESETS
-    from evolvability.reproduction.formatting import verdict_line
-    from evolvability.reproduction.report import make_report, write_report
+    from evolvability.reproduction.markdown import verdict_line
+    from evolvability.reproduction.report import make_report
     from evolvability.reproduction.scales import are_of
+    from evolvability.reproduction.write import write_report
 
     settings = f". Preset {scale.preset}: {PRESETS[scale.preset][0]}" if scale.preset else ""
     report = make_report(items, output, f"Scale {name}: {scale.summary}{settings}", scale)
     if not are_of([run.config for run in report.runs], scale):
         asked = f"scale {name}" + (f" with preset {scale.preset}" if scale.preset else "")
         other = f"Runs of other sizes or settings than those of {asked}; they are listed at the end"
-        report = replace(report, scale=other)
+        report = replace(report, summary=other)
     written = write_report(report, output)
     print_text(verdict_line(report))
     print_text(f"wrote {', '.join(map(str, written))}")
 
 
-def _print_estimates(estimates: "Sequence[Any]") -> None:
-    from evolvability.reproduction.estimates import duration  # not from formatting, which draws
+def _print_plan(works: "Sequence[Work]") -> None:
+    from evolvability.reproduction.plan import duration, estimates
 
-    table = Table("item", "pieces of work left", "about", title="An estimate, for this machine", title_justify="left")
-    for one in estimates:
-        table.add_row(one.item, str(one.pieces), duration(one.seconds))
-    table.add_row("all", str(sum(one.pieces for one in estimates)), duration(sum(one.seconds for one in estimates)))
+    seconds = estimates(works)
+    table = Table("item", "piece of work", "state", "about")
+    for work in works:
+        about = duration(seconds[work.title]) if work.title in seconds else ""
+        table.add_row(work.item, work.title, work.status(), about)
     console.print(table)
 
 
 def _watch(number: int, quiet: bool) -> "Watch":
-    """Shows the progress of each piece of work that is not done yet."""
+    """Shows the progress of each piece of work."""
     count = iter(range(1, number + 1))
 
     @contextmanager
     def watch(work: "Work", status: "Status") -> Iterator[Callable[[Any], None]]:
         from evolvability.reproduction.plan import RunWork
 
-        if status != "done":
-            say(quiet, f"{next(count)}/{number} {work.item}: {work.title}" + (", goes on" if status == "begun" else ""))
-        if status != "done" and isinstance(work, RunWork):
-            with display(work.run.config, console, quiet=quiet) as show:
+        say(quiet, f"{next(count)}/{number} {work.item}: {work.title}" + (", goes on" if status == "begun" else ""))
+        if isinstance(work, RunWork):
+            with display(work.config, console, quiet=quiet) as show:
                 yield show
         else:
             yield lambda rows: None

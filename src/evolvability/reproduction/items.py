@@ -1,16 +1,13 @@
-"""What of the paper is reproduced, as data: items, their runs, what is made of these, their figures and claims."""
+"""What of the paper is reproduced, as data: items, their runs, what is made of these, and their figures.
+
+Which item a claim belongs to is said with the claim, in `claims`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from evolvability.core.errors import ConfigError, unknown
-from evolvability.reproduction.claims.maml import MAML_CLAIMS
-from evolvability.reproduction.claims.paper import CLAIMS
-from evolvability.reproduction.claims.settings import SETTING_CLAIMS
-
-ALL_CLAIMS = SETTING_CLAIMS | CLAIMS | MAML_CLAIMS
-"""Every statement of the paper that runs can check, by name."""
 
 Kind = Literal["train", "species", "further", "split", "maml"]
 
@@ -34,16 +31,15 @@ class Training:
     @property
     def name(self) -> str:
         """The name of its folder, TASK/NAME."""
-        return f"{self.task}/{self.objective if self.kind in ('train', 'maml') else f'{self.kind}-{self._method}'}"
+        if self.kind in ("train", "maml"):
+            return f"{self.task}/{self.objective}"
+        method = self.start.rpartition("/")[2] or self.objective
+        return f"{self.task}/{self.kind}-{method}"
 
     @property
     def is_mixture(self) -> bool:
         """Whether its population has several components."""
         return self.kind in ("species", "split")
-
-    @property
-    def _method(self) -> str:
-        return self.start.rpartition("/")[2] if self.start else self.objective
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,6 @@ class Item:
         trainings: its runs, those of other items that it needs among them.
         studies: what is made of them.
         figures: numbers in the paper, and names of further pictures; see `pictures`.
-        claims: how the names of its claims begin.
     """
 
     name: str
@@ -79,113 +74,64 @@ class Item:
     trainings: tuple[Training, ...] = ()
     studies: tuple[Study, ...] = ()
     figures: tuple[str, ...] = ()
-    claims: tuple[str, ...] = ()
-
-    @property
-    def claim_names(self) -> list[str]:
-        """The names of its claims in `ALL_CLAIMS`."""
-        return [name for head in self.claims for name in ALL_CLAIMS if f"{name}/".startswith(f"{head}/")]
 
 
-def _trained(task: str) -> tuple[Training, ...]:
-    return tuple(Training(task, objective) for objective in ("mean_fitness", "max_variance", "max_entropy"))
+def _trained(task: str) -> tuple[Training, Training, Training]:
+    return Training(task, "mean_fitness"), Training(task, "max_variance"), Training(task, "max_entropy")
 
 
-CHEETAH_EES = ("cheetah/max_variance", "cheetah/max_entropy")
-ANT_EES = ("ant/max_variance", "ant/max_entropy")
+MAML_TRAINING = Training("cheetah", "maml", "maml")
+CHEETAH_EES = tuple(training.name for training in _trained("cheetah")[1:])
+ANT_EES = tuple(training.name for training in _trained("ant")[1:])
 
-ITEMS: dict[str, Item] = {
-    item.name: item
-    for item in (
-        Item(
-            "figure1",
-            "The interference pattern (section 5.1)",
-            _trained("interference"),
-            figures=("1",),
-            claims=("finds-the-most-evolvable",),
+_ITEMS = (
+    Item("figure1", "The interference pattern (section 5.1)", _trained("interference"), figures=("1",)),
+    Item("cheetah", "2-D locomotion (section 5.2)", _trained("cheetah"), figures=("2", "S1")),
+    Item(
+        "adaptation",
+        "Fast adaptation: pick a mutation (section 5.2.1)",
+        _trained("cheetah")[1:],
+        (Study("adapt", CHEETAH_EES),),
+        figures=("best of k",),
+    ),
+    Item(
+        "maml",
+        "Comparison to MAML (section 5.2.1)",
+        (*_trained("cheetah")[1:], MAML_TRAINING),
+        (
+            Study("adapt", CHEETAH_EES),
+            Study("race", (*CHEETAH_EES, MAML_TRAINING.name)),
+            Study("offspring", (*CHEETAH_EES, MAML_TRAINING.name)),
+            Study("offspring", (MAML_TRAINING.name,), share=0.25),
         ),
-        Item(
-            "cheetah",
-            "2-D locomotion (section 5.2)",
-            _trained("cheetah"),
-            figures=("2", "S1"),
-            claims=(
-                "both-directions",
-                "runs-far-both-ways",
-                "variants-spread-alike",
-                "standard-moves-further/cheetah",
-                "distance-share/cheetah",
-                "variants-move-alike/cheetah",
-                "standard-learns-faster/cheetah",
-                "as-many-evaluations/cheetah",
-                "as-many-parameters/cheetah",
-            ),
+        figures=("3", "S5", "race", "MAML's training"),
+    ),
+    Item("ant", "3-D locomotion (section 5.3)", _trained("ant"), figures=("4", "S2")),
+    Item(
+        "evolution",
+        "Seeding further evolution (section 5.3.1)",
+        # Standard ES from scratch is the random start.
+        (*_trained("ant"), *(Training("ant", "mean_fitness", "further", start) for start in ANT_EES)),
+        figures=("5", "6", "S3"),
+    ),
+    Item(
+        "mixtures",
+        "Population-level evolvability (section 5.4)",
+        (
+            *_trained("ant")[1:],
+            *(Training("ant", one.objective, "species") for one in _trained("ant")[1:]),
+            *(Training("ant", one.objective, "split", one.name) for one in _trained("ant")[1:]),
         ),
-        Item(
-            "adaptation",
-            "Fast adaptation: pick a mutation (section 5.2.1)",
-            _trained("cheetah")[1:],
-            (Study("adapt", CHEETAH_EES),),
-            figures=("best of k",),
-            claims=("maxent-adapts-better",),
-        ),
-        Item(
-            "maml",
-            "Comparison to MAML (section 5.2.1)",
-            (*_trained("cheetah")[1:], Training("cheetah", "maml", "maml")),
-            (
-                Study("adapt", CHEETAH_EES),
-                Study("race", (*CHEETAH_EES, "cheetah/maml")),
-                Study("offspring", (*CHEETAH_EES, "cheetah/maml")),
-                Study("offspring", ("cheetah/maml",), share=0.25),
-            ),
-            figures=("3", "S5", "race", "MAML's training"),
-            claims=tuple(MAML_CLAIMS),
-        ),
-        Item(
-            "ant",
-            "3-D locomotion (section 5.3)",
-            _trained("ant"),
-            figures=("4", "S2"),
-            claims=(
-                "all-directions",
-                "goes-roughly-as-far",
-                "ring-is-hollow",
-                "fewer-degenerate",
-                "standard-moves-further/ant",
-                "distance-share/ant",
-                "variants-move-alike/ant",
-                "standard-learns-faster/ant",
-                "as-many-evaluations/ant",
-                "as-many-parameters/ant",
-            ),
-        ),
-        Item(
-            "evolution",
-            "Seeding further evolution (section 5.3.1)",
-            # Standard ES from scratch is the random start.
-            (*_trained("ant"), *(Training("ant", "mean_fitness", "further", start) for start in ANT_EES)),
-            figures=("5", "6", "S3"),
-            claims=("converges-to-the-goal", "seeded-beats-random", "seeds-alike"),
-        ),
-        Item(
-            "mixtures",
-            "Population-level evolvability (section 5.4)",
-            (
-                *_trained("ant")[1:],
-                *(Training("ant", objective, "species") for objective in ("max_variance", "max_entropy")),
-                *(Training("ant", start.removeprefix("ant/"), "split", start) for start in ANT_EES),
-            ),
-            figures=("7", "S4"),
-            claims=("species-specialize", "species-cover-no-more", "species-variants-alike"),
-        ),
-        Item(
-            "graphs",
-            "Stochastic computation graphs (supplement, sections S2 to S4)",
-            figures=("S6", "S7", "S8", "S9", "S10", "S11"),
-        ),
-    )
-}
+        figures=("7", "S4"),
+    ),
+    Item(
+        "graphs",
+        "Stochastic computation graphs (supplement, sections S2 to S4)",
+        figures=("S6", "S7", "S8", "S9", "S10", "S11"),
+    ),
+)
+ITEMS = {item.name: item for item in _ITEMS}
+"""By name, in the paper's order."""
 
 
 def items_named(names: Sequence[str]) -> list[Item]:

@@ -1,73 +1,162 @@
-"""The report as Markdown."""
+"""The report as Markdown. `write` makes the HTML page of it, so that both say the same."""
 
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+from evolvability.config.schema import MAML
 from evolvability.reproduction.claims.claim import VERDICTS, Claim
-from evolvability.reproduction.formatting import (
-    CLAIM_COLUMNS,
-    NOTE,
-    RUN_COLUMNS,
-    RUNS_NOTE,
-    machine_text,
-    medians_text,
-    overview_row,
-    p_of,
-    run_row,
-    runs_of,
-    value_text,
-    verdict_line,
+from evolvability.reproduction.items import Item
+from evolvability.reproduction.pictures import PICTURES
+from evolvability.reproduction.plan import duration, times
+from evolvability.reproduction.report import TABLES, Report, figure_title, hyperparameters, unfinished
+from evolvability.runs.folder import Run
+from evolvability.studies.comparison import p_text
+from evolvability.studies.statistics import SIGNIFICANT
+
+CLAIM_COLUMNS = ("where", "the paper says", "its value", "here", "p", "runs", "verdict")
+RUN_COLUMNS = ("run", "seeds", "generations", "members", "steps", "sigma", "learning rate", "L2", "behaviors", "time")
+MACHINE_COLUMNS = ("devices", "platform", "Python", "packages", "commit")
+SHAPED = {"standardize": "whitened", "centered_ranks": "ranked", "none": "as they are"}
+NOTE = (
+    "Holds: p below the paper's bound and in its direction; where the paper finds no difference, p above 0.1 in as "
+    "many runs as it has; where it gives a share, within 10 points; where it says what a population looks like, more "
+    "than half of the runs do. Holds in part: p below 0.05 but not below the paper's bound, also where so few runs "
+    "cannot have such a p-value; no difference, but in fewer runs; within 20 points; some runs do. Not enough runs: "
+    "there are none, or too few for any p-value below 0.05. Tests are two-sided Mann-Whitney U tests, for "
+    "specialization Wilcoxon's signed ranks, one-sided; P(a is above b) is the probability that a run of a is above "
+    "one of b. Time is by the clock: pieces of work that ran side by side count in full."
 )
-from evolvability.reproduction.report import Drawn, Report, Section
 
 
 def to_markdown(report: Report, output: Path) -> str:
     """The whole report; figures are linked relative to the output folder."""
+    rows = [(f"[{item.title}](#{anchor(item.title)})", *_counts(report, [item], output)) for item in report.items]
     parts = [
         "# Evolvability ES, reproduced",
-        f"{report.scale}. {verdict_line(report)}.",
-        _table(
-            ("item", *VERDICTS, "time"), [*map(_overview, report.sections), ("all", *overview_row(report.sections))]
-        ),
+        f"{text(report.summary)}. {verdict_line(report)}.",
+        _table(("item", *VERDICTS, "time"), [*rows, ("all", *_counts(report, report.items, output))]),
         NOTE,
     ]
-    for section in report.sections:
-        parts.append(f"## {section.item.title}")
-        parts += [f"**Not done:** {warning}" for warning in section.warnings]
-        parts += [_figure(figure, output) for figure in section.figures]
-        if section.claims:
-            parts.append(_table(CLAIM_COLUMNS, [_claim(*named) for named in section.claims.items()]))
+    for item in report.items:
+        parts.append(f"## {item.title}")
+        parts += [f"**Not done:** {text(warning)}" for warning in unfinished(item, report.runs)]
+        parts += [_figure(number, report.figures[number], output) for number in item.figures]
+        if claims := report.claims[item.name]:
+            parts.append(_table(CLAIM_COLUMNS, [_claim(*named) for named in claims.items()]))
     parts.append("## Hyperparameters")
-    for table in report.tables:
-        parts += [f"**{table.title}**", _table(("hyperparameter", "paper", "here"), table.rows)]
+    for title in TABLES:
+        table = _table(("hyperparameter", "paper", "here"), hyperparameters(title, report.runs))
+        parts += [f"### {title}", table]
+    machines = dict.fromkeys(_machine(run.environment) for run in report.runs)
     parts += [
         "## Configuration and machine",
-        _table(RUN_COLUMNS, [run_row(run, os.path.relpath(run.path, output)) for run in report.runs]),
-        RUNS_NOTE,
-        *(f"- {machine_text(machine)}" for machine in report.machines),
+        _table(RUN_COLUMNS, [_run(run, os.path.relpath(run.path, output)) for run in report.runs]),
+        "Every run folder has its whole configuration in `config.toml`.",
+        _table(MACHINE_COLUMNS, machines),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _overview(section: Section) -> tuple[str, ...]:
-    return (section.item.title, *overview_row([section]))
+def text(plain: str) -> str:
+    r"""Text as Markdown that shows it as it is, whatever characters it has: names of folders are not ours.
+
+    >>> print(text("max_entropy <b> *x* [y](z) a|b"), text("_a_ p < 0.05"))
+    max_entropy \<b> \*x\* \[y\](z) a\|b \_a\_ p < 0.05
+    """
+    # An underscore inside a word, and < or & before a space, mean nothing in Markdown: names stay readable.
+    special = r"([\\`*\[\]|~]|<(?=[A-Za-z/!?])|&(?=[#\w])|(?<![^\W_])_|_(?![^\W_]))"
+    return re.sub(special, r"\\\1", " ".join(plain.split()))
 
 
-def _figure(figure: Drawn, output: Path) -> str:
-    if figure.path is None:
-        return f"**{figure.title}** {figure.caption} *Not drawn: {figure.reason}*"
-    return f"![{figure.title}]({os.path.relpath(figure.path, output)})\n\n**{figure.title}** {figure.caption}"
+def anchor(title: str) -> str:
+    """What GitHub makes of a heading, for links to it.
+
+    >>> anchor("2-D locomotion (section 5.2)")
+    '2-d-locomotion-section-52'
+    """
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-def _claim(name: str, claim: Claim) -> tuple[str, ...]:
-    verdict = f"**{claim.verdict}**" + (f": {claim.reason}" if claim.reason else "")
-    here = "; ".join(filter(None, (f"{value_text(claim)} ({claim.statistic})", medians_text(claim))))
-    return claim.section, f"{claim.statement} `{name}`", claim.paper, here, p_of(claim), runs_of(claim), verdict
+def verdict_line(report: Report) -> str:
+    """How many statements got each verdict."""
+    total = sum(report.verdicts.values())
+    return f"Of {total} statements: " + ", ".join(f"{verdict} {number}" for verdict, number in report.verdicts.items())
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |" for line in lines
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _counts(report: Report, items: Sequence[Item], output: Path) -> tuple[str, ...]:
+    """How many statements of some items got each verdict, and how long these took by kind of device."""
+    names = [item.name for item in items]
+    found = [claim.verdict for name in names for claim in report.claims[name].values()]
+    seconds: Counter[str] = Counter()
+    for row in times(output):
+        if row["item"] in names:
+            seconds[row["devices"][0].partition(":")[0].upper()] += row["seconds"]
+    took = ", ".join(f"{duration(seconds[kind])} on {kind}" for kind in sorted(seconds, reverse=True))
+    return (*(str(found.count(verdict) or "") for verdict in VERDICTS), took)
+
+
+def _figure(number: str, drawn: Path | str, output: Path) -> str:
+    title = figure_title(number)
+    title = title[0].upper() + title[1:]
+    caption = f"**{title}** {text(PICTURES[number].caption)}"
+    if isinstance(drawn, str):
+        return f"{caption} *Not drawn: {text(drawn)}*"
+    return f"![{title}]({os.path.relpath(drawn, output)})\n\n{caption}"
+
+
+def _claim(name: str, claim: Claim) -> tuple[str, ...]:
+    """A row for `CLAIM_COLUMNS`; what explains a value or a verdict is in italics."""
+    medians = "medians " + " and ".join(f"{median:.3g}" for median in claim.medians) if claim.medians else ""
+    here = _noted(_value(claim), claim.statistic, medians)
+    p = "" if claim.p is None else f"{claim.p:.3f}" if claim.p >= SIGNIFICANT / 5 else p_text(claim.p)
+    runs = " and ".join(map(str, claim.num_runs)) or "0"
+    says = f"{text(claim.statement)} `{name}`"
+    return claim.section, says, text(claim.paper), here, p, runs, _noted(claim.verdict, claim.reason)
+
+
+def _noted(word: str, *notes: str) -> str:
+    return " ".join([f"**{word}**", *(f"*{text(note)}*" for note in notes if note)])
+
+
+def _value(claim: Claim) -> str:
+    if claim.value is None:
+        return "no runs"
+    if claim.paper.endswith("%"):
+        return f"{claim.value:.1f} %"
+    return f"{claim.value:,.0f}" if claim.value >= 1000 else f"{claim.value:.3g}"
+
+
+def _run(run: Run, name: str) -> tuple[str, ...]:
+    """A run's configuration in a row, for `RUN_COLUMNS`."""
+    config, rows = run.config, run.rows
+    done = len(rows) // config.seeds
+    steps = getattr(config.task_options, "num_steps", None)
+    is_maml = config.objective == MAML
+    return (
+        text(name),
+        str(config.seeds),
+        f"{done}" if done == config.generations else f"{done} of {config.generations}",
+        f"{config.population_size:,}",
+        f"{steps:,}" if steps else "",
+        f"{config.sigma:g}",
+        "trust region" if is_maml else f"{config.learning_rate:g}",
+        "" if is_maml else f"{config.l2:g}",
+        SHAPED[config.behavior_shaping] if config.objective.startswith("max_") else "",
+        duration(sum(row["seconds"] for row in rows) / config.seeds),
     )
+
+
+def _machine(machine: dict[str, Any]) -> tuple[str, ...]:
+    """What runs were made with, for `MACHINE_COLUMNS`."""
+    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
+    parts = (", ".join(machine["devices"]), machine["platform"], machine["python"], packages, str(machine["commit"]))
+    return tuple(map(text, parts))

@@ -1,7 +1,7 @@
 """Every figure of the paper, drawn from run folders that are found by their configurations."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple, cast
 
 from matplotlib.figure import Figure
 
@@ -20,47 +20,43 @@ from evolvability.figures import (
     offspring,
     race,
 )
-from evolvability.reproduction.claims.claim import evolved_from, species, trained_by
-from evolvability.reproduction.claims.maml import QUARTER
+from evolvability.reproduction.claims.claim import EVOLVABILITY, evolved_from, species, trained_by
+from evolvability.reproduction.claims.uses import QUARTER
 from evolvability.runs.folder import Run
 from evolvability.theory import paper_graphs
 from evolvability.theory.graphs import Deterministic, Expectation, Input, NestedGraph, Stochastic
 
-PAPER_OBJECTIVES = ("mean_fitness", "max_variance", "max_entropy")
-EVOLVABILITY = PAPER_OBJECTIVES[1:]
 Runs = Sequence[Run]
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A figure of the paper.
-
-    Attributes:
-        caption: what it shows.
-        draw: from all runs there are to the figure; an error says which runs are missing.
-    """
+class Picture(NamedTuple):
+    """A figure's caption, and how it is drawn from all runs there are; an error says which runs are missing."""
 
     caption: str
     draw: Callable[[Runs], Figure]
 
 
-def _trained(runs: Runs, task: str, objectives: Sequence[str] = PAPER_OBJECTIVES) -> list[Run]:
-    """All runs of some methods that there are, at least one."""
-    found = [run for objective in objectives if (own := _maybe(runs, task, objective)) for run in own]
-    return found or list(trained_by(runs, task, objectives[0]).runs)
+def _trained(runs: Runs, task: str, objectives: Sequence[str] = ("mean_fitness", *EVOLVABILITY)) -> list[list[Run]]:
+    """The runs of each of some methods that there are; an error if there is none of any."""
+    found, missing = [], None
+    for objective in objectives:
+        try:
+            found.append(list(trained_by(runs, task, objective).runs))
+        except RunFolderError as error:
+            missing = missing or error
+    if missing is not None and not found:
+        raise missing
+    return found
 
 
-def _first(runs: Runs, task: str, objectives: Sequence[str] = PAPER_OBJECTIVES) -> list[Run]:
-    """One run of each of some methods that there are: a figure that shows one seed a method needs no other."""
-    found = [own[0] for objective in objectives if (own := _maybe(runs, task, objective))]
-    return found or list(trained_by(runs, task, objectives[0]).runs[:1])
+def _all(runs: Runs, task: str, *objectives: str) -> list[Run]:
+    groups = _trained(runs, task, objectives) if objectives else _trained(runs, task)
+    return [run for group in groups for run in group]
 
 
-def _maybe(runs: Runs, task: str, objective: str) -> tuple[Run, ...]:
-    try:
-        return trained_by(runs, task, objective).runs
-    except RunFolderError:
-        return ()
+def _first(runs: Runs, task: str) -> list[Run]:
+    """One run per method: a figure that shows one seed of each needs no other."""
+    return [group[0] for group in _trained(runs, task)]
 
 
 def _further(runs: Runs) -> list[Run]:
@@ -74,8 +70,8 @@ def _species(runs: Runs, objective: str) -> list[Run]:
 
 def _offspring(runs: Runs, share: float) -> Figure:
     shown = [trained_by(runs, "cheetah", objective).runs[0] for objective in (*EVOLVABILITY, MAML)]
-    shares = [share if run.config.objective == MAML else 1.0 for run in shown]
-    return offspring.figure(shown, [share * run.config.sigma for share, run in zip(shares, shown, strict=True)])
+    sigmas = [run.config.sigma * (share if run.config.objective == MAML else 1.0) for run in shown]
+    return offspring.figure(shown, sigmas)
 
 
 def _one_expectation() -> NestedGraph:
@@ -99,14 +95,13 @@ ONE_EXPECTATION: graphs.Positions = {
 
 
 def _graph(name: str) -> Callable[[Runs], Figure]:
+    """One of the paper's graphs, by the name of the function that makes it; no runs are needed."""
+
     def draw(runs: Runs) -> Figure:
-        if name == "one_expectation":
-            graph, positions = _one_expectation(), ONE_EXPECTATION
-        else:
-            graph, positions = getattr(paper_graphs, name)(), dict(graphs.PAPER_POSITIONS[name])
-        figure = graphs.draw(graph, positions=positions).figure
-        assert isinstance(figure, Figure)
-        return figure
+        own = name == "one_expectation"  # the only one that nothing but its figure needs
+        graph = _one_expectation() if own else getattr(paper_graphs, name)()
+        positions = ONE_EXPECTATION if own else graphs.PAPER_POSITIONS[name]
+        return cast(Figure, graphs.draw(graph, positions=positions).figure)
 
     return draw
 
@@ -115,7 +110,7 @@ PICTURES: dict[str, Picture] = {
     "1": Picture(
         "Interference pattern: the behavior over the one parameter, and the centers over generations; dashed, the most "
         "evolvable parameter.",
-        lambda runs: interference.figure(_trained(runs, "interference")),
+        lambda runs: interference.figure(_all(runs, "interference")),
     ),
     "2": Picture(
         "Behaviors of the cheetah's population over generations.",
@@ -140,11 +135,11 @@ PICTURES: dict[str, Picture] = {
     ),
     "S1": Picture(
         "Mean distance of the cheetah's population over generations.",
-        lambda runs: curves.distance_figure(_trained(runs, "cheetah")),
+        lambda runs: curves.distance_figure(_all(runs, "cheetah")),
     ),
     "S2": Picture(
         "Mean distance of the ant's population over generations.",
-        lambda runs: curves.distance_figure(_trained(runs, "ant")),
+        lambda runs: curves.distance_figure(_all(runs, "ant")),
     ),
     "S3": Picture(
         "As figure 5, seeded by MaxVar-EES.",
@@ -162,11 +157,11 @@ PICTURES: dict[str, Picture] = {
     "S11": Picture("MaxEnt-EES.", _graph("max_entropy_graph")),
     "best of k": Picture(
         "How far the best of k mutations gets; not in the paper, which gives k = 40.",
-        lambda runs: adaptation.figure(_trained(runs, "cheetah", EVOLVABILITY)),
+        lambda runs: adaptation.figure(_all(runs, "cheetah", *EVOLVABILITY)),
     ),
     "race": Picture(
         "What each method reaches over the episodes it uses to adapt; not in the paper.",
-        lambda runs: race.figure(_trained(runs, "cheetah", (*EVOLVABILITY, MAML))),
+        lambda runs: race.figure(_all(runs, "cheetah", *EVOLVABILITY, MAML)),
     ),
     "MAML's training": Picture(
         "Returns before and after adaptation over MAML's outer steps; not in the paper.",

@@ -1,18 +1,30 @@
-"""From items and a scale to pieces of work, each of them done or not: runs to make, and studies of them."""
+"""From items and a scale to pieces of work, runs and studies of them; doing those that are not done yet."""
 
-from collections.abc import Iterator, Sequence
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from evolvability.reproduction.claims.maml import GOALS
+from evolvability.config.schema import MAML, Config
+from evolvability.core.errors import UserError
+from evolvability.reproduction.claims.uses import GOALS
 from evolvability.reproduction.items import Item, Study, Training
 from evolvability.reproduction.scales import Scale
+from evolvability.runs.environment import describe_devices
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import adapt, adapted_goals, load_adaptation
 from evolvability.studies.offspring import kept_generation, kept_sigmas, offspring_of_run
 from evolvability.studies.races import own_adapter, race, races_of
-from evolvability.studies.result_files import is_current
-from evolvability.studies.sweeps import Planned, Status, batches, status
+from evolvability.studies.sweeps import Status, batches, status
+from evolvability.training.driver import Evolution, Rows, resume, train
+
+TIMES = "times.jsonl"
+"""One object per piece of work, in the output folder: what was done, interrupted or not, and its seconds."""
+Show = Callable[[Rows], None]
 
 
 @dataclass(frozen=True)
@@ -21,35 +33,34 @@ class RunWork:
 
     Attributes:
         item: the first item that needs it.
-        run: its name and configuration.
-        folder: the folder that its name is in.
+        title: its name, TASK/NAME.
+        path: its run folder.
+        config: its configuration.
     """
 
     item: str
-    run: Planned
-    folder: Path
-
-    @property
-    def path(self) -> Path:
-        """Its run folder."""
-        return self.folder / self.run.name
-
-    @property
-    def title(self) -> str:
-        """What it is called."""
-        return self.run.name
+    title: str
+    path: Path
+    config: Config
 
     def status(self) -> Status:
         """How far it has come; a folder that holds a run of another configuration is refused."""
-        return status(self.path, self.settled().config)
+        return status(self.path, self._settled())
 
-    def settled(self) -> Planned:
-        """The run with the start that its folder says: all of it may have been moved since it was begun."""
+    def conduct(self, show: Show) -> None:
+        """Make it, or go on with it."""
+        if self.status() == "new":
+            train(Evolution(self.config), self.path, show)
+        else:
+            resume(self.path, generations=self.config.generations, on_generation=show)
+
+    def _settled(self) -> Config:
+        """The configuration with the start that its folder says: all of it may have been moved since it was begun."""
         if not (self.path / "config.toml").exists():
-            return self.run
-        found, asked = Run(self.path).config.start_from, self.run.config.start_from
-        moved = Path(found).parts[-2:] == Path(asked).parts[-2:]
-        return replace(self.run, config=replace(self.run.config, start_from=found)) if moved else self.run
+            return self.config
+        found = Run(self.path).config.start_from
+        moved = Path(found).parts[-2:] == Path(self.config.start_from).parts[-2:]
+        return replace(self.config, start_from=found) if moved else self.config
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,7 @@ class StudyWork:
     item: str
     study: Study
     path: Path
-    sizes: dict[str, int]
+    sizes: dict[str, Any]
 
     @property
     def title(self) -> str:
@@ -75,22 +86,22 @@ class StudyWork:
         return f"{self.study.kind}{size}: {self.path.parent.name}/{self.path.name}"
 
     def status(self) -> Status:
-        """Whether its result is in the run folder."""
+        """Whether its result is in the run folder, and of the run's last centers."""
         if not (self.path / "config.toml").exists():
             return "new"
         run = Run(self.path)
         made = {"adapt": self._adapted, "race": self._raced, "offspring": self._born}[self.study.kind](run)
         return "done" if made and all(is_current(run, generation) for generation in made) else "new"
 
-    def conduct(self) -> None:
+    def conduct(self, show: Show) -> None:
         """Do it, into the run folder."""
         run = Run(self.path)
         if self.study.kind == "adapt":
-            adapt(run, GOALS, mutations=self.sizes["mutations"], repeats=self.sizes["repeats"])
+            adapt(run, GOALS, **self.sizes)
         elif self.study.kind == "race":
-            race(run, GOALS, episodes=self.sizes["episodes"], repeats=self.sizes["repeats"])
+            race(run, GOALS, **self.sizes)
         else:
-            offspring_of_run(run, number=self.sizes["number"], sigma=self._sigma(run), save=True)
+            offspring_of_run(run, sigma=self._sigma(run), save=True, **self.sizes)
 
     # The generations of the centers of all its parts; none where a part is missing.
 
@@ -99,11 +110,11 @@ class StudyWork:
         return [load_adaptation(run, goal).generation for goal in GOALS] if there else []
 
     def _raced(self, run: Run) -> list[int | None]:
-        own = own_adapter(run)
-        made = {one.goal: one.generation for one in races_of(run) if one.adapter == own}
+        made = {one.goal: one.generation for one in races_of(run) if one.adapter == own_adapter(run)}
         return [made[goal] for goal in GOALS] if set(GOALS) <= set(made) else []
 
     def _born(self, run: Run) -> list[int | None]:
+        # Nearly equal: a folder's name has its sigma in a few digits.
         return [kept_generation(run, sigma) for sigma in kept_sigmas(run) if abs(sigma / self._sigma(run) - 1) < 1e-6]
 
     def _sigma(self, run: Run) -> float:
@@ -111,29 +122,112 @@ class StudyWork:
 
 
 Work = RunWork | StudyWork
+Watch = Callable[[Work, Status], AbstractContextManager[Show]]
 
 
 def plan(items: Sequence[Item], scale: Scale, output: Path) -> list[Work]:
     """All pieces of work of some items, in an order in which each finds what it starts from; none of them twice."""
     found: dict[str, Work] = {}
     for item in items:
-        names: dict[str, list[str]] = {}
+        made: dict[str, list[RunWork]] = {}
         for training in item.trainings:
-            runs = list(_runs(training, scale, output, names))
-            names[training.name] = [run.name for run in runs]
-            for run in runs:
-                found.setdefault(run.name, RunWork(item.name, run, output / "runs"))
+            made[training.name] = list(_runs(item, training, scale, output / "runs", made.get(training.start, [])))
+        works: list[Work] = [run for runs in made.values() for run in runs]
         for study in item.studies:
-            for name in (name for training in study.trainings for name in names[training]):
-                work = StudyWork(item.name, study, output / "runs" / name, dict(scale.studies[study.kind]))
-                found.setdefault(work.title, work)
+            sizes = dict(scale.studies[study.kind])
+            works += [StudyWork(item.name, study, run.path, sizes) for name in study.trainings for run in made[name]]
+        for work in works:
+            found.setdefault(work.title, work)
     return list(found.values())
 
 
-def _runs(training: Training, scale: Scale, output: Path, names: dict[str, list[str]]) -> Iterator[Planned]:
+def _runs(item: Item, training: Training, scale: Scale, folder: Path, starts: Sequence[RunWork]) -> Iterator[RunWork]:
     """A training's seeds in batches, each of which starts from the batch that has its seeds."""
-    per_run = scale.batch(training)
-    for number, run in enumerate(batches("", scale.config(training), per_run)):
+    for number, run in enumerate(batches("", scale.config(training), scale.batch)):
         name = training.name if run.name == "run" else f"{training.name}_{run.name}"
-        start = str(output / "runs" / names[training.start][number]) if training.start else ""
-        yield Planned(name, replace(run.config, start_from=start))
+        start = str(starts[number].path) if starts else ""
+        yield RunWork(item.name, name, folder / name, replace(run.config, start_from=start))
+
+
+def estimates(works: Sequence[Work]) -> dict[str, float]:
+    """Seconds that runs will still take, by title; of a kind only that was begun in these folders on such devices.
+
+    All populations of a task take alike, whatever they maximize; MAML is another program.
+    """
+    rates: dict[tuple[str, bool], float] = {}  # seconds per generation and seed
+    left: dict[str, tuple[tuple[str, bool], int]] = {}
+    for work in (work for work in works if isinstance(work, RunWork)):
+        config = work.config
+        kind = (config.task, config.objective == MAML)
+        rows = Run(work.path).rows if (work.path / "config.toml").exists() else []
+        left[work.title] = kind, config.generations * config.seeds - len(rows)
+        seconds = [row["seconds"] for row in rows if row["generation"] > 0]  # the first generation compiles
+        if seconds and Run(work.path).environment["devices"] == describe_devices():
+            rates[kind] = statistics.median(seconds) / config.seeds
+    return {title: rates[kind] * number for title, (kind, number) in left.items() if number and kind in rates}
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> duration(42.4), duration(95), duration(4000), duration(200_000)
+    ('42 s', '1.6 min', '1.1 h', '56 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.2g} h"
+
+
+def conduct(
+    works: Sequence[Work], output: Path, watch: Watch = lambda work, state: nullcontext(lambda rows: None)
+) -> None:
+    """Do every piece of work that is not done yet, going on with what was begun.
+
+    A piece that fails does not keep the others from being done: the errors are raised together at the end.
+
+    Args:
+        works: pieces of work, in order.
+        output: the folder of all of it.
+        watch: called before each piece that is not done, for what shows its progress.
+    """
+    for work in works:
+        work.status()  # all of them first: a folder that holds something else is told early
+    failed = []
+    for work in works:
+        # Asked again: what a piece starts from may have been made since.
+        if (state := work.status()) == "done":
+            continue
+        with watch(work, state) as show:
+            try:
+                with _timed(output, work):
+                    work.conduct(show)
+            except UserError as error:
+                failed.append(f"{work.title}: {error}")
+    if failed:
+        raise UserError(f"{len(failed)} of {len(works)} pieces of work failed.\n" + "\n".join(failed))
+
+
+@contextmanager
+def _timed(output: Path, work: Work) -> Iterator[None]:
+    """Keep how long something took, also when it is interrupted."""
+    began, clock = time.time(), time.monotonic()
+    try:
+        yield
+    finally:
+        row = {
+            "item": work.item,
+            "work": work.title,
+            "began": round(began, 2),
+            "seconds": round(time.monotonic() - clock, 2),
+            "devices": describe_devices(),
+        }
+        with suppress(OSError):  # where nothing can be written, the work itself has said so
+            output.mkdir(parents=True, exist_ok=True)
+            with (output / TIMES).open("a") as file:
+                file.write(json.dumps(row) + "\n")
+
+
+def times(output: Path) -> list[dict[str, Any]]:
+    """What was done so far and how long it took."""
+    path = output / TIMES
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []

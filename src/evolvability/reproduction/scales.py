@@ -22,7 +22,7 @@ class Scale:
     Attributes:
         summary: a line about it.
         seeds: of each training, by kind of run; ``""`` is for kinds that are not named.
-        seeds_per_run: of these in one batch at most, likewise.
+        batch: how many seeds of a training run side by side, at most.
         tasks: settings by task, and further ones by the name of a training, TASK/NAME.
         kinds: further settings by kind of run, over those of the task.
         studies: arguments of studies, by kind.
@@ -32,7 +32,7 @@ class Scale:
 
     summary: str
     seeds: Mapping[str, int]
-    seeds_per_run: Mapping[str, int]
+    batch: int
     tasks: Mapping[str, Mapping[str, Any]]
     kinds: Mapping[Kind, Mapping[str, Any]]
     studies: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: STUDIES)
@@ -46,15 +46,11 @@ class Scale:
             **self.tasks.get(training.name, {}),
             **self.kinds.get(training.kind, {}),
         }
-        settings["seeds"] = _of(self.seeds, training.kind)
+        settings["seeds"] = self.seeds.get(training.kind, self.seeds[""])
         if training.task != "interference":
-            settings["record_centers"] = False  # 300 kB a seed and generation, which no figure and no claim needs
+            settings["record_centers"] = False  # 300 kB per seed and generation, which no figure and no claim needs
         preset = None if training.kind == MAML else self.preset
         return layered(training.task, objective=training.objective, preset=preset, values=settings)
-
-    def batch(self, training: Training) -> int:
-        """How many seeds of a training run side by side."""
-        return _of(self.seeds_per_run, training.kind)
 
 
 def are_of(configs: Sequence[Config], scale: Scale) -> bool:
@@ -65,12 +61,8 @@ def are_of(configs: Sequence[Config], scale: Scale) -> bool:
 
 def _telling(config: Config) -> list[Any]:
     """What tells scales and presets apart, numbers as somebody might type them."""
-    values = [getattr(config, setting) for setting in ("population_size", *PRESETS["released-code"][1])]
+    values = [getattr(config, name) for name in ("population_size", *PRESETS["released-code"][1])]
     return [round(value, 4) if isinstance(value, float) else value for value in values]
-
-
-def _of(sizes: Mapping[str, int], kind: str) -> int:
-    return sizes.get(kind, sizes[""])
 
 
 FURTHER = {"goal": "right", "generations": 21}  # generation 20, the last, is the population after 20 updates
@@ -94,7 +86,7 @@ SCALES: dict[str, Scale] = {
     "smoke": Scale(
         "under two minutes on two CPU cores, and worth nothing but that every step is taken",
         seeds={"": 5},
-        seeds_per_run={"": 5},
+        batch=5,
         tasks={
             "interference": {"population_size": 50, "generations": 30, "record_every": 10},
             "cheetah": {"population_size": 8, "generations": 2, "task_options": TINY},
@@ -120,7 +112,7 @@ SCALES: dict[str, Scale] = {
     "laptop": Scale(
         "an hour or two on two CPU cores",
         seeds={"": 4},
-        seeds_per_run={"": 4},
+        batch=4,
         tasks={
             "interference": {},
             "cheetah": {
@@ -140,7 +132,7 @@ SCALES: dict[str, Scale] = {
     "gpu": Scale(
         "about an hour on one large GPU, the paper's seeds, a tenth of its population",
         seeds={"": 12, "species": 6, "split": 6},
-        seeds_per_run={"": 12},
+        batch=12,
         tasks={
             "interference": {},
             "cheetah": {**FULL, "population_size": 1000},
@@ -149,9 +141,9 @@ SCALES: dict[str, Scale] = {
         kinds={**FULL_KINDS, "maml": {"generations": 100}},
     ),
     "paper": Scale(
-        "the paper's own sizes",
+        "the paper's own sizes, many hours on one large GPU",
         seeds={"": 12, "species": 6, "split": 6},
-        seeds_per_run={"": 4},
+        batch=4,
         tasks={
             "interference": {},
             "cheetah": {**FULL, "population_size": 10_000},

@@ -1,8 +1,10 @@
-"""Claims: a statement of the paper, and what some run folders say about it. `paper_claims` has the statements."""
+"""Claims: a statement of the paper and what some run folders say about it; how statements are written and judged."""
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,11 +15,9 @@ from evolvability.studies.groups import METHOD_NAMES, RunGroup, group_runs
 from evolvability.studies.statistics import SIGNIFICANT, Values, mann_whitney, smallest_p
 
 NO_DIFFERENCE = 0.1
-"""The paper calls a difference none where p is above this."""
-
-
+"""The paper speaks of no difference where p is above this."""
 PAPER_RUNS = 12
-"""Of each method in the paper, unless it says otherwise."""
+"""Runs per method in the paper, unless it says otherwise."""
 
 Verdict = Literal["holds", "holds in part", "does not hold", "not enough runs"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "holds in part", "does not hold", "not enough runs")
@@ -63,19 +63,77 @@ class Answer(NamedTuple):
     medians: tuple[float, ...] = ()
 
 
-def claim(statement: str, section: str, paper: str, statistic: str, answer: Callable[[], Answer]) -> Claim:
-    """A claim with its answer, or with the reason why there is none: runs are missing, or too few for the test."""
-    try:
-        found = answer()
-    except (ConfigError, RunFolderError) as error:  # there are none, or they have not got that far
-        return Claim(statement, section, paper, statistic, reason=str(error))
-    return Claim(statement, section, paper, statistic, **found._asdict())
+# How a statement is written
+
+Choice = Mapping[Any, Mapping[str, str]]
+"""The values of an argument, each with the words that a statement's texts have for it."""
+
+EVOLVABILITY: Choice = {name: {"method": METHOD_NAMES[name]} for name in ("max_variance", "max_entropy")}
+ROBOTS: Choice = {
+    "cheetah": {"section": "5.2", "curves": "figure S1", "parameters": "74,246"},
+    "ant": {"section": "5.3", "curves": "figure S2", "parameters": "75,272"},
+}
+
+Judge = Callable[..., Answer]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of the paper; called with runs of any kind, it is a `Claim`.
+
+    Attributes:
+        item: the item of the paper that it belongs to, by name.
+        texts: what the paper says, where, its value as printed, and what the answer's value is.
+        judge: finds the runs that it is about by their configurations, and answers.
+    """
+
+    item: str
+    texts: tuple[str, str, str, str]
+    judge: Judge
+
+    def __call__(self, runs: Sequence[Run]) -> Claim:
+        """The claim with its answer, or with the reason why there is none."""
+        try:
+            return Claim(*self.texts, **self.judge(runs)._asdict())
+        except (ConfigError, RunFolderError) as error:  # runs or studies of them are missing, or runs are too short
+            return Claim(*self.texts, reason=str(error))
+
+
+CLAIMS: dict[str, Statement] = {}
+"""Every statement by name, as `statement` enters them."""
+
+
+def statement(item: str, section: str, paper: str, statistic: str, **choices: Choice) -> Callable[[Judge], Judge]:
+    """Enter a statement of the paper into `CLAIMS`, once for each combination of choices.
+
+    It decorates a function from runs, and one value per choice, to an `Answer`. The function's docstring is what the
+    paper says; its name with the values is the claim's name. In all texts, ``{task}`` stands for the value of the
+    choice ``task``, and ``{method}`` for the word that some choice has for its value under that key.
+    """
+
+    def enter(judge: Judge) -> Judge:
+        for values in itertools.product(*choices.values()):
+            chosen = dict(zip(choices, values, strict=True))
+            words = dict(chosen)
+            for choice, value in chosen.items():
+                words |= choices[choice][value]
+            templates = ((judge.__doc__ or "").rstrip("."), section, paper, statistic)
+            says, where, printed, measure = (template.format(**words) for template in templates)
+            name = "/".join([judge.__name__.replace("_", "-"), *map(str, values)])
+            texts = (says, where, printed, measure)
+            CLAIMS[name] = Statement(item.format(**words), texts, partial(judge, **chosen))
+        return judge
+
+    return enter
+
+
+# How it is judged
 
 
 def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Answer:
     """Whether values of the first group are above those of the second: it holds with a p-value below the paper's bound.
 
-    Below 0.05 but not below the bound, it holds in part; so it does where of so few runs no p-value is below the bound.
+    Below 0.05 but not below the bound, it holds in part; so it does where so few runs cannot have a p-value below it.
     """
     found = _compared(first, second)
     if found.p is None:
@@ -88,16 +146,15 @@ def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Ans
         return found._replace(verdict="holds")
     reason = f"p is below {SIGNIFICANT:g}, but not below the paper's {bound:.5f}".rstrip("0")
     if (smallest := smallest_p(*found.num_runs)) >= bound:
-        reason += (
-            f", which of {' and '.join(map(str, found.num_runs))} runs none can be: the smallest is {smallest:.2g}"
-        )
+        sizes = " and ".join(map(str, found.num_runs))
+        reason += f"; with {sizes} runs the smallest possible p is {smallest:.2g}"
     return found._replace(verdict="holds in part", reason=reason)
 
 
 def is_same(first: Values, second: Values, *, enough: int = PAPER_RUNS) -> Answer:
     """Whether two groups show no difference: p above 0.1 in as many runs as the paper has.
 
-    Of fewer runs it holds in part only, since a difference is harder to find among them; and so it does where p lies
+    With fewer runs it holds in part only, since a difference is harder to find among them; and so it does where p lies
     between 0.05 and 0.1.
     """
     found = _compared(first, second)
@@ -129,10 +186,18 @@ def in_most(values: Values, meets: Callable[[float], bool]) -> Answer:
     return Answer(float(np.median(values)), (len(values),), verdict, reason=reason)
 
 
+# Which runs it is about
+
+
 def trained_by(runs: Sequence[Run], task: str, objective: str) -> RunGroup:
     """The group of runs trained from scratch, for standard ES those that go right; the longest if there are several."""
     chosen = [run for run in runs if _is_trained(run.config, task, objective)]
     return _longest(chosen, f"runs of '{task}' trained by {METHOD_NAMES[objective]}")
+
+
+def trained_pair(runs: Sequence[Run], task: str, objective: str) -> tuple[RunGroup, RunGroup]:
+    """The runs of standard ES, and those of Evolvability ES."""
+    return trained_by(runs, task, "mean_fitness"), trained_by(runs, task, objective)
 
 
 def species(runs: Sequence[Run], task: str, objective: str, *, split: bool) -> RunGroup:
@@ -145,13 +210,11 @@ def species(runs: Sequence[Run], task: str, objective: str, *, split: bool) -> R
 
 
 def evolved_from(runs: Sequence[Run], task: str, objective: str | None, goal: str = "right") -> RunGroup:
-    """The group of standard ES runs to a goal that start from a population trained by an objective, or a random one.
-
-    Where the goal is the task's own fitness, standard ES from scratch is a random start as well.
-    """
+    """The group of standard ES runs to a goal that start from a population trained by an objective, or a random one."""
     wanted = (task, "mean_fitness", goal)
     further = [run for run in runs if (run.config.task, run.config.objective, run.config.goal) == wanted]
     chosen = [run for run in further if _origin(run) == objective]
+    # Where the goal is the task's own fitness, standard ES from scratch is a random start as well.
     if objective is None and not chosen and goal == "right":
         return trained_by(runs, task, "mean_fitness")
     start = "a random start" if objective is None else f"populations of {METHOD_NAMES[objective]}"
@@ -165,9 +228,10 @@ def _longest(runs: Sequence[Run], what: str) -> RunGroup:
 
 
 def _is_trained(config: Config, task: str, objective: str) -> bool:
-    right = ("", "right", "0", "fitness")
+    right = ("", "right", "0", "fitness")  # every way to ask for the robots' own fitness, the way to the right
     aimed = config.goal in right and str(getattr(config.task_options, "direction", "right")) in right
     found = (config.task, config.objective, config.population != "mixture", config.start_from)
+    # The goal is nothing to Evolvability ES: it counts for standard ES alone.
     return found == (task, objective, True, "") and (aimed or objective != "mean_fitness")
 
 

@@ -1,0 +1,256 @@
+"""The paper's statements about what training finds: sections 5.1 to 5.3, figures 1, 2, 4, S1 and S2."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from evolvability.reproduction.claims.claim import (
+    EVOLVABILITY,
+    ROBOTS,
+    Answer,
+    Choice,
+    Verdict,
+    in_most,
+    is_more,
+    is_same,
+    statement,
+    trained_by,
+    trained_pair,
+)
+from evolvability.runs.folder import Run
+from evolvability.studies.comparison import quantity
+from evolvability.studies.groups import RunGroup, by_seed
+from evolvability.studies.measures import degenerate_share, valid_behaviors
+from evolvability.studies.statistics import mann_whitney
+
+MOST_EVOLVABLE = 5 * np.pi / 2
+DISTANCE_SHARES = {
+    ("cheetah", "max_variance"): 92.1,
+    ("cheetah", "max_entropy"): 93.9,
+    ("ant", "max_variance"): 85.4,
+    ("ant", "max_entropy"): 83.2,
+}
+"""Mean distance as a percentage of that of standard ES."""
+CLOSE = 0.1
+"""What the paper gives as a share counts as met within 10 points."""
+NEARLY = 0.8
+"""As a share of standard ES's distance: nearly as far."""
+RADIUS, RADIUS_STEPS = 5.0, 1000
+"""Offspring nearer to the start than this are degenerate, in episodes of so many steps."""
+SECTORS = 36
+PERCENT = "mean distance in % of that of standard ES"
+VARIANTS = "P(a run of MaxVar-EES is above one of MaxEnt-EES)"
+
+Array = np.ndarray[Any, Any]
+Runs = Sequence[Run]
+
+
+@statement(
+    "figure1", "5.1", "converges", "share of the way from x = 1 that is left, median over runs", objective=EVOLVABILITY
+)
+def finds_the_most_evolvable(runs: Runs, objective: str) -> Answer:
+    """{method} converges to the most evolvable parameter, x = 5 pi / 2 (interference)."""
+    group = trained_by(runs, "interference", objective)
+    centers = [run.metrics["center"] for run in group.runs]  # (num_seeds, num_generations, 1)
+    left = [np.abs(own[:, -1, 0] - MOST_EVOLVABLE) / np.abs(own[:, 0, 0] - MOST_EVOLVABLE) for own in centers]
+    return in_most(by_seed(group, [own.tolist() for own in left]), lambda share: share <= CLOSE)
+
+
+@statement(
+    "cheetah", "5.2", "about half", "share of offspring right of the start, median over runs", objective=EVOLVABILITY
+)
+def both_directions(runs: Runs, objective: str) -> Answer:
+    """{method}: about half of all mutations move left, the others right (cheetah)."""
+    shares = per_seed(trained_by(runs, "cheetah", objective), lambda behavior: float(np.mean(behavior[:, 0] > 0)))
+    return in_most(shares, lambda share: abs(share - 0.5) <= CLOSE)
+
+
+@statement(
+    "cheetah",
+    "figure 2",
+    "nearly as far",
+    f"median distance of the weaker side in % of standard ES's; nearly: {100 * NEARLY:.0f} %",
+    objective=EVOLVABILITY,
+)
+def runs_far_both_ways(runs: Runs, objective: str) -> Answer:
+    """{method} goes nearly as far backwards and forwards as standard ES forwards (cheetah)."""
+    standard, own = trained_pair(runs, "cheetah", objective)
+    forwards = float(np.median(per_seed(standard, lambda behavior: float(np.median(behavior[:, 0])))))
+    sides = [per_seed(own, _reached_left), per_seed(own, _reached_right)]
+    left, right = (float(np.median(side)) / forwards for side in sides)
+    verdicts: tuple[Verdict, ...] = ("does not hold", "holds in part", "holds")  # by how many sides get there
+    reason = f"{100 * left:.0f} % to the left, {100 * right:.0f} % to the right"
+    verdict = verdicts[(left >= NEARLY) + (right >= NEARLY)]
+    return Answer(100 * min(left, right), (len(sides[0]),), verdict, reason=reason)
+
+
+@statement("cheetah", "5.2", "similar", VARIANTS)
+def variants_spread_alike(runs: Runs) -> Answer:
+    """MaxVar-EES and MaxEnt-EES produce similar distributions, by their entropy (cheetah)."""
+    return is_same(*(quantity(trained_by(runs, "cheetah", objective), "entropy") for objective in EVOLVABILITY))
+
+
+@statement("{task}", "{section}", "p > 0.1", VARIANTS, task=ROBOTS)
+def variants_move_alike(runs: Runs, task: str) -> Answer:
+    """MaxVar-EES and MaxEnt-EES move equally far ({task})."""
+    return is_same(*(quantity(trained_by(runs, task, objective), "distance") for objective in EVOLVABILITY))
+
+
+@statement("{task}", "{section}", "p < 0.05", "P(standard ES is above {method})", task=ROBOTS, objective=EVOLVABILITY)
+def standard_moves_further(runs: Runs, task: str, objective: str) -> Answer:
+    """Standard ES moves further on average than {method} ({task})."""
+    return is_more(*(quantity(group, "distance") for group in trained_pair(runs, task, objective)))
+
+
+def _shares(task: str) -> Choice:
+    """Each objective with the share that the paper gives of a task."""
+    return {name: {**words, "share": f"{DISTANCE_SHARES[task, name]}"} for name, words in EVOLVABILITY.items()}
+
+
+@statement("{task}", "5.2", "{share} %", PERCENT, task={"cheetah": {}}, objective=_shares("cheetah"))
+@statement("{task}", "5.3", "{share} %", PERCENT, task={"ant": {}}, objective=_shares("ant"))
+def distance_share(runs: Runs, task: str, objective: str) -> Answer:
+    """{method} moves {share} % as far on average as standard ES ({task})."""
+    standard, own = (quantity(group, "distance") for group in trained_pair(runs, task, objective))
+    share = float(100 * np.mean(own) / np.mean(standard))
+    sizes, off = (len(standard), len(own)), abs(share - DISTANCE_SHARES[task, objective])
+    test = mann_whitney(standard, own)
+    if test.p is None:
+        return Answer(share, sizes, "not enough runs", None, test.reason)
+    if off <= 100 * CLOSE:
+        return Answer(share, sizes, "holds", test.p)
+    reason = f"off by {off:.1f} points, more than {100 * CLOSE:.0f}"
+    return Answer(share, sizes, "holds in part" if off <= 200 * CLOSE else "does not hold", test.p, reason)
+
+
+@statement(
+    "{task}",
+    "{curves}",
+    "faster",
+    "P({method} takes longer to half of the nearer one's final distance)",
+    task=ROBOTS,
+    objective=EVOLVABILITY,
+)
+def standard_learns_faster(runs: Runs, task: str, objective: str) -> Answer:
+    """Standard ES learns faster than {method} ({task})."""
+    pair = trained_pair(runs, task, objective)
+    # Not half of each method's own distance: standard ES goes further, and would be asked for more.
+    level = min(float(np.median(quantity(group, "distance"))) for group in pair) / 2
+    standard, own = (by_seed(group, [_generations_to(level, run) for run in group.runs]) for group in pair)
+    return is_more(own, standard)
+
+
+@statement(
+    "{task}",
+    "1 and 4",
+    "no overhead",
+    "evaluations per generation, relative to those of standard ES",
+    task=ROBOTS,
+    objective=EVOLVABILITY,
+)
+def as_many_evaluations(runs: Runs, task: str, objective: str) -> Answer:
+    """{method} takes no more evaluations than standard ES ({task})."""
+    pair = trained_pair(runs, task, objective)
+    standard, own = (quantity(group, "evaluations", generation=0) for group in pair)
+    ratio = float(np.mean(own) / np.mean(standard))
+    return Answer(ratio, (len(standard), len(own)), "holds" if ratio <= 1 else "does not hold")
+
+
+@statement("{task}", "{section}", "{parameters}", "parameters of a center", task=ROBOTS)
+def as_many_parameters(runs: Runs, task: str) -> Answer:
+    """The network has {parameters} parameters ({task})."""
+    group = trained_by(runs, task, "max_entropy")
+    number = group.runs[0].center.shape[-1]
+    num_runs = sum(run.config.seeds for run in group.runs)
+    return Answer(number, (num_runs,), "holds" if f"{number:,}" == ROBOTS[task]["parameters"] else "does not hold")
+
+
+@statement(
+    "ant",
+    "5.3",
+    "nearly all",
+    f"share of {SECTORS} directions with an offspring beyond half of the median distance, median over runs",
+    objective=EVOLVABILITY,
+)
+def all_directions(runs: Runs, objective: str) -> Answer:
+    """{method}: nearly all directions are reachable by mutation (ant)."""
+    shares = per_seed(trained_by(runs, "ant", objective), share_of_directions)
+    return in_most(shares, lambda share: share >= 1 - CLOSE)
+
+
+@statement(
+    "ant",
+    "figure 4",
+    "roughly as far",
+    f"median distance relative to that of standard ES, median over runs; roughly: {NEARLY:g}",
+    objective=EVOLVABILITY,
+)
+def goes_roughly_as_far(runs: Runs, objective: str) -> Answer:
+    """{method} goes roughly as far as standard ES in one direction alone (ant)."""
+    standard, own = (per_seed(group, _median_distance) for group in trained_pair(runs, "ant", objective))
+    forwards = float(np.median(standard))
+    return in_most([distance / forwards for distance in own], lambda share: share >= NEARLY)
+
+
+@statement(
+    "ant",
+    "5.3",
+    "few",
+    "share of offspring nearer to the start than half of the median distance, median over runs",
+    objective=EVOLVABILITY,
+)
+def ring_is_hollow(runs: Runs, objective: str) -> Answer:
+    """{method}: few behaviors lie in the interior of the ring (ant)."""
+    return in_most(per_seed(trained_by(runs, "ant", objective), share_inside), lambda share: share <= CLOSE)
+
+
+@statement("ant", "5.3", "p < 0.01", "P(standard ES has more than {method})", objective=EVOLVABILITY)
+def fewer_degenerate(runs: Runs, objective: str) -> Answer:
+    """More offspring of standard ES than of {method} end within 5 units of the start (ant)."""
+    pair = trained_pair(runs, "ant", objective)
+    steps = getattr(pair[0].config.task_options, "num_steps", RADIUS_STEPS)
+    radius = RADIUS * steps / RADIUS_STEPS  # in a shorter episode nobody gets that far
+    shares = [per_seed(group, lambda behavior: degenerate_share(behavior, radius)) for group in pair]
+    return is_more(shares[0], shares[1], bound=0.01)
+
+
+def per_seed(group: RunGroup, statistic: Callable[[Array], float]) -> list[float]:
+    """A statistic of the last recorded behaviors, one per seed."""
+    values = [[statistic(valid_behaviors(run, seed)[0]) for seed in range(run.config.seeds)] for run in group.runs]
+    return by_seed(group, values)
+
+
+def share_of_directions(behavior: Array) -> float:
+    """The share of directions in which some behavior lies farther than half of the median distance."""
+    distance = np.linalg.norm(behavior[:, :2], axis=1)
+    far = behavior[distance > np.median(distance) / 2]
+    # An angle of exactly pi would have a sector of its own: it is the same direction as -pi.
+    sector = np.floor((np.arctan2(far[:, 1], far[:, 0]) / np.pi + 1) / 2 * SECTORS).astype(int) % SECTORS
+    return len(np.unique(sector)) / SECTORS
+
+
+def share_inside(behavior: Array) -> float:
+    """The share of behaviors nearer to the origin than half of the median distance."""
+    distance = np.linalg.norm(behavior, axis=1)
+    return float(np.mean(distance < np.median(distance) / 2))
+
+
+def _median_distance(behavior: Array) -> float:
+    return float(np.median(np.linalg.norm(behavior, axis=1)))
+
+
+def _reached_right(behavior: Array) -> float:
+    """The median of those that go this way; zero if nobody does."""
+    along = behavior[:, 0]
+    return float(np.median(along[along > 0])) if np.any(along > 0) else 0.0
+
+
+def _reached_left(behavior: Array) -> float:
+    return _reached_right(-behavior)
+
+
+def _generations_to(level: float, run: Run) -> list[float]:
+    """The first generation at which each seed has come so far; one more than there are, where it never does."""
+    distance = run.metrics["distance"]
+    return [float(np.argmax(own >= level)) if (own >= level).any() else float(len(own)) for own in distance]

@@ -1,0 +1,199 @@
+"""The paper's statements about what trained populations are good for: sections 5.2.1, 5.3.1 and 5.4."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from evolvability.config.schema import MAML
+from evolvability.reproduction.claims.claim import (
+    EVOLVABILITY,
+    Answer,
+    Choice,
+    evolved_from,
+    is_more,
+    is_same,
+    species,
+    statement,
+    trained_by,
+)
+from evolvability.reproduction.claims.training import VARIANTS
+from evolvability.runs.folder import Run
+from evolvability.studies.comparison import quantity, reach_of
+from evolvability.studies.groups import RunGroup, by_seed
+from evolvability.studies.measures import yardstick
+from evolvability.studies.offspring import kept_offspring
+from evolvability.studies.races import load_race
+from evolvability.studies.statistics import SIGNIFICANT, above_zero
+
+GOALS = ("left", "right")
+QUARTER = 0.25
+"""The smaller mutations of MAML's policies have this share of the standard deviation of training."""
+SPECIES_RUNS = 6
+"""Runs per kind of mixture in the paper."""
+
+GENERATIONS: Choice = {generation: {} for generation in (5, 10, 20)}
+SIZES: Choice = {
+    "sigma": {"smaller": "", "where": "5.2.1", "printed": "p < 0.00005"},
+    "quarter": {"smaller": f" of {QUARTER:g} sigma", "where": "figure S5", "printed": "similar results"},
+}
+ORIGINS: Choice = {"mixture": {"how": "mixture from scratch"}, "split": {"how": "split after training"}}
+
+Array = np.ndarray[Any, Any]
+Runs = Sequence[Run]
+
+# Section 5.2.1: pick a mutation, and MAML
+
+
+@statement(
+    "adaptation", "5.2.1", "p < 0.05", "P(MaxEnt-EES is above MaxVar-EES), mean over directions and start states"
+)
+def maxent_adapts_better(runs: Runs) -> Answer:
+    """The best of 40 mutations gets further with MaxEnt-EES than with MaxVar-EES (cheetah)."""
+    return is_more(_best_mutation(runs, "max_entropy"), _best_mutation(runs, "max_variance"))
+
+
+@statement("maml", "5.2.1", "p < 0.005", "P(MaxEnt-EES is above MAML), mean over directions and start states")
+def maxent_adapts_better_than_maml(runs: Runs) -> Answer:
+    """The best of 40 mutations of MaxEnt-EES walks further than MAML after adaptation (cheetah)."""
+    return is_more(_best_mutation(runs, "max_entropy"), _after_one_step(runs), bound=0.005)
+
+
+@statement("maml", "5.2.1", "p > 0.1", "P(MaxVar-EES is above MAML), mean over directions and start states")
+def maxvar_adapts_like_maml(runs: Runs) -> Answer:
+    """The best of 40 mutations of MaxVar-EES and MAML after adaptation walk alike (cheetah)."""
+    return is_same(_best_mutation(runs, "max_variance"), _after_one_step(runs))
+
+
+@statement("maml", "{where}", "{printed}", "P({method} is above MAML)", objective=EVOLVABILITY, size=SIZES)
+def offspring_distance(runs: Runs, objective: str, size: str) -> Answer:
+    """Mutations of {method} have a larger mean distance than those of MAML{smaller} (cheetah)."""
+    return _offspring_have_more(runs, "distance", objective, size)
+
+
+@statement("maml", "{where}", "{printed}", "P({method} is above MAML)", objective=EVOLVABILITY, size=SIZES)
+def offspring_spread(runs: Runs, objective: str, size: str) -> Answer:
+    """Mutations of {method} have a larger variance of distance than those of MAML{smaller} (cheetah)."""
+    return _offspring_have_more(runs, "spread", objective, size)
+
+
+@statement("maml", "figure S5", "eliminated", "P(the farthest right of sigma is above that of a quarter)")
+def small_mutations_lose_far_right(runs: Runs) -> Answer:
+    """No mutation of a quarter of sigma of MAML's policies walks as far right as one of sigma (cheetah)."""
+    group = trained_by(runs, "cheetah", MAML)
+    return is_more(_of_offspring(group, "farthest right"), _of_offspring(group, "farthest right", QUARTER))
+
+
+def _best_mutation(runs: Runs, objective: str) -> Array:
+    """What the best of each seed's mutations reached, mean over goals."""
+    group = trained_by(runs, "cheetah", objective)
+    return np.mean([quantity(group, f"adapted:{goal}") for goal in GOALS], axis=0)
+
+
+def _after_one_step(runs: Runs) -> Array:
+    """What MAML reached after one gradient step, as it was trained for; per seed, mean over goals."""
+    group = trained_by(runs, "cheetah", MAML)
+    reached = [[load_race(run, goal, "gradient").performance[:, 1] for run in group.runs] for goal in GOALS]
+    return np.mean([by_seed(group, [own.tolist() for own in several]) for several in reached], axis=0)
+
+
+def _offspring_have_more(runs: Runs, what: str, objective: str, size: str) -> Answer:
+    own, baseline = trained_by(runs, "cheetah", objective), trained_by(runs, "cheetah", MAML)
+    # For smaller mutations the paper gives no p-value.
+    share, bound = (1.0, 0.00005) if size == "sigma" else (QUARTER, SIGNIFICANT)
+    return is_more(_of_offspring(own, what), _of_offspring(baseline, what, share), bound=bound)
+
+
+def _of_offspring(group: RunGroup, what: str, share: float = 1.0) -> list[float]:
+    """A statistic of kept offspring per seed, for mutations of a share of training's standard deviation."""
+    statistics: dict[str, Callable[[Array], Any]] = {
+        "distance": lambda cloud: np.mean(np.linalg.norm(cloud, axis=1)),
+        "spread": lambda cloud: np.var(np.linalg.norm(cloud, axis=1)),
+        "farthest right": lambda cloud: np.max(cloud[:, 0]),
+    }
+    clouds = [kept_offspring(run, share * run.config.sigma) for run in group.runs]
+    return by_seed(group, [[float(statistics[what](cloud)) for cloud in own] for own in clouds])
+
+
+# Section 5.3.1: seed further evolution
+
+
+@statement(
+    "evolution", "5.3.1", "converges", "P(fitness after 20 generations is above that before)", objective=EVOLVABILITY
+)
+def converges_to_the_goal(runs: Runs, objective: str) -> Answer:
+    """A population of {method} converges to a new goal within 20 generations (ant)."""
+    group = evolved_from(runs, "ant", objective)
+    return is_more(*(quantity(group, "fitness_mean", generation=generation) for generation in (20, 0)))
+
+
+@statement(
+    "evolution",
+    "5.3.1",
+    "p < 0.0005",
+    "P(a seeded run is above one from a random start)",
+    objective=EVOLVABILITY,
+    generation=GENERATIONS,
+)
+def seeded_beats_random(runs: Runs, objective: str, generation: int) -> Answer:
+    """Seeded by {method}, standard ES gets further than from a random start after {generation} generations (ant)."""
+    groups = [evolved_from(runs, "ant", start) for start in (objective, None)]
+    return is_more(*(quantity(group, "fitness_mean", generation=generation) for group in groups), bound=0.0005)
+
+
+@statement("evolution", "5.3.1", "p > 0.1", VARIANTS, generation=GENERATIONS)
+def seeds_alike(runs: Runs, generation: int) -> Answer:
+    """MaxVar-EES and MaxEnt-EES seed further evolution equally well after {generation} generations (ant)."""
+    groups = [evolved_from(runs, "ant", objective) for objective in EVOLVABILITY]
+    return is_same(*(quantity(group, "fitness_mean", generation=generation) for group in groups))
+
+
+# Section 5.4: species
+
+
+@statement(
+    "mixtures",
+    "5.4",
+    "specialization emerges",
+    "specialization (0: components do the same, 1: behavior tells the component), median over runs",
+    objective=EVOLVABILITY,
+    origin=ORIGINS,
+)
+def species_specialize(runs: Runs, objective: str, origin: str) -> Answer:
+    """{method}, {how}: the components specialize (ant)."""
+    shares = quantity(species(runs, "ant", objective, split=origin == "split"), "specialization")
+    test = above_zero(shares)
+    median, number = float(np.median(shares)), (len(shares),)
+    if test.p is None:
+        return Answer(median, number, "not enough runs", None, test.reason)
+    return Answer(median, number, "holds" if test.p < SIGNIFICANT else "does not hold", test.p)
+
+
+@statement(
+    "mixtures", "5.4", "p > 0.1", "P(several components are above a single one)", objective=EVOLVABILITY, origin=ORIGINS
+)
+def species_cover_no_more(runs: Runs, objective: str, origin: str) -> Answer:
+    """{method}, {how}: covers as much as a single component (ant)."""
+    return _cover_alike(species(runs, "ant", objective, split=origin == "split"), trained_by(runs, "ant", objective))
+
+
+@statement(
+    "mixtures",
+    "{figure}",
+    "similar",
+    "P(a mixture from scratch is above a split population)",
+    objective={
+        "max_variance": {**EVOLVABILITY["max_variance"], "figure": "figure S4"},
+        "max_entropy": {**EVOLVABILITY["max_entropy"], "figure": "figure 7"},
+    },
+)
+def species_variants_alike(runs: Runs, objective: str) -> Answer:
+    """{method}: mixtures from scratch and split populations cover the space alike (ant)."""
+    return _cover_alike(*(species(runs, "ant", objective, split=split) for split in (False, True)))
+
+
+def _cover_alike(first: RunGroup, second: RunGroup) -> Answer:
+    # Cells reach as far as both groups do: each by its own reach would be compared by different cells.
+    by = yardstick(reach_of([first, second]))
+    covered = [quantity(group, "coverage", by=by) for group in (first, second)]
+    return is_same(covered[0], covered[1], enough=SPECIES_RUNS)
