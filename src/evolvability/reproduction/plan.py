@@ -19,6 +19,7 @@ from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import adapt, adapted_goals, load_adaptation
 from evolvability.studies.offspring import kept_generation, kept_sigmas, offspring_of_run
 from evolvability.studies.races import own_adapter, race, races_of
+from evolvability.studies.result_files import is_current
 from evolvability.studies.sweeps import Status, batches, status
 from evolvability.training.driver import Evolution, Rows, resume, train
 
