@@ -3,10 +3,12 @@
 import json
 import shutil
 import threading
+import time
 import urllib.error
 import urllib.request
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from evolvability.explorer.export import export_page
 from evolvability.explorer.server import Server
 from evolvability.explorer.service import Explorer, Kept
 from evolvability.runs.folder import RunWriter
+from evolvability.studies import rebuild
 from evolvability.tasks.robots import ant, cheetah
 from evolvability.training.driver import resume
 from tests.browsing import draws_here, go_to, open_page, screen_of, until, wait_for_actor
@@ -98,7 +101,7 @@ def test_robot_table_has_every_shape_but_the_floor(make: Any) -> None:
     assert len(table["geoms"]) == model.ngeom - 1
     assert {geom["kind"] for geom in table["geoms"]} <= {"capsule", "sphere"}
     assert len(table["bodies"]) == model.nbody
-    assert table["num_positions"] == model.nq
+    assert table["rest"] == model.qpos0.tolist()
 
 
 def test_replay_ends_where_the_member_was_recorded(ant_run: Run) -> None:
@@ -120,17 +123,17 @@ def test_a_fresh_mutation_ends_where_the_pool_promised(ant_run: Run) -> None:
 
 def test_what_cannot_be_answered_is_said(ant_run: Run, pattern_run: Run) -> None:
     explorer = Explorer([ant_run])
-    with pytest.raises(RunFolderError, match="center of generation 1 was not kept"):
+    with pytest.raises(RunFolderError, match="generation 1 was not kept"):
         explorer.answer("replay?run=0&seed=0&generation=1&member=0")
-    with pytest.raises(ConfigError, match=r"Unknown question 'clouds'. Did you mean 'cloud'"):
+    with pytest.raises(ConfigError, match=r"'clouds'.*'cloud'"):
         explorer.answer("clouds?run=0")
-    with pytest.raises(ConfigError, match="generation must be an integer, got 'x'"):
+    with pytest.raises(ConfigError, match="generation.*'x'"):
         explorer.answer("cloud?run=0&seed=0&generation=x")
-    with pytest.raises(ConfigError, match="There are 1 runs, numbered from 0, got 4"):
+    with pytest.raises(ConfigError, match="1 runs.*got 4"):
         explorer.answer("cloud?run=4&seed=0&generation=0")
-    with pytest.raises(ConfigError, match="lacks a value for 'seed'"):
+    with pytest.raises(ConfigError, match="'seed'"):
         explorer.answer("cloud?run=0&generation=0")
-    with pytest.raises(ConfigError, match="differ in their number of behaviors"):
+    with pytest.raises(ConfigError, match="number of behaviors"):
         Explorer([ant_run, pattern_run])
     with pytest.raises(ConfigError, match="at least one run"):
         Explorer([])
@@ -141,6 +144,63 @@ def test_kept_results_are_bounded() -> None:
     for name in ("a", "b", "a", "c", "a", "b"):
         kept(name, lambda name=name: made.append(name))  # type: ignore[misc]
     assert made == ["a", "b", "c", "b"]
+
+
+def test_a_result_is_made_once_and_keeps_nobody_else_waiting() -> None:
+    kept, made, begun, finish = Kept(2), [], threading.Event(), threading.Event()
+
+    def slow() -> str:
+        made.append("slow")
+        begun.set()
+        assert finish.wait(60)
+        return "slow"
+
+    with ThreadPoolExecutor() as threads:
+        both = [threads.submit(kept, "slow", slow) for _ in range(2)]
+        assert begun.wait(60)
+        others = [threads.submit(kept, name, lambda: "quick") for name in "abc"]  # more than are kept
+        try:
+            assert [other.result(timeout=20) for other in others] == ["quick"] * 3
+            both.append(threads.submit(kept, "slow", slow))
+        finally:
+            finish.set()
+        assert [one.result(timeout=60) for one in both] == ["slow"] * 3
+    assert made == ["slow"]
+
+
+def test_a_result_that_failed_is_made_again_when_asked_again() -> None:
+    kept = Kept(2)
+    with pytest.raises(ZeroDivisionError):
+        kept("a", lambda: 1 // 0)
+    assert kept("a", lambda: 1) == 1
+
+
+def test_the_page_is_answered_while_a_mutation_is_simulated(pattern_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer, simulated = Explorer([pattern_run]), []
+    begun, finish = threading.Event(), threading.Event()
+    evaluate = rebuild.evaluate
+
+    def slow(*arguments: Any) -> Any:
+        simulated.append(arguments)
+        begun.set()
+        assert finish.wait(60)
+        return evaluate(*arguments)
+
+    known = explorer.answer("fresh?run=0&seed=0&generation=30&chunk=0")
+    monkeypatch.setattr(rebuild, "evaluate", slow)
+    with ThreadPoolExecutor() as threads:
+        both = [threads.submit(explorer.answer, "center?run=0&seed=0&generation=30") for _ in range(2)]
+        assert begun.wait(60)
+        questions = ("overview", "cloud?run=0&seed=0&generation=29", "robot?run=0", "curves?run=0")
+        others = [threads.submit(explorer.answer, question) for question in questions]
+        again = threads.submit(explorer.answer, "fresh?run=0&seed=0&generation=30&chunk=0")
+        try:
+            assert all(other.result(timeout=20) for other in others)
+            assert again.result(timeout=20) == known
+        finally:
+            finish.set()
+        assert both[0].result(timeout=60) == both[1].result(timeout=60)
+    assert len(simulated) == 1
 
 
 @contextmanager
@@ -187,6 +247,24 @@ def test_slider_changes_the_cloud(opened: Any, served: str, ant_run: Run) -> Non
         shown = opened.evaluate("Array.from(window.explorer.scene.views[0].cloud.behavior.data)")
         np.testing.assert_array_equal(np.float32(shown).reshape(-1, 2), ant_run.behaviors(generation)["behavior"][0])
     assert "generation 2" in opened.inner_text("#now").replace("\n", " ")
+    until(opened, "window.explorer.scene.views[0].centers.length === 1")  # once the slider rests
+    center = arrays(Explorer([ant_run]), "center?run=0&seed=0&generation=2")["behavior"]
+    np.testing.assert_array_equal(np.float32(opened.evaluate("window.explorer.scene.views[0].centers")), center)
+
+
+def test_the_center_is_marked_however_long_the_task_takes_to_load(
+    opened: Any, pattern_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = Explorer.robot
+
+    def slow(explorer: Explorer, asked: Any) -> bytes:
+        time.sleep(1)
+        return robot(explorer, asked)
+
+    monkeypatch.setattr(Explorer, "robot", slow)
+    with serving(pattern_run) as address:
+        open_page(opened, address)
+        until(opened, "window.explorer.scene.views[0].centers?.length === 1")
 
 
 def test_click_on_a_point_plays_the_recorded_mutation(opened: Any, served: str, ant_run: Run) -> None:
@@ -215,7 +293,9 @@ def test_bodies_stand_in_the_browser_where_mujoco_puts_them(opened: Any, served:
         state.qpos[:] = pose
         mujoco.mj_kinematics(robot.model, state)
         table, numbers = json.dumps(data.robot(robot.model)), json.dumps(pose.tolist())
-        found = opened.evaluate(f"import('explorer/robots').then(m => m.bodies({table}, {numbers}).map(b => b.pos))")
+        found = opened.evaluate(
+            f"import('explorer/robots').then(m => m.bodies({table}, {numbers}).map(b => [b.m41, b.m42, b.m43]))"
+        )
         np.testing.assert_allclose(found, state.xpos, atol=1e-6)
 
 
@@ -230,7 +310,7 @@ def test_click_on_the_ground_finds_the_nearest_of_k(opened: Any, served: str, an
     assert actor["what"] == f"fresh.{distance.argmin()}"
     assert actor["distance"] == pytest.approx(distance.min(), abs=1e-4)
     text = opened.inner_text("#message")
-    assert f"Of 12 fresh mutations of the center of generation 3, number {distance.argmin()} comes nearest" in text
+    assert all(part in text for part in ("12 fresh", "generation 3", f"number {distance.argmin()} "))
 
 
 def test_a_member_that_cannot_be_rebuilt_is_said_and_fresh_ones_are_offered(
@@ -241,7 +321,7 @@ def test_a_member_that_cannot_be_rebuilt_is_said_and_fresh_ones_are_offered(
     row = int(np.argmax(ant_run.behaviors(1)["behavior"][0, :, 0]))
     opened.mouse.click(*screen_of(opened, row))
     opened.wait_for_selector("#message button")
-    assert "center of generation 1 was not kept, so it cannot be rebuilt" in opened.inner_text("#message")
+    assert "generation 1 was not kept" in opened.inner_text("#message")
     assert opened.evaluate("window.explorer.state.actors.length") == 0
     opened.click("#message button")
     assert wait_for_actor(opened)["what"].startswith("fresh.")
@@ -276,8 +356,8 @@ def test_a_file_plays_the_nearest_member_whose_motion_it_holds(opened: Any, ant_
     nearest = held["members"][int(distance.argmin())]
     assert actor["what"] == f"member.{nearest}"
     text = opened.inner_text("#message")
-    assert "the motions of 4 of the 20 mutations of generation 2" in text
-    assert f"nearest to where you clicked is #{nearest}: {distance.min():.2f} m away" in text
+    assert "4 of the 20 mutations of generation 2" in text
+    assert f"#{nearest}: {distance.min():.2f} m away" in text
     assert "as recorded" in opened.inner_text("#actors")
 
 
@@ -299,7 +379,7 @@ def test_a_run_of_another_engine_shows_both_ends(opened: Any, ant_run: Run, tmp_
     text = opened.inner_text("#actors")
     assert f"ends at ({x:.2f}, {y:.2f}) m" in text
     assert f"recorded ({u:.2f}, {v:.2f}) m: 0.50 m apart" in text
-    assert "recorded by mjx, watched in mujoco: engines round differently" in text
+    assert "recorded by mjx, watched in mujoco" in text
 
 
 def test_views_show_what_they_are_asked_for(opened: Any, served: str, ant_run: Run) -> None:
@@ -428,7 +508,7 @@ def test_a_task_without_a_robot_shows_its_plots(opened: Any, pattern_run: Run) -
 
 
 def test_an_export_that_makes_no_sense_is_refused(ant_run: Run, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="mutations must be 1 or more, got 0"):
+    with pytest.raises(ConfigError, match="mutations.*got 0"):
         export_page(ant_run, tmp_path / "page.html", mutations=0)
-    with pytest.raises(ConfigError, match=r"must end in \.html"):
+    with pytest.raises(ConfigError, match=r"\.html.*page\.pdf"):
         export_page(ant_run, tmp_path / "page.pdf")

@@ -73,9 +73,9 @@ def test_every_robot_is_filmed_in_its_color(renderer: None, tmp_path: Path) -> N
 def test_what_cannot_be_filmed_is_refused() -> None:
     still = Motion(np.zeros((1, 2)), np.ones(1, bool), np.ones(1, int), np.zeros((1, 1, 2)))
     stage = Stage(lambda key, sample, memory: still, 0.1)
-    with pytest.raises(ConfigError, match="written as mp4 or gif, got 'avi'"):
+    with pytest.raises(ConfigError, match="'avi'"):
         film(stage, [still], "avi")
     with pytest.raises(ConfigError, match="no robot to film"):
         film(stage, [still], "mp4")
-    with pytest.raises(ConfigError, match="speed must be positive, got 0"):
+    with pytest.raises(ConfigError, match="speed.*0"):
         film(stage, [still], "mp4", speed=0)

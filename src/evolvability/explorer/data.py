@@ -74,8 +74,7 @@ def num_behaviors(run: Run) -> int:
 def recorded_arrays(run: Run, generation: int) -> Arrays:
     """One recorded generation, of the shapes that a run writes; what is not finite is not valid."""
     arrays = run.behaviors(generation)
-    names = ("behavior", "fitness", "valid", "component")
-    shapes: list[tuple[int, ...]] = [arrays[name].shape if name in arrays else () for name in names]
+    shapes = [arrays[name].shape if name in arrays else () for name in ("behavior", "fitness", "valid", "component")]
     whole = shapes[0]
     if len(whole) != 3 or whole[0] != run.config.seeds or not whole[-1] or set(shapes[1:]) != {whole[:2]}:
         raise RunFolderError(
@@ -119,13 +118,10 @@ def cloud(run: Run, generation: int, seed_index: int, most: int | None = None) -
     most = min(number if most is None else most, max(1, MAX_NUMBERS // arrays["behavior"].shape[2]))
     if number > most:
         index = index[np.linspace(0, number - 1, most).astype(int)]
-    return {
-        "members": np.array([number], np.uint32),
-        "index": index.astype(np.uint32),
-        "behavior": arrays["behavior"][seed_index, index].astype(np.float32),
-        "fitness": arrays["fitness"][seed_index, index].astype(np.float32),
-        "component": arrays["component"][seed_index, index].astype(np.uint8),
-    }
+    # The page reads these types alone.
+    types = {"behavior": np.float32, "fitness": np.float32, "component": np.uint8}
+    shown = {name: arrays[name][seed_index, index].astype(kind) for name, kind in types.items()}
+    return {"members": np.array([number], np.uint32), "index": index.astype(np.uint32), **shown}
 
 
 def history(run: Run, seed_index: int, farthest: float) -> Arrays:
@@ -156,48 +152,38 @@ def curves(run: Run) -> Arrays:
     if not metrics:
         return {"generation": np.zeros(0, np.uint32)}
     every = -(-metrics["generation"].shape[1] // MAX_CURVE_POINTS)
-    shown = {name: values[:, ::every].astype(np.float32) for name, values in metrics.items() if values.ndim == 2}
-    shown = {name: values for name, values in shown.items() if name != "generation" and np.isfinite(values).any()}
-    return {"generation": metrics["generation"][0, ::every].astype(np.uint32), **shown}
+    thin = {name: values[:, ::every] for name, values in metrics.items() if values.ndim == 2}
+    generation = thin.pop("generation")[0].astype(np.uint32)
+    shown = {name: values.astype(np.float32) for name, values in thin.items() if np.isfinite(values).any()}
+    return {"generation": generation, **shown}
 
 
 def robot(model: Any) -> dict[str, Any]:
-    """A MuJoCo model's bodies, joints and shapes: enough to place each shape from a pose."""
+    """A MuJoCo model's bodies, joints and shapes, and the pose it rests in: enough to place each shape from a pose."""
     import mujoco
 
-    geom = mujoco.mjtGeom
-    shapes = {
-        int(geom.mjGEOM_SPHERE): "sphere",
-        int(geom.mjGEOM_CAPSULE): "capsule",
-        int(geom.mjGEOM_ELLIPSOID): "ellipsoid",
-        int(geom.mjGEOM_CYLINDER): "cylinder",
-        int(geom.mjGEOM_BOX): "box",
+    joints = {"body": model.jnt_bodyid, "at": model.jnt_qposadr, "pos": model.jnt_pos, "axis": model.jnt_axis}
+    joints["kind"] = _names(mujoco.mjtJoint, "mjJNT_", model.jnt_type)
+    geoms = {"body": model.geom_bodyid, "pos": model.geom_pos, "quat": model.geom_quat, "size": model.geom_size}
+    geoms["kind"] = _names(mujoco.mjtGeom, "mjGEOM_", model.geom_type)
+    return {
+        "bodies": _rows({"parent": model.body_parentid, "pos": model.body_pos, "quat": model.body_quat}),
+        "joints": _rows(joints),
+        "geoms": [geom for geom in _rows(geoms) if geom["kind"] != "plane"],
+        "rest": model.qpos0.tolist(),
     }
-    kinds = {0: "free", 1: "ball", 2: "slide", 3: "hinge"}
-    joints = [
-        {
-            "body": int(model.jnt_bodyid[j]),
-            "kind": kinds[int(model.jnt_type[j])],
-            "at": int(model.jnt_qposadr[j]),
-            "pos": model.jnt_pos[j].tolist(),
-            "axis": model.jnt_axis[j].tolist(),
-            "zero": float(model.qpos0[model.jnt_qposadr[j]]),
-        }
-        for j in range(model.njnt)
-    ]
-    bodies = [
-        {"parent": int(model.body_parentid[b]), "pos": model.body_pos[b].tolist(), "quat": model.body_quat[b].tolist()}
-        for b in range(model.nbody)
-    ]
-    geoms = [
-        {
-            "body": int(model.geom_bodyid[g]),
-            "kind": shapes[int(model.geom_type[g])],
-            "pos": model.geom_pos[g].tolist(),
-            "quat": model.geom_quat[g].tolist(),
-            "size": model.geom_size[g].tolist(),
-        }
-        for g in range(model.ngeom)
-        if int(model.geom_type[g]) in shapes
-    ]
-    return {"num_positions": int(model.nq), "bodies": bodies, "joints": joints, "geoms": geoms}
+
+
+def _names(kinds: Any, prefix: str, values: HostArray) -> HostArray:
+    """What MuJoCo calls the kinds of joints or shapes: hinge, capsule."""
+    return np.array([kinds(int(value)).name.removeprefix(prefix).lower() for value in values])
+
+
+def _rows(columns: dict[str, HostArray]) -> list[dict[str, Any]]:
+    """Columns of one length as one table per row.
+
+    >>> _rows({"a": np.array([1, 2]), "b": np.array(["x", "y"])})
+    [{'a': 1, 'b': 'x'}, {'a': 2, 'b': 'y'}]
+    """
+    values = [column.tolist() for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]

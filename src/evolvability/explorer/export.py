@@ -51,38 +51,29 @@ def export_page(
     for name, value in (("generations", generations), ("members", members), ("mutations", mutations), ("embed", embed)):
         if value is not None and value < 1:
             raise ConfigError(f"{name} must be 1 or more, got {value}.")
+    last = run.rebuildable[-1:]
+    if not last:
+        raise ConfigError("No center of this run was kept, so the file would have nothing to play.")
     explorer = Explorer([run], most=members, pictures=PICTURES, trust=trust)
     draws = json.loads(explorer.answer("robot?run=0"))["draws"]
     mutations, embed = mutations or (10 if draws else 60), embed or (10 if draws else 40)
-    table = json.loads(explorer.answer("overview"))
+    table = json.loads(explorer.answer("overview")) | {"mutations": mutations}
     about = table["runs"][0]
-    last = run.rebuildable[-1:]
+    embedded = _embedded(run, members, embed)
     about |= {"recorded": spread_out(about["recorded"], generations), "rebuildable": last, "done": True}
-    about["seeds"] = about["seeds"][:1]
-    about["embedded"] = _embedded(run, members, embed)
-    table["mutations"] = mutations
+    about |= {"seeds": about["seeds"][:1], "embedded": embedded}
     questions = [f"cloud?run=0&seed=0&generation={generation}" for generation in about["recorded"]]
-    questions += ["history?run=0&seed=0", "curves?run=0"]
-    questions += _motions(last, mutations, about["embedded"])
-    answers = {question: explorer.answer(question) for question in questions}
-    answers["overview"] = json.dumps(table).encode()
-    compressed = {question: gzip.compress(content, mtime=0) for question, content in answers.items()}
-    write_output(output, page(compressed).encode())
-    return output
-
-
-def _motions(last: list[int], mutations: int, embedded: dict[str, Any] | None) -> list[str]:
-    """The questions whose answers are evaluated."""
-    if not last:
-        raise ConfigError("No center of this run was kept, so the file would have nothing to play.")
+    questions += ["history?run=0&seed=0", "curves?run=0", "robot?run=0"]
     center = f"run=0&seed=0&generation={last[0]}"
-    questions = ["robot?run=0", f"center?{center}"]
+    questions += [f"center?{center}", *(f"replay?{center}&fresh={index}" for index in range(mutations))]
     questions += [f"fresh?{center}&chunk={chunk}" for chunk in range(-(-mutations // FRESH_TOGETHER))]
-    questions += [f"replay?{center}&fresh={index}" for index in range(mutations)]
     if embedded is not None:
         parent = f"run=0&seed=0&generation={embedded['generation']}"
         questions += [f"replay?{parent}&member={index}" for index in embedded["members"]]
-    return questions
+    answers = {question: explorer.answer(question) for question in questions} | {"overview": json.dumps(table).encode()}
+    compressed = {question: gzip.compress(content, mtime=0) for question, content in answers.items()}
+    write_output(output, page(compressed).encode())
+    return output
 
 
 def _embedded(run: Run, members: int, number: int) -> dict[str, Any] | None:
@@ -92,11 +83,8 @@ def _embedded(run: Run, members: int, number: int) -> dict[str, Any] | None:
         return None
     shown = data.cloud(run, known[-1], 0, members)
     rows = scattered(shown["behavior"], number)
-    return {
-        "generation": known[-1],
-        "members": shown["index"][rows].tolist(),
-        "behavior": shown["behavior"][rows].tolist(),
-    }
+    chosen = {"members": shown["index"][rows].tolist(), "behavior": shown["behavior"][rows].tolist()}
+    return {"generation": known[-1], **chosen}
 
 
 def scattered(points: HostArray, number: int) -> HostArray:
@@ -105,11 +93,10 @@ def scattered(points: HostArray, number: int) -> HostArray:
     >>> scattered(np.array([[0.0], [0.1], [1.0], [5.0]]), 3)
     array([3, 0, 2])
     """
-    if not len(points):
-        return np.zeros(0, int)
-    rows = [int(np.linalg.norm(points - points.mean(axis=0), axis=1).argmax())]
-    away = np.linalg.norm(points - points[rows[0]], axis=1)
+    rows: list[int] = []
+    away = np.linalg.norm(points - points.mean(axis=0), axis=1) if len(points) else np.zeros(0)
     while len(rows) < min(number, len(points)):
         rows.append(int(away.argmax()))
-        away = np.minimum(away, np.linalg.norm(points - points[rows[-1]], axis=1))
-    return np.array(rows)
+        from_last = np.linalg.norm(points - points[rows[-1]], axis=1)
+        away = from_last if len(rows) == 1 else np.minimum(away, from_last)
+    return np.array(rows, int)

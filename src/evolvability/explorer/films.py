@@ -9,20 +9,21 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evolvability.core.errors import ConfigError
+from evolvability.runs.files import write_output
 from evolvability.tasks.pictures import from_jpeg
 from evolvability.tasks.replay import HostArray, Motion, Stage
 
-FORMATS = ("mp4", "gif")
-SIZE = (720, 1280)
-GIF_SIZE = (360, 640)
-FRAMES_PER_SECOND = {"mp4": 30, "gif": 15}
+RATES = {"mp4": 30, "gif": 15}
+"""Frames per second."""
+SIZES = {"mp4": (720, 1280), "gif": (360, 640)}
+SIZE = SIZES["mp4"]
 TRACK_POINTS = 120
 MAX_GEOMS = 6000
 FLOOR_COLORS = ((52, 60, 78), (62, 71, 92))
@@ -48,6 +49,11 @@ def draw_without_window() -> None:
         os.environ["MUJOCO_GL"] = library.lower()
 
 
+def write_film(stage: Stage, motions: Sequence[Motion], output: Path, *, speed: float = 1.0) -> None:
+    """Write a film into a file whose ending says in which format."""
+    write_output(output, film(stage, motions, output.suffix.lower().removeprefix("."), speed=speed))
+
+
 def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1.0) -> bytes:
     """Episodes of several members at once, as the bytes of a film.
 
@@ -57,37 +63,25 @@ def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1
         kind: ``mp4`` or ``gif``.
         speed: how much faster than life it plays.
     """
-    if kind not in FORMATS:
-        raise ConfigError(f"A film is written as {' or '.join(FORMATS)}, got '{kind}'.")
+    if kind not in RATES:
+        raise ConfigError(f"A film is written as .mp4 or .gif, got '{kind}'.")
     if not speed > 0:
         raise ConfigError(f"speed must be positive, got {speed}.")
-    poses = [pose for motion in motions for pose in (() if motion.poses is None else motion.poses)]
+    longest = max(int(motion.num_frames.max()) for motion in motions)
+    moments = np.arange(0, longest - 1 + 1e-9, speed / (RATES[kind] * stage.time_step)).astype(int)
     reels = [reel for motion in motions for reel in motion.pictures or ()]
-    lengths = [int(length) for motion in motions for length in motion.num_frames]
-    rate, size = FRAMES_PER_SECOND[kind], SIZE if kind == "mp4" else GIF_SIZE
-    moments = np.arange(0, max(lengths) - 1 + 1e-9, speed / (rate * stage.time_step)).astype(int)
-    if stage.model is not None and poses:
-        return _encoded(_pictures(stage.model, poses, lengths, moments, size), kind, rate)
+    if stage.model is not None and motions[0].poses is not None:
+        return _encoded(list(_scenes(stage.model, motions, moments, SIZES[kind])), kind)
     if reels:
-        return _encoded(tiled(reels, moments, size), kind, rate)
+        return _encoded(tiled(reels, moments, SIZES[kind]), kind)
     raise ConfigError(f"There is no robot to film{': ' if motions[0].note else '.'}{motions[0].note}")
-
-
-def write_film(stage: Stage, motions: Sequence[Motion], output: Path, *, speed: float = 1.0) -> None:
-    """Write a film into a file whose ending says in which format."""
-    from evolvability.runs.files import write_output
-
-    kind = output.suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        raise ConfigError(f"The output of a film must end in .mp4 or .gif, got '{output}'.")
-    write_output(output, film(stage, motions, kind, speed=speed))
 
 
 def tiled(reels: Sequence[Sequence[bytes]], moments: HostArray, size: tuple[int, int]) -> list[HostArray]:
     """Reels of pictures beside each other, each framed in its color: (height, width, 3) at every moment.
 
     Args:
-        reels: JPEG files, one a moment, of every member; who is done stays as it was.
+        reels: of every member one JPEG file per moment; who is done stays as it was.
         moments: which ones are shown.
         size: (height, width) of the whole at most.
     """
@@ -97,16 +91,16 @@ def tiled(reels: Sequence[Sequence[bytes]], moments: HostArray, size: tuple[int,
     rows = math.ceil(len(reels) / columns)
     room = (size[1] // columns - 2 * FRAME, size[0] // rows - 2 * FRAME)
     shape = ImageOps.contain(Image.fromarray(from_jpeg(reels[0][0])), room).size
-    cell = [side + 2 * FRAME for side in shape]
-    whole = [(side + 7) // 8 * 8 for side in (columns * cell[0], rows * cell[1])]  # as encoders ask for
+    wide, high = (side + 2 * FRAME for side in shape)
+    whole = ((columns * wide + 7) // 8 * 8, (rows * high + 7) // 8 * 8)  # encoders ask for multiples of 8
     colors = [tuple(int(255 * part) for part in color[:3]) for color in robot_colors(len(reels))]
     shown = []
     for moment in moments:
-        picture = Image.new("RGB", (whole[0], whole[1]), BACKGROUND)
+        picture = Image.new("RGB", whole, BACKGROUND)
         for number, (reel, color) in enumerate(zip(reels, colors, strict=True)):
             drawn = Image.fromarray(from_jpeg(reel[min(int(moment), len(reel) - 1)])).resize(shape)
             row, column = divmod(number, columns)
-            picture.paste(ImageOps.expand(drawn, FRAME, color), (column * cell[0], row * cell[1]))
+            picture.paste(ImageOps.expand(drawn, FRAME, color), (column * wide, row * high))
         shown.append(np.asarray(picture))
     return shown
 
@@ -119,8 +113,7 @@ def robot_colors(number: int) -> HostArray:
 def camera_for(paths: Sequence[HostArray]) -> tuple[HostArray, float]:
     """Where to look, and from how far, to have whole paths in the picture: the middle of them, and a distance."""
     points = np.concatenate(paths)
-    low, high = points.min(axis=0), points.max(axis=0)
-    middle = (low + high) / 2
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
     across, along = (points - middle).T
     # Seen from above at an angle, a point ahead is farther away than the middle, and higher in the picture.
     ahead, up = along * np.cos(np.radians(ELEVATION)), along * np.sin(np.radians(ELEVATION))
@@ -129,15 +122,18 @@ def camera_for(paths: Sequence[HostArray]) -> tuple[HostArray, float]:
     return np.append(middle, 0.3), float(max(needed.max(), 3.0) + 1.5)
 
 
-def _pictures(
-    model: Any, poses: Sequence[HostArray], lengths: Sequence[int], moments: HostArray, size: tuple[int, int]
-) -> list[HostArray]:
-    """(height, width, 3) at every moment."""
+def _scenes(model: Any, motions: Sequence[Motion], moments: HostArray, size: tuple[int, int]) -> Iterator[HostArray]:
+    """All robots in one scene, (height, width, 3) at every moment."""
     import mujoco
 
-    places = [_torso_path(mujoco, model, pose[:length]) for pose, length in zip(poses, lengths, strict=True)]
-    middle, distance = camera_for([place[:, :2] for place in places])
-    scale = max(1.0, distance / 18)
+    episodes = [
+        (motion.poses[k], np.asarray(motion.path[k], float), int(length))
+        for motion in motions
+        if motion.poses is not None
+        for k, length in enumerate(motion.num_frames)
+    ]
+    middle, distance = camera_for([path[:length] for _, path, length in episodes])
+    scale = max(1.0, distance / 18)  # a robot far away would be too small to see
     try:
         renderer = mujoco.Renderer(_for_drawing(model, distance), *size, max_geom=MAX_GEOMS)
     except Exception as error:  # of whatever library draws
@@ -145,62 +141,44 @@ def _pictures(
     camera = mujoco.MjvCamera()
     camera.lookat[:] = middle
     camera.distance, camera.azimuth, camera.elevation = distance, 90.0, -ELEVATION
-    colors = robot_colors(len(poses))
-    data = mujoco.MjData(renderer.model)
-    option, perturb = mujoco.MjvOption(), mujoco.MjvPerturb()
-    pictures = []
+    data, scene = mujoco.MjData(renderer.model), renderer.scene
+    option, perturb, moving = mujoco.MjvOption(), mujoco.MjvPerturb(), int(mujoco.mjtCatBit.mjCAT_DYNAMIC)
+    mujoco.mj_kinematics(renderer.model, data)  # without it the floor has no place
     with renderer:
         for moment in moments:
-            data.qpos[:] = poses[0][0]
-            mujoco.mj_kinematics(renderer.model, data)
             renderer.update_scene(data, camera)
-            scene = renderer.scene
             scene.ngeom = 1  # the floor; robots follow, one by one
-            for pose, length, place, color in zip(poses, lengths, places, colors, strict=True):
-                now = min(int(moment), length - 1)
-                first = scene.ngeom
-                data.qpos[:] = pose[now]
+            for (poses, path, length), color in zip(episodes, robot_colors(len(episodes)), strict=True):
+                now, first = min(int(moment), length - 1), scene.ngeom
+                data.qpos[:] = poses[now]
                 mujoco.mj_kinematics(renderer.model, data)
-                mujoco.mjv_addGeoms(renderer.model, data, option, perturb, int(mujoco.mjtCatBit.mjCAT_DYNAMIC), scene)
-                _stand_out(scene, first, place[now], scale, color)
-                _draw_track(mujoco, scene, place[: now + 1], scale, color)
-            pictures.append(renderer.render())
-    return pictures
+                mujoco.mjv_addGeoms(renderer.model, data, option, perturb, moving, scene)
+                _stand_out(scene.geoms[first : scene.ngeom], path[now], scale, color)
+                _draw_track(mujoco, scene, path[: now + 1], scale, color)
+            yield renderer.render()
 
 
-def _stand_out(scene: Any, first: int, place: HostArray, scale: float, color: HostArray) -> None:
-    """Color a robot's shapes, and enlarge them about its place on the ground where it would be too small to see."""
-    ground = np.array([place[0], place[1], 0.0])
-    for geom in scene.geoms[first : scene.ngeom]:
+def _stand_out(geoms: Sequence[Any], place: HostArray, scale: float, color: HostArray) -> None:
+    """Color a robot's shapes, and enlarge them about its place on the ground."""
+    ground = np.append(place, 0.0)
+    for geom in geoms:
         geom.rgba[:] = color
         geom.matid = -1
         geom.size[:] = geom.size * scale
         geom.pos[:] = ground + (geom.pos - ground) * scale
 
 
-def _draw_track(mujoco: Any, scene: Any, places: HostArray, scale: float, color: HostArray) -> None:
+def _draw_track(mujoco: Any, scene: Any, path: HostArray, scale: float, color: HostArray) -> None:
     """The way so far, on the ground."""
-    marks = places[np.linspace(0, len(places) - 1, min(TRACK_POINTS, len(places))).astype(int)].astype(np.float64)
+    marks = path[np.linspace(0, len(path) - 1, min(TRACK_POINTS, len(path))).astype(int)]
+    capsule, nothing, low = mujoco.mjtGeom.mjGEOM_CAPSULE, np.zeros(3), 0.02 * scale
     for start, end in itertools.pairwise(marks):
         if scene.ngeom >= scene.maxgeom:
             return
         geom = scene.geoms[scene.ngeom]
-        capsule, nothing = mujoco.mjtGeom.mjGEOM_CAPSULE, np.zeros(3)
         mujoco.mjv_initGeom(geom, capsule, nothing, nothing, np.eye(3).ravel(), color.astype(np.float32))
-        low = 0.02 * scale
-        mujoco.mjv_connector(geom, capsule, 0.05 * scale, np.append(start[:2], low), np.append(end[:2], low))
+        mujoco.mjv_connector(geom, capsule, 0.05 * scale, np.append(start, low), np.append(end, low))
         scene.ngeom += 1
-
-
-def _torso_path(mujoco: Any, model: Any, poses: HostArray) -> HostArray:
-    """(num_moments, 3) where the first body that moves is."""
-    data = mujoco.MjData(model)
-    path = np.empty((len(poses), 3))
-    for moment, pose in enumerate(poses):
-        data.qpos[:] = pose
-        mujoco.mj_kinematics(model, data)
-        path[moment] = data.xpos[1]
-    return path
 
 
 def _for_drawing(model: Any, distance: float) -> Any:
@@ -222,35 +200,31 @@ def _for_drawing(model: Any, distance: float) -> Any:
 
 def _tile(model: Any, material: int, side: float) -> None:
     """Lay a floor of dark squares, on which colors stand out, with edges of a length in meters."""
-    if material < 0:
-        return
     model.mat_texuniform[material] = 1
     model.mat_texrepeat[material] = 1 / side  # a texture is two squares wide, and repeated every two of these
     for texture in {int(index) for index in model.mat_texid[material] if index >= 0}:
-        start = int(model.tex_adr[texture])
-        size = int(model.tex_height[texture] * model.tex_width[texture] * model.tex_nchannel[texture])
-        texels = model.tex_data[start : start + size].reshape(-1, int(model.tex_nchannel[texture]))
+        start, channels = int(model.tex_adr[texture]), int(model.tex_nchannel[texture])
+        size = int(model.tex_height[texture] * model.tex_width[texture] * channels)
+        texels = model.tex_data[start : start + size].reshape(-1, channels)
         bright = texels.mean(axis=1) > texels.mean()
         texels[:, :3] = np.where(bright[:, None], FLOOR_COLORS[1], FLOOR_COLORS[0])
 
 
-def _encoded(pictures: Sequence[HostArray], kind: str, rate: int) -> bytes:
+def _encoded(pictures: Sequence[HostArray], kind: str) -> bytes:
     try:
         import imageio.v3 as imageio
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"Films need the package '{error.name}', which is not installed. Install it with: {INSTALL}"
         ) from None
+    rate = RATES[kind]
+    how: dict[str, Any] = {
+        "mp4": {"plugin": "FFMPEG", "fps": rate, "macro_block_size": 8},
+        "gif": {"duration": 1000 / rate, "loop": 0},
+    }[kind]
     file = io.BytesIO()
-    # JAX warns of processes that fork; the one that encodes does nothing but become ffmpeg.
     with warnings.catch_warnings():
+        # JAX warns of processes that fork; the one that encodes does nothing but become ffmpeg.
         warnings.simplefilter("ignore", RuntimeWarning)
-        _write(imageio, file, pictures, kind, rate)
+        imageio.imwrite(file, np.stack(pictures), extension=f".{kind}", **how)
     return file.getvalue()
-
-
-def _write(imageio: Any, file: io.BytesIO, pictures: Sequence[HostArray], kind: str, rate: int) -> None:
-    if kind == "gif":
-        imageio.imwrite(file, np.stack(pictures), extension=".gif", duration=1000 / rate, loop=0)
-    else:
-        imageio.imwrite(file, np.stack(pictures), extension=".mp4", plugin="FFMPEG", fps=rate, macro_block_size=8)

@@ -5,12 +5,6 @@ import json
 from collections.abc import Mapping
 from importlib.resources import files
 
-MODULES = (
-    *("answers", "vectors", "robots", "drawing", "colors", "scene", "charts"),
-    *("state", "generations", "playing", "actors", "clicks", "saving", "hands", "app"),
-)
-ANSWERS_MARK = "/*ANSWERS*/null"
-
 
 def page(answers: Mapping[str, bytes] | None = None) -> str:
     """The page as HTML.
@@ -18,17 +12,17 @@ def page(answers: Mapping[str, bytes] | None = None) -> str:
     Args:
         answers: by question; with them the page needs no server. See `Explorer.answer`.
     """
-    folder = files("evolvability.explorer") / "page"
-    text = {name: (folder / name).read_text() for name in ("page.html", "page.css")}
-    modules = {f"explorer/{name}": _module((folder / f"{name}.js").read_text()) for name in MODULES}
-    html = text["page.html"].replace("/*STYLE*/", text["page.css"])
+    parts = {part.name: part.read_text() for part in (files("evolvability.explorer") / "page").iterdir()}
+    scripts = {name.removesuffix(".js"): text for name, text in parts.items() if name.endswith(".js")}
+    modules = {f"explorer/{name}": f"data:text/javascript;base64,{_base64(text)}" for name, text in scripts.items()}
+    html = parts["page.html"].replace("/*STYLE*/", parts["page.css"]).replace("/*SHADERS*/", parts["shaders.glsl"])
     html = html.replace("/*MODULES*/", json.dumps({"imports": modules}))
     if answers is not None:
-        # Base64 has no character that could end the script.
-        table = {question: base64.b64encode(content).decode() for question, content in answers.items()}
-        html = html.replace(ANSWERS_MARK, json.dumps(table).replace("<", "\\u003c"))
+        table = {question: _base64(content) for question, content in answers.items()}
+        html = html.replace("/*ANSWERS*/null", json.dumps(table).replace("<", "\\u003c"))
     return html
 
 
-def _module(source: str) -> str:
-    return "data:text/javascript;base64," + base64.b64encode(source.encode()).decode()
+def _base64(content: str | bytes) -> str:
+    """It has no character that could end a script."""
+    return base64.b64encode(content.encode() if isinstance(content, str) else content).decode()

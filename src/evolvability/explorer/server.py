@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, UserError
 from evolvability.explorer.page import page
-from evolvability.explorer.service import Explorer, explained
+from evolvability.explorer.service import Explorer
 
 HOST = "127.0.0.1"
 QUESTIONS = "/ask/"
@@ -27,7 +27,7 @@ HEADERS = {
 }
 
 
-class Server:
+class Server(ThreadingHTTPServer):
     """Serves the page and its answers, to this machine alone unless told otherwise.
 
     Args:
@@ -36,61 +36,23 @@ class Server:
         host: the address to listen at; 0.0.0.0 for whoever can reach this machine.
     """
 
+    daemon_threads = True
+
     def __init__(self, explorer: Explorer, port: int = 0, host: str = HOST) -> None:
-        html = page().encode()
-        self._host = host
-
-        class Handler(BaseHTTPRequestHandler):
-            """One request."""
-
-            def do_GET(self) -> None:
-                """A page or an answer."""
-                if not is_own(self.headers, host):
-                    self._send(HTTPStatus.FORBIDDEN, "text/plain", b"Pages from elsewhere are not answered.")
-                elif self.path == "/":
-                    self._send(HTTPStatus.OK, "text/html; charset=utf-8", html)
-                elif self.path.startswith(QUESTIONS):
-                    self._answer(self.path.removeprefix(QUESTIONS))
-                else:
-                    self._send(HTTPStatus.NOT_FOUND, "text/plain", b"There is no such page.")
-
-            def _answer(self, question: str) -> None:
-                try:
-                    content = explorer.answer(question)
-                except Exception as error:  # whatever it is, the page can say it
-                    self._send(HTTPStatus.UNPROCESSABLE_ENTITY, "text/plain; charset=utf-8", explained(error).encode())
-                else:
-                    self._send(HTTPStatus.OK, "application/octet-stream", content)
-
-            def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
-                try:
-                    self.send_response(status)
-                    self.send_header("Content-Type", kind)
-                    self.send_header("Content-Length", str(len(content)))
-                    for name, value in HEADERS.items():
-                        self.send_header(name, value)
-                    self.end_headers()
-                    self.wfile.write(content)
-                except (BrokenPipeError, ConnectionResetError):
-                    pass  # the reader has gone elsewhere
-
-            def log_message(self, *_: Any) -> None:
-                """Nothing: a page asks often."""
-
+        self.explorer, self.host, self.html = explorer, host, page().encode()
         try:
-            self._server = ThreadingHTTPServer((host, port), Handler)
+            super().__init__((host, port), Handler)
         except (OSError, OverflowError) as error:
             raise ConfigError(
                 f"Port {port} of {host} cannot be used: {getattr(error, 'strerror', '') or error}. "
                 "Choose another --port, or 0 for any."
             ) from None
-        self._server.daemon_threads = True
 
     @property
     def address(self) -> str:
         """Where the page is."""
-        shown = HOST if self._host in EVERYWHERE else self._host
-        return f"http://{shown}:{self._server.server_address[1]}/"
+        shown = HOST if self.host in EVERYWHERE else self.host
+        return f"http://{shown}:{self.server_address[1]}/"
 
     def open_browser(self) -> None:
         """Show the page in the user's browser."""
@@ -98,12 +60,51 @@ class Server:
 
     def serve(self) -> None:
         """Answer until stopped."""
-        self._server.serve_forever(poll_interval=0.2)
+        self.serve_forever(poll_interval=0.2)
 
     def stop(self) -> None:
         """Stop answering."""
-        self._server.shutdown()
-        self._server.server_close()
+        self.shutdown()
+        self.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request to a `Server`."""
+
+    server: Server
+
+    def do_GET(self) -> None:
+        """A page or an answer."""
+        if not is_own(self.headers, self.server.host):
+            self._send(HTTPStatus.FORBIDDEN, "text/plain", b"Pages from elsewhere are not answered.")
+        elif self.path == "/":
+            self._send(HTTPStatus.OK, "text/html; charset=utf-8", self.server.html)
+        elif self.path.startswith(QUESTIONS):
+            self._answer(self.path.removeprefix(QUESTIONS))
+        else:
+            self._send(HTTPStatus.NOT_FOUND, "text/plain", b"There is no such page.")
+
+    def _answer(self, question: str) -> None:
+        try:
+            content = self.server.explorer.answer(question)
+        except Exception as error:  # whatever it is, the page can say it
+            text = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+            self._send(HTTPStatus.UNPROCESSABLE_ENTITY, "text/plain; charset=utf-8", text.encode())
+        else:
+            self._send(HTTPStatus.OK, "application/octet-stream", content)
+
+    def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
+        try:
+            self.send_response(status)
+            for name, value in {"Content-Type": kind, "Content-Length": str(len(content)), **HEADERS}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the reader has gone elsewhere
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing: a page asks often."""
 
 
 def is_own(headers: Message, host: str) -> bool:
@@ -117,11 +118,10 @@ def is_own(headers: Message, host: str) -> bool:
         name = urlsplit(f"//{asked}").hostname or ""
     except ValueError:
         return False
-    origin = headers.get("Origin")
     return (
         (name in (HOST, "localhost", host) or (host != HOST and _is_number(name)))
         and headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
-        and origin in (None, f"http://{asked}")
+        and headers.get("Origin") in (None, f"http://{asked}")
     )
 
 

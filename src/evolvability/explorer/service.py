@@ -3,42 +3,88 @@
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import safetensors.numpy
 
-from evolvability.core.errors import ConfigError, UserError, unknown
+from evolvability.core.errors import ConfigError, unknown
 from evolvability.explorer import data
 from evolvability.explorer.trust import objection
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import run_names
-from evolvability.studies.offspring import Parent
-from evolvability.studies.rebuild import (
-    FRESH_TOGETHER,
-    Brood,
-    center,
-    evaluate,
-    fresh,
-    fresh_one,
-    members,
-    parent_of,
-    replay,
-    watchable_task,
-)
+from evolvability.studies import rebuild
+from evolvability.studies.rebuild import FRESH_TOGETHER, Brood, Parent
 from evolvability.tasks.base import Task
 from evolvability.tasks.replay import Motion, Stage
 
 Value = TypeVar("Value")
+QUESTIONS = ("overview", "cloud", "history", "curves", "robot", "center", "fresh", "replay", "video")
 FRAMES_PER_SECOND = 30
 NOT_DRAWN = "This environment does not draw itself (it has no render mode rgb_array): its behaviors are shown alone."
 MAX_ROBOTS = 16
 
 
+class Question(dict[str, str]):
+    """The values in a question, such as run, seed and generation."""
+
+    def __missing__(self, name: str) -> str:
+        raise ConfigError(f"The question lacks a value for '{name}'.")
+
+    def integer(self, name: str) -> int:
+        """A value that must be an integer."""
+        try:
+            return int(self[name])
+        except ValueError:
+            raise ConfigError(f"{name} must be an integer, got '{self[name]}'.") from None
+
+    def number(self, name: str) -> float:
+        """A value that must be a number."""
+        try:
+            return float(self[name])
+        except ValueError:
+            raise ConfigError(f"{name} must be a number, got '{self[name]}'.") from None
+
+    def place(self) -> tuple[int, int, int]:
+        """Which run, seed and generation it is about."""
+        return self.integer("run"), self.integer("seed"), self.integer("generation")
+
+
+class Kept:
+    """The last results of slow questions; older ones are forgotten, so that memory stays bounded.
+
+    Whoever asks for what is just being made waits for it, and for nothing else.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._results: OrderedDict[Hashable, Future[Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, name: Hashable, make: Callable[[], Value]) -> Value:
+        """The result of that name, made where there is none."""
+        with self._lock:
+            is_new = name not in self._results
+            result: Future[Value] = self._results.setdefault(name, Future())
+            self._results.move_to_end(name)
+            # What is still being made is not forgotten: it would be made twice.
+            done = [old for old, kept in self._results.items() if kept.done()]
+            for old in done[: max(0, len(self._results) - self.most)]:
+                del self._results[old]
+        if is_new:
+            try:
+                result.set_result(make())  # without the lock: it may take long, and other answers need not wait
+            except BaseException as error:  # those who wait must hear of it, whatever it is
+                with self._lock:
+                    del self._results[name]  # so that it may be asked again
+                result.set_exception(error)
+        return result.result()
+
+
 class Explorer:
-    """Answers questions about some runs.
+    """Answers questions about some runs; from several threads, if need be.
 
     Args:
         runs: the runs shown side by side.
@@ -55,54 +101,42 @@ class Explorer:
         self.runs = list(runs)
         self.names = run_names([run.config for run in runs])
         self.most, self.pictures, self.trust = most, pictures, trust
-        dimensions = {data.num_behaviors(run) for run in self.runs if run.recorded}
-        if len(dimensions) > 1:
+        if len({data.num_behaviors(run) for run in self.runs if run.recorded}) > 1:
             raise ConfigError("These runs differ in their number of behaviors. Explore them one by one.")
         self._kept = Kept(32)
         self._simulator = threading.Lock()  # one simulation at a time: each of them uses every core
-        for index, run in enumerate(self.runs):
-            self._labels(index, run)  # now, as it may import a simulator, which the first picture should not wait for
+        for index in range(len(self.runs)):
+            self._labels(index)  # now, as it may import a simulator, which the first picture should not wait for
 
     def answer(self, question: str) -> bytes:
         """The answer to a question such as ``cloud?run=0&seed=0&generation=99``."""
         parts = urlsplit(question)
-        asked = Question(dict(parse_qsl(parts.query)))
-        answers: dict[str, Callable[[Question], bytes]] = {
-            "overview": self.overview,
-            "cloud": self.cloud,
-            "history": self.history,
-            "curves": self.curves,
-            "robot": self.robot,
-            "center": self.center,
-            "fresh": self.fresh,
-            "replay": self.replay,
-            "video": self.video,
-        }
-        if parts.path not in answers:
-            raise ConfigError(unknown("question", parts.path, answers))
-        return answers[parts.path](asked)
+        if parts.path not in QUESTIONS:
+            raise ConfigError(unknown("question", parts.path, QUESTIONS))
+        answer: Callable[[Question], bytes] = getattr(self, parts.path)
+        return answer(Question(parse_qsl(parts.query)))
 
-    def overview(self, asked: "Question") -> bytes:
+    def overview(self, asked: Question) -> bytes:
         """All runs, as tables."""
         named = enumerate(zip(self.runs, self.names, strict=True))
-        tables = [data.overview(run, name, self._labels(index, run)) for index, (run, name) in named]
+        tables = [data.overview(run, name, self._labels(index)) for index, (run, name) in named]
         return _json({"runs": tables, "together": FRESH_TOGETHER, "max_robots": MAX_ROBOTS})
 
-    def cloud(self, asked: "Question") -> bytes:
+    def cloud(self, asked: Question) -> bytes:
         """One generation's behaviors."""
         return _arrays(data.cloud(self._run(asked), asked.integer("generation"), asked.integer("seed"), self.most))
 
-    def history(self, asked: "Question") -> bytes:
+    def history(self, asked: Question) -> bytes:
         """The distribution of behavior over generations, on a scale that all runs share."""
         farthest = max(data.reach(run) for run in self.runs)
         shown = data.history(self._run(asked), asked.integer("seed"), farthest)
         return _arrays(shown | {"reach": np.array([farthest], np.float32)})
 
-    def curves(self, asked: "Question") -> bytes:
+    def curves(self, asked: Question) -> bytes:
         """The learning curves."""
         return _arrays(data.curves(self._run(asked)))
 
-    def robot(self, asked: "Question") -> bytes:
+    def robot(self, asked: Question) -> bytes:
         """The robot's shapes, in what it is simulated here, whether it has a way on the ground, or draws itself."""
         task = self._task(asked)
         stage = task.stage or Stage(None, 1.0)
@@ -111,131 +145,80 @@ class Explorer:
         note = NOT_DRAWN if task.simulator is not None and not draws else ""
         return _json({"robot": model, "engine": stage.engine, "moves": moves, "draws": draws, "note": note})
 
-    def center(self, asked: "Question") -> bytes:
+    def center(self, asked: Question) -> bytes:
         """What the unmutated center does."""
-        task, parent = self._task(asked), self._parent(asked)
-        with self._simulator:
-            outcome = self._kept(("center", *asked.place()), lambda: evaluate(task, parent, center(parent)))
+        outcome = self._simulated(asked, "center", rebuild.evaluate, rebuild.center)
         return _arrays({"behavior": np.asarray(outcome.behavior, np.float32)})
 
-    def fresh(self, asked: "Question") -> bytes:
+    def fresh(self, asked: Question) -> bytes:
         """What one chunk of fresh mutations does."""
-        task, parent, chunk = self._task(asked), self._parent(asked), asked.integer("chunk")
-        with self._simulator:
-            outcome = self._kept(("fresh", *asked.place(), chunk), lambda: evaluate(task, parent, fresh(parent, chunk)))
+        chunk = asked.integer("chunk")
+        choose = lambda parent: rebuild.fresh(parent, chunk)  # noqa: E731
+        outcome = self._simulated(asked, f"fresh chunk {chunk}", rebuild.evaluate, choose)
         behavior = np.asarray(outcome.behavior, np.float32)
         return _arrays({"behavior": behavior, "valid": np.asarray(outcome.valid).astype(np.uint8)})
 
-    def replay(self, asked: "Question") -> bytes:
+    def replay(self, asked: Question) -> bytes:
         """One mutation's episode, moment by moment."""
-        task = self._task(asked)
-        motion = self._motion(asked)
-        step = 1.0 if task.stage is None else task.stage.time_step
-        return _arrays(_thinned(motion, step, self.pictures))
+        stage = self._task(asked).stage
+        return _arrays(_thinned(self._motion(asked), 1.0 if stage is None else stage.time_step, self.pictures))
 
-    def video(self, asked: "Question") -> bytes:
+    def video(self, asked: Question) -> bytes:
         """The episodes of several mutations as a film."""
         from evolvability.explorer.films import film
 
         task = self._task(asked)
         if task.stage is None or (task.stage.model is None and task.stage.simulator is None):
             raise ConfigError(f"Task '{task.name}' has no robot to film. Save the view as PNG instead.")
-        casts = [asked.with_values(_address(word)) for word in asked.text("cast").split(",")]
+        casts = [Question({**asked, **_address(word)}) for word in asked["cast"].split(",")]
         motions = [self._motion(one) for one in casts[:MAX_ROBOTS]]
-        return film(task.stage, motions, asked.text("format"), speed=asked.number("speed"))
+        return film(task.stage, motions, asked["format"], speed=asked.number("speed"))
 
-    def _motion(self, asked: "Question") -> Motion:
+    def _motion(self, asked: Question) -> Motion:
+        kind = "fresh" if "fresh" in asked else "member"
+        index = asked.integer(kind)
+
+        def choose(parent: Parent) -> Brood:
+            return rebuild.fresh_one(parent, index) if kind == "fresh" else rebuild.members(parent, [index])
+
+        return self._simulated(asked, f"{kind} {index}", rebuild.replay, choose)
+
+    def _simulated(
+        self,
+        asked: Question,
+        what: str,
+        simulate: Callable[[Task, Parent, Brood], Value],
+        choose: Callable[[Parent], Brood],
+    ) -> Value:
+        """What some members around a center do, told apart from other results by a name."""
         task, parent = self._task(asked), self._parent(asked)
-        with self._simulator:
-            return replay(task, parent, _brood(parent, asked))
 
-    def _run(self, asked: "Question") -> Run:
+        def alone() -> Value:
+            with self._simulator:
+                return simulate(task, parent, choose(parent))
+
+        return self._kept((what, *asked.place()), alone)
+
+    def _run(self, asked: Question) -> Run:
         index = asked.integer("run")
         if not 0 <= index < len(self.runs):
             raise ConfigError(f"There are {len(self.runs)} runs, numbered from 0, got {index}.")
         return self.runs[index]
 
-    def _labels(self, index: int, run: Run) -> list[str]:
+    def _labels(self, index: int) -> list[str]:
+        run = self.runs[index]
         return self._kept(("labels", index), lambda: data.labels(run)) if run.recorded else []
 
-    def _task(self, asked: "Question") -> Task:
+    def _task(self, asked: Question) -> Task:
         run = self._run(asked)
         doubt = "" if self.trust else objection(run.config)
         if doubt:
             raise ConfigError(f"{run.path}: {doubt}")
-        return self._kept(("task", asked.integer("run")), lambda: watchable_task(run.config))
+        return self._kept(("task", asked.integer("run")), lambda: rebuild.watchable_task(run.config))
 
-    def _parent(self, asked: "Question") -> Parent:
-        run, task = self._run(asked), self._task(asked)
-        make = lambda: parent_of(run, task, asked.integer("generation"), asked.integer("seed"))  # noqa: E731
-        return self._kept(("parent", *asked.place()), make)
-
-
-class Question:
-    """The values in a question."""
-
-    def __init__(self, values: Mapping[str, str]) -> None:
-        self.values = values
-
-    def text(self, name: str) -> str:
-        """A value as it is."""
-        if name not in self.values:
-            raise ConfigError(f"The question lacks a value for '{name}'.")
-        return self.values[name]
-
-    def integer(self, name: str) -> int:
-        """A value that must be an integer."""
-        text = self.text(name)
-        try:
-            return int(text)
-        except ValueError:
-            raise ConfigError(f"{name} must be an integer, got '{text}'.") from None
-
-    def number(self, name: str) -> float:
-        """A value that must be a number."""
-        text = self.text(name)
-        try:
-            return float(text)
-        except ValueError:
-            raise ConfigError(f"{name} must be a number, got '{text}'.") from None
-
-    def place(self) -> tuple[int, int, int]:
-        """Which run, seed and generation it is about."""
-        return self.integer("run"), self.integer("seed"), self.integer("generation")
-
-    def with_values(self, values: Mapping[str, str]) -> "Question":
-        """The same question with some values changed."""
-        return Question({**self.values, **values})
-
-
-class Kept:
-    """The last results of slow questions; older ones are forgotten, so that memory stays bounded."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._results: OrderedDict[Hashable, Any] = OrderedDict()
-        self._lock = threading.RLock()
-
-    def __call__(self, name: Hashable, make: Callable[[], Value]) -> Value:
-        """The result of that name, made where there is none."""
-        with self._lock:
-            if name not in self._results:
-                self._results[name] = make()
-            self._results.move_to_end(name)
-            while len(self._results) > self.most:
-                self._results.popitem(last=False)
-            return self._results[name]
-
-
-def explained(error: Exception) -> str:
-    """An error in words for the page."""
-    return str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-
-
-def _brood(parent: Parent, asked: Question) -> Brood:
-    if "fresh" in asked.values:
-        return fresh_one(parent, asked.integer("fresh"))
-    return members(parent, [asked.integer("member")])
+    def _parent(self, asked: Question) -> Parent:
+        run, task, (_, seed, generation) = self._run(asked), self._task(asked), asked.place()
+        return self._kept(("parent", *asked.place()), lambda: rebuild.parent_of(run, task, generation, seed))
 
 
 def _address(word: str) -> dict[str, str]:
@@ -249,7 +232,7 @@ def _address(word: str) -> dict[str, str]:
 
 
 def _thinned(motion: Motion, time_step: float, most_pictures: int | None) -> data.Arrays:
-    """A single member's motion at no more frames a second than are shown; the last moment is always among them."""
+    """A single member's motion at no more frames per second than are shown; the last moment is always among them."""
     last = int(motion.num_frames[0]) - 1
     every = max(1, round(1 / (FRAMES_PER_SECOND * time_step)))
     if motion.pictures is not None and most_pictures is not None:

@@ -49,11 +49,10 @@ def objection(config: Config) -> str:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    yield from (path / name for name in FILES)
-    for folder in (path / name for name in FOLDERS):
-        yield folder
-        if folder.is_dir():
-            yield from folder.iterdir()
+    for file in (path / name for name in FILES + FOLDERS):
+        yield file
+        if file.is_dir():
+            yield from file.iterdir()
 
 
 def _check(path: Path, file: Path) -> None:

@@ -3,38 +3,21 @@
 import { askArrays } from "explorer/answers";
 import { css, robotColor } from "explorer/colors";
 import { restart } from "explorer/playing";
-import { $, element, place, redraw, say, scene, state } from "explorer/state";
+import { $, button, element, place, redraw, say, scene, state } from "explorer/state";
 
 const SAME = 1e-3; // ends nearer than this are the same
 
-export function addActor(run, about) {
+// Puts a mutation on stage, the first one leaving where it is full, and plays it once it is simulated.
+export async function bringOn(run, about, question) {
   while (state.actors.length >= state.most) remove(state.actors[0]);
   const used = new Set(state.actors.map((actor) => actor.slot));
   let slot = 0;
   while (used.has(slot)) slot++;
   const actor = { run: run.index, slot, color: robotColor(slot), waiting: true, ...about };
   state.actors.push(actor);
-  scene.actors = state.actors;
   listActors();
-  return actor;
-}
-
-export async function simulate(actor, run, question) {
   try {
-    const motion = await askArrays(question);
-    if (!state.actors.includes(actor)) return;
-    Object.assign(actor, {
-      waiting: false,
-      behavior: Array.from(motion.behavior.data),
-      valid: motion.valid.data[0] === 1,
-      times: motion.time.data,
-      path: motion.path.data,
-      poses: motion.poses?.data ?? null,
-      pictures: motion.pictures ? await unpackPictures(motion) : null,
-      note: motion.note ? new TextDecoder().decode(motion.note.data) : "",
-    });
-    if (run.moves) scene.setRibbon(actor);
-    if (run.moves || actor.pictures) restart();
+    await simulate(actor, run, question);
   } catch (error) {
     remove(actor);
     say(error.message);
@@ -43,60 +26,86 @@ export async function simulate(actor, run, question) {
   redraw();
 }
 
+async function simulate(actor, run, question) {
+  const motion = await askArrays(question);
+  const pictures = motion.pictures ? await unpackPictures(motion) : null;
+  if (!state.actors.includes(actor)) return; // sent away meanwhile
+  Object.assign(actor, {
+    waiting: false,
+    behavior: Array.from(motion.behavior.data),
+    valid: motion.valid.data[0] === 1,
+    times: motion.time.data,
+    path: motion.path.data,
+    poses: motion.poses?.data ?? null,
+    pictures,
+    note: motion.note ? new TextDecoder().decode(motion.note.data) : "",
+  });
+  if (run.moves) scene.setRibbon(actor);
+  if (run.moves || actor.pictures) restart();
+}
+
 async function unpackPictures({ pictures, picture_ends: ends }) {
   const files = Array.from(ends.data, (end, k) => pictures.data.slice(k ? ends.data[k - 1] : 0, end));
   return Promise.all(files.map((file) => createImageBitmap(new Blob([file], { type: "image/jpeg" }))));
 }
 
 export function remove(actor) {
-  state.actors = state.actors.filter((other) => other !== actor);
-  scene.actors = state.actors;
-  scene.painter.release(actor.ribbon?.buffer);
+  const index = state.actors.indexOf(actor);
+  if (index >= 0) state.actors.splice(index, 1);
+  scene.painter.release(actor.ribbon);
   actor.pictures?.forEach((picture) => picture.close());
   listActors();
   redraw();
 }
 
-export function listActors() {
+export const isFilmed = (actor) => actor.poses || actor.pictures;
+
+function listActors() {
   $("cast").textContent = state.actors.length ? `${state.actors.length} of at most ${state.most}` : "";
   $("actors").replaceChildren(...state.actors.map(listed));
   $("player").hidden = !state.actors.some((actor) => actor.times?.length > 1);
-  $("mp4").disabled = $("gif").disabled = !state.actors.some((actor) => actor.poses || actor.pictures);
+  $("mp4").disabled = $("gif").disabled = !state.actors.some(isFilmed);
   const drawn = state.actors.filter((actor) => actor.pictures);
   $("pictures").hidden = !drawn.length;
   $("pictures").style.setProperty("--columns", Math.ceil(Math.sqrt(drawn.length)));
-  $("pictures").replaceChildren(...drawn.map((actor) => (actor.frame ??= element("canvas", "", { style: `border-color:${css(actor.color)}`, title: actor.label }))));
+  $("pictures").replaceChildren(...drawn.map(framed));
 }
+
+const framed = (actor) =>
+  (actor.frame ??= element("canvas", "", { style: `border-color:${css(actor.color)}`, title: actor.label }));
 
 function listed(actor) {
   const run = state.runs[actor.run];
-  const text = element("div", "", {}, [element("b", actor.label), element("span", ` · generation ${actor.generation}${state.runs.length > 1 ? ` · ${run.name}` : ""}`)]);
-  if (actor.waiting) text.append(element("p", run.draws ? "simulating and drawing …" : "simulating …"));
-  else for (const [line, kind] of report(actor, run)) text.append(element("p", line, kind ? { class: kind } : {}));
-  const away = element("button", "✕", { title: "Send it away" });
-  away.onclick = () => remove(actor);
-  return element("li", "", { "data-what": actor.what }, [element("i", "", { style: `background:${css(actor.color)}` }), text, away]);
+  const origin = ` · generation ${actor.generation}${state.runs.length > 1 ? ` · ${run.name}` : ""}`;
+  const lines = actor.waiting ? [[run.draws ? "simulating and drawing …" : "simulating …"]] : report(actor, run);
+  const text = element("div", "", {}, [
+    element("b", actor.label),
+    element("span", origin),
+    ...lines.map(([line, kind]) => element("p", line, kind ? { class: kind } : {})),
+  ]);
+  const dot = element("i", "", { style: `background:${css(actor.color)}` });
+  return element("li", "", {}, [dot, text, button("✕", () => remove(actor), { title: "Send it away" })]);
 }
 
-// What is said of a mutation that was simulated: [text, kind] a line.
+// What is said of a mutation that was simulated: one [text, kind] per line.
 function report(actor, run) {
-  const lines = [[`${run.moves ? "ends at" : "behavior"} ${place(run, actor.behavior)}${actor.valid ? "" : " (the simulation broke down)"}`, ""]];
+  const broken = actor.valid ? "" : " (the simulation broke down)";
+  const isCrossed = run.engine && run.trained_on !== run.engine;
+  const lines = [[`${run.moves ? "ends at" : "behavior"} ${place(run, actor.behavior)}${broken}`]];
   if (actor.target) lines.push([`${actor.missed} from your click, best of ${actor.k}`, "good"]);
-  if (actor.recorded) lines.push(...verdict(actor, run));
-  else if (crossed(run)) lines.push([`trained on ${run.trained_on}, watched in ${run.engine}`, ""]);
-  if (actor.aside) lines.push([actor.aside, ""]);
+  if (actor.recorded) lines.push(...verdict(actor, run, isCrossed));
+  else if (isCrossed) lines.push([`trained on ${run.trained_on}, watched in ${run.engine}`]);
+  if (actor.aside) lines.push([actor.aside]);
   if (actor.note) lines.push([actor.note, "bad"]);
   return lines;
 }
 
-const crossed = (run) => run.engine && run.trained_on !== run.engine;
-
 // Whether the episode seen is the one that was recorded.
-function verdict(actor, run) {
+function verdict(actor, run, isCrossed) {
   const off = Math.hypot(...actor.recorded.map((value, j) => value - actor.behavior[j]));
-  actor.off = off;
   if (off < SAME) return [[`as recorded (within ${off < 1e-6 ? "0.000001" : off.toExponential(0)})`, "good"]];
-  const apart = `recorded ${place(run, actor.recorded)}: ${off.toFixed(2)}${run.unit} apart`;
-  const why = `recorded by ${run.trained_on}, watched in ${run.engine}: engines round differently, and paths are chaotic`;
-  return crossed(run) ? [[apart, "bad"], [why, ""]] : [[apart, "bad"]];
+  const lines = [[`recorded ${place(run, actor.recorded)}: ${off.toFixed(2)}${run.unit} apart`, "bad"]];
+  const by = `recorded by ${run.trained_on}, watched in ${run.engine}`;
+  if (isCrossed) lines.push([`${by}: engines round differently, and paths are chaotic`]);
+  return lines;
 }

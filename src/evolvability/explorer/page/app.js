@@ -2,7 +2,8 @@
 
 import { askTable, isStatic } from "explorer/answers";
 import { pickRow } from "explorer/clicks";
-import { describe, follow, refreshCurves, refreshHistory, setSteps, showGeneration } from "explorer/generations";
+import { describe, follow, markCenters, setSteps, showGeneration } from "explorer/generations";
+import { refreshCurves, refreshHistory } from "explorer/generations";
 import { listen } from "explorer/hands";
 import { frame, setSize } from "explorer/playing";
 import { $, fail, redraw, scene, state } from "explorer/state";
@@ -10,11 +11,14 @@ import { $, fail, redraw, scene, state } from "explorer/state";
 async function start() {
   const table = await askTable("overview");
   Object.assign(state, { together: table.together, most: table.max_robots, mutations: table.mutations ?? Infinity });
-  state.runs = table.runs.map((run, index) => described(run, index));
-  if (isStatic) prepareFile();
+  state.runs = table.runs.map((run, index) => {
+    const unit = /^(ant|cheetah)(-bullet)?$/.test(run.task) ? " m" : "";
+    return { ...run, index, dimensions: run.behavior.length, flat: run.behavior.length === 1, unit };
+  });
   const [run] = state.runs;
-  if (run.dimensions === 1) {
-    $("color").querySelectorAll("option").forEach((option) => option.value === "direction" && option.remove());
+  if (isStatic) prepareFile(run);
+  if (run.flat) {
+    $("direction").remove();
     $("show").parentElement.hidden = true;
   }
   for (const [place, seed] of run.seeds.entries()) $("seed").add(new Option(seed, place));
@@ -27,23 +31,19 @@ async function start() {
   requestAnimationFrame(frame);
   describe();
   await Promise.all([refreshCurves(), refreshHistory(), ...state.runs.map(prepareRobot)]);
-  redraw();
+  markCenters(); // the slider may have rested before the task was there
   if (!isStatic) follow();
 }
 
-function described(run, index) {
-  const isRobot = /^(ant|cheetah)(-bullet)?$/.test(run.task);
-  return { ...run, index, dimensions: run.behavior.length, unit: isRobot ? " m" : "", robot: null, moves: false, planar: true };
-}
-
 // What a file on a paper's web page can do, and what it leaves to the explorer itself.
-function prepareFile() {
+function prepareFile({ embedded }) {
   $("k").max = state.mutations;
   $("k").value = Math.min(state.mutations, 40);
   $("mp4").hidden = $("gif").hidden = true;
-  const [{ embedded }] = state.runs;
-  const point = embedded ? `Click a point: of the ${embedded.members.length} mutations whose motions this file has (circled), the nearest walks. ` : "";
-  $("hint").textContent = `${point}Click ${point ? "the ground" : "anywhere"}: of ${state.mutations} fresh mutations, the nearest does. Drag turns, shift-drag moves, the wheel zooms.`;
+  const held = `Click a point: of the ${embedded?.members.length} mutations whose motions this file has (circled), `;
+  const point = embedded ? `${held}the nearest walks. Click the ground: ` : "Click anywhere: ";
+  const fresh = `of ${state.mutations} fresh mutations, the nearest does.`;
+  $("hint").textContent = `${point}${fresh} Drag turns, shift-drag moves, the wheel zooms.`;
 }
 
 async function prepareRobot(run) {
@@ -52,8 +52,8 @@ async function prepareRobot(run) {
   } catch (error) {
     Object.assign(run, { playable: false, why: error.message });
   }
-  const remarks = state.runs.map((one) => (one.playable === false ? `Behaviors only: ${one.why}` : one.note)).filter(Boolean);
-  $("remark").textContent = [...new Set(remarks)].join(" ");
+  const remarks = state.runs.map((one) => (one.playable === false ? `Behaviors only: ${one.why}` : one.note));
+  $("remark").textContent = [...new Set(remarks.filter(Boolean))].join(" ");
   if (run.robot && $("sizes").hidden) {
     $("sizes").hidden = false;
     $("size").value = Math.min(12, Math.max(1, Math.round(scene.reach / 9)));

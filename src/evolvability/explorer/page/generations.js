@@ -1,21 +1,20 @@
-// The generation that is shown, and what surrounds it: history, curves, metrics, configuration; live while a run trains.
+// The generation that is shown, and what surrounds it: history, curves, metrics, configuration; live during training.
 
 import { askArrays, askTable, isStatic, remembering } from "explorer/answers";
-import { drawCurves, drawTimeline, historyPicture } from "explorer/charts";
+import { chart, historyMap, labeled } from "explorer/charts";
 import { css, kind } from "explorer/colors";
-import { $, addressOf, element, generationNow, redraw, rows, say, scene, seedOf, shownOf, state } from "explorer/state";
+import { $, addressOf, element, fail, generationNow, redraw } from "explorer/state";
+import { rows, scene, seedOf, shownOf, state } from "explorer/state";
 
-const KEPT_CLOUDS = 48;
 const LOOK_AGAIN = 2000; // milliseconds between looks at runs that are still training
 const RESTS = 350; // milliseconds after which a slider is said to rest
 const CURVES = ["entropy", "variance", "distance", "fitness_mean"];
 
-const cloudOf = remembering(KEPT_CLOUDS, (question) => askArrays(question));
-const centerOf = remembering(64, (question) => askArrays(question));
+const cloudOf = remembering(48);
+const centerOf = remembering(64);
 
 export function setSteps() {
-  const all = new Set(state.runs.flatMap((run) => run.recorded));
-  state.steps = [...all].sort((a, b) => a - b);
+  state.steps = [...new Set(state.runs.flatMap((run) => run.recorded))].toSorted((a, b) => a - b);
   $("generation").max = state.steps.length - 1;
 }
 
@@ -28,89 +27,97 @@ export async function showGeneration() {
   clouds.forEach((cloud, index) => showCloud(state.runs[index], cloud));
   state.drawn = asked;
   redraw();
-  drawHistory();
+  showNow();
   clearTimeout(state.resting);
-  state.resting = setTimeout(() => {
-    drawCharts();
-    markCenters(asked);
-  }, RESTS);
+  state.resting = setTimeout(markCenters, RESTS);
 }
 
 function showCloud(run, cloud) {
-  const view = scene.views[run.index];
-  scene.setCloud(run.index, cloud, $("color").value);
-  const [count, all] = [cloud.index.data.length, cloud.members.data[0]];
-  const some = count < all ? ` of ${all.toLocaleString()}` : "";
-  Object.assign(view, { title: run.name, subtitle: `generation ${shownOf(run).toLocaleString()} · ${count.toLocaleString()}${some} mutations`, centers: null, hover: null, marked: [] });
-  if (run.embedded && run.embedded.generation === shownOf(run)) {
-    const held = new Set(run.embedded.members);
-    cloud.index.data.forEach((member, row) => held.has(member) && view.marked.push([view.places[2 * row], view.places[2 * row + 1]]));
-  }
+  const { index, embedded } = run;
+  scene.setCloud(index, cloud, $("color").value);
+  const view = scene.views[index];
+  const [members, all] = [cloud.index.data, cloud.members.data[0]];
+  const count = members.length.toLocaleString() + (members.length < all ? ` of ${all.toLocaleString()}` : "");
+  view.subtitle = `generation ${shownOf(run).toLocaleString()} · ${count} mutations`;
+  Object.assign(view, { centers: [], hover: null, marked: [] });
+  if (embedded?.generation === shownOf(run))
+    view.marked = embedded.members.map((member) => scene.spot(index, members.indexOf(member)));
 }
 
-// The center is simulated once the slider rests.
-async function markCenters(asked) {
+// The center is simulated once the slider rests. A file has the last one alone.
+export async function markCenters() {
+  const asked = state.step;
   for (const run of state.runs) {
-    const generation = shownOf(run);
-    const known = isStatic ? (generation === run.recorded.at(-1) ? run.rebuildable.at(-1) : null) : generation;
-    if (!run.playable || !run.rebuildable.includes(known)) continue;
-    try {
-      const { behavior } = await centerOf(`center?${addressOf(run, known)}`);
-      if (asked !== state.step) return;
-      scene.views[run.index].centers = rows(behavior);
-      redraw();
-    } catch {
-      return;
-    }
+    const shown = shownOf(run);
+    const generation = isStatic && shown === run.recorded.at(-1) ? run.rebuildable.at(-1) : shown;
+    if (!run.playable || !run.rebuildable.includes(generation)) continue;
+    const answer = await centerOf(`center?${addressOf(run, generation)}`).catch(() => null);
+    if (!answer || asked !== state.step) return;
+    scene.views[run.index].centers = rows(answer.behavior);
+    redraw();
   }
 }
 
 export async function refreshCurves() {
   for (const run of state.runs) run.curves = await askArrays(`curves?run=${run.index}`);
-  $("legend").replaceChildren(...(state.runs.length > 1 ? state.runs.map((run) => element("span", run.name, { style: `color:${css(kind(run.index))}` })) : []));
-  const shown = CURVES.filter((metric) => state.runs.some((run) => run.curves[metric]));
-  if ($("curves").childElementCount !== shown.length)
-    $("curves").replaceChildren(...shown.map((metric) => element("canvas", "", { "data-metric": metric })));
-  drawCharts();
+  $("legend").replaceChildren(...(state.runs.length > 1 ? state.runs.map(named) : []));
+  drawCurves();
+  showNow();
+}
+
+const named = (run) => element("span", run.name, { style: `color:${css(kind(run.index))}` });
+const lastGeneration = () => Math.max(1, state.steps.at(-1), ...state.runs.map((run) => run.generations - 1));
+
+export function drawCurves() {
+  const shown = CURVES.filter((metric) => state.runs.some((run) => run.curves?.[metric]));
+  const how = { seed: state.seed, last: lastGeneration() };
+  $("curves").replaceChildren(...shown.map((metric) => chart(metric, state.runs, how)));
 }
 
 export async function refreshHistory() {
-  for (const run of state.runs) {
-    const history = await askArrays(`history?run=${run.index}&seed=${seedOf(run)}`);
-    run.picture = historyPicture(history);
-    run.from = history.generation.data[0];
-    run.to = history.generation.data.at(-1);
-    state.historyReach = history.reach.data[0];
-  }
-  drawCharts();
+  const answers = state.runs.map((run) => askArrays(`history?run=${run.index}&seed=${seedOf(run)}`));
+  const histories = await Promise.all(answers);
+  $("timeline").replaceChildren(...histories.map((history, k) => historyOf(state.runs[k], history)), element("i", ""));
+  showNow();
 }
 
-function drawHistory() {
-  const [run] = state.runs;
-  const label = run.dimensions === 1 ? run.behavior[0] : "distance";
-  drawTimeline($("timeline"), state.runs, { first: state.steps[0], last: state.steps.at(-1), now: generationNow(), label, reach: state.historyReach ?? scene.reach, dimensions: run.dimensions, unit: run.unit });
+function historyOf({ name, flat, unit, behavior }, history) {
+  const reach = `${Number(history.reach.data[0].toPrecision(2))}${unit}`;
+  const high = `${flat ? behavior[0] : "distance"} ${reach}`;
+  const low = flat ? `−${reach}` : `0${unit}`;
+  const map = historyMap(history, state.steps[0], state.steps.at(-1));
+  return labeled("history", { high, low, name: state.runs.length > 1 ? name : "" }, map);
 }
 
-export function drawCharts() {
-  drawHistory();
-  for (const canvas of $("curves").children) drawCurves(canvas, canvas.dataset.metric, state.runs, { seed: state.seed, now: generationNow() });
+// Moves the cursors of timeline and curves to the generation shown.
+function showNow() {
+  const [first, last, now] = [state.steps[0], state.steps.at(-1), generationNow()];
+  $("timeline").style.setProperty("--now", (now - first + 0.5) / (last - first + 1));
+  $("curves").style.setProperty("--now", now / lastGeneration());
   listMetrics();
 }
 
 // Every metric of the generation shown, of the seed shown.
 function listMetrics() {
   const runs = state.runs.filter((run) => run.curves?.generation.data.length);
-  const names = [...new Set(runs.flatMap((run) => Object.keys(run.curves)))].filter((name) => name !== "generation").sort();
-  const value = (run, name) => {
-    if (!run.curves[name]) return "";
-    const generations = run.curves.generation.data;
-    let point = generations.findLastIndex((generation) => generation <= generationNow());
-    if (point < 0) point = 0;
-    const found = run.curves[name].data[seedOf(run) * generations.length + point];
-    return Number.isFinite(found) ? Number(found.toPrecision(5)).toLocaleString(undefined, { maximumSignificantDigits: 5 }) : "";
-  };
-  $("metrics").replaceChildren(table(runs, names.map((name) => [name.replaceAll("_", " "), ...runs.map((run) => value(run, name))])));
+  const { generation, ...metrics } = Object.assign({}, ...runs.map((run) => run.curves));
+  const line = (name) => [name.replaceAll("_", " ")].concat(runs.map((run) => valueNow(run, name)));
+  const lines = Object.keys(metrics).toSorted().map(line);
+  $("metrics").replaceChildren(table(runs, lines));
 }
+
+function valueNow(run, name) {
+  const generations = run.curves.generation.data;
+  const point = Math.max(0, generations.findLastIndex((generation) => generation <= generationNow()));
+  const value = run.curves[name]?.data[seedOf(run) * generations.length + point];
+  return Number.isFinite(value) ? value.toLocaleString(undefined, { maximumSignificantDigits: 5 }) : "";
+}
+
+// Tables within tables become lines with dots in their names.
+const flattened = (values, prefix = "") =>
+  Object.entries(values).flatMap(([key, value]) =>
+    value?.constructor === Object ? flattened(value, `${prefix}${key}.`) : [[prefix + key, value]],
+  );
 
 export function describe() {
   const text = state.runs.map((run) => {
@@ -118,39 +125,42 @@ export function describe() {
     return `${run.config.task_options?.env || run.task} · ${run.method} · ${done}`;
   });
   $("status").replaceChildren(...[...new Set(text)].map((line) => element("div", line)));
-  const isTable = (value) => value && typeof value === "object" && !Array.isArray(value);
-  const flat = (values, prefix = "") => Object.entries(values).flatMap(([key, value]) => (isTable(value) ? flat(value, `${prefix}${key}.`) : [[prefix + key, value]]));
-  const tables = state.runs.map((run) => new Map([...flat(run.config), ...flat(run.environment, "made with ")]));
+  const settings = (run) => flattened(run.config).concat(flattened(run.environment, "made with "));
+  const tables = state.runs.map((run) => new Map(settings(run)));
   const keys = [...new Set(tables.flatMap((one) => [...one.keys()]))];
-  $("config").replaceChildren(table(state.runs, keys.map((key) => [key, ...tables.map((one) => String(one.get(key) ?? ""))])));
+  const lines = keys.map((key) => [key, ...tables.map((one) => String(one.get(key) ?? ""))]);
+  $("config").replaceChildren(table(state.runs, lines));
 }
 
 function table(runs, lines) {
-  const head = runs.length > 1 ? [element("tr", "", {}, [element("th", ""), ...runs.map((run) => element("th", run.name))])] : [];
-  return element("table", "", {}, [...head, ...lines.map((cells) => element("tr", "", {}, cells.map((cell) => element("td", cell))))]);
+  const line = (cells, tag) => element("tr", "", {}, cells.map((cell) => element(tag, cell)));
+  const head = runs.length > 1 ? [line(["", ...runs.map((run) => run.name)], "th")] : [];
+  return element("table", "", {}, [...head, ...lines.map((cells) => line(cells, "td"))]);
 }
 
 // While a run trains, its new generations appear; a slider at the end stays at the end.
 export function follow() {
   setTimeout(async () => {
-    if (!document.hidden) await lookAgain().catch((error) => say(error.message));
+    if (!document.hidden) await lookAgain().catch(fail);
     if (!state.runs.every((run) => run.done)) follow();
   }, LOOK_AGAIN);
 }
 
 async function lookAgain() {
-  const answer = await askTable("overview");
-  const atEnd = state.step === state.steps.length - 1;
+  const { runs } = await askTable("overview");
   const before = state.steps.length;
-  answer.runs.forEach(({ recorded, rebuildable, done, reach }, index) => Object.assign(state.runs[index], { recorded, rebuildable, done, reach }));
+  runs.forEach(({ recorded, rebuildable, done, reach }, k) =>
+    Object.assign(state.runs[k], { recorded, rebuildable, done, reach }),
+  );
   setSteps();
   describe();
-  const reach = Math.max(...state.runs.map((run) => run.reach));
+  const reach = Math.max(...runs.map((run) => run.reach));
+  // Not at every look: a scale that always changes is hard to read.
   if (reach > 1.25 * scene.reach || reach < 0.7 * scene.reach) {
     scene.reach = reach;
     scene.resetCamera();
   }
   if (state.steps.length === before) return;
-  if (atEnd) state.step = state.steps.length - 1;
+  if (state.step === before - 1) state.step = state.steps.length - 1;
   await Promise.all([showGeneration(), refreshCurves(), refreshHistory()]);
 }

@@ -1,59 +1,45 @@
-// From a robot's pose to the places of its shapes, as MuJoCo computes them.
+// From a robot's pose to the places of its shapes, as MuJoCo computes them. Robots are made of capsules and spheres,
+// on free, slide and hinge joints.
 
-import { add, about, placed, scale, subtract, turn, turned } from "explorer/vectors";
+// A quaternion (w, x, y, z, as MuJoCo's) of any length: the one between two poses is not of length one.
+function rotated(matrix, [w, x, y, z]) {
+  const length = Math.hypot(x, y, z);
+  return length ? matrix.rotateAxisAngle(x, y, z, (360 / Math.PI) * Math.atan2(length, w)) : matrix;
+}
 
-// Position and quaternion of every body.
+// The place of every body, as a matrix.
 export function bodies(robot, pose) {
-  const places = [{ pos: [0, 0, 0], quat: [1, 0, 0, 0] }];
-  for (let b = 1; b < robot.bodies.length; b++) {
-    const body = robot.bodies[b];
-    const parent = places[body.parent];
-    let pos = add(parent.pos, turned(parent.quat, body.pos));
-    let quat = turn(parent.quat, body.quat);
+  const places = [];
+  for (const [index, body] of robot.bodies.entries()) {
+    const parent = index ? places[body.parent] : new DOMMatrix(); // the first body is the world
+    let place = rotated(parent.translate(...body.pos), body.quat);
     for (const joint of robot.joints) {
-      if (joint.body !== b) continue;
-      const value = pose[joint.at];
-      if (joint.kind === "free") {
-        pos = [value, pose[joint.at + 1], pose[joint.at + 2]];
-        quat = Array.from(pose.slice(joint.at + 3, joint.at + 7));
-      } else if (joint.kind === "slide") {
-        pos = add(pos, scale(turned(quat, joint.axis), value - joint.zero));
-      } else {
-        const anchor = add(pos, turned(quat, joint.pos));
-        const own = joint.kind === "ball" ? Array.from(pose.slice(joint.at, joint.at + 4)) : about(joint.axis, value - joint.zero);
-        quat = turn(quat, own);
-        pos = subtract(anchor, turned(quat, joint.pos));
+      if (joint.body !== index) continue;
+      const { kind, at, pos, axis } = joint;
+      const moved = pose[at] - robot.rest[at];
+      const [position, turn] = [pose.slice(at, at + 3), pose.slice(at + 3, at + 7)]; // of a free joint
+      if (kind === "free") place = rotated(new DOMMatrix().translate(...position), turn);
+      else if (kind === "slide") place = place.translate(...axis.map((part) => part * moved));
+      else {
+        const turned = place.translate(...pos).rotateAxisAngle(...axis, (180 / Math.PI) * moved);
+        place = turned.translate(...pos.map((part) => -part));
       }
     }
-    places.push({ pos, quat });
+    places.push(place);
   }
   return places;
 }
 
-// Matrices of the unit spheres, cylinders and boxes that a robot is made of, enlarged about a point of the ground.
-export function shapes(robot, pose, size, ground, offset) {
-  const found = { sphere: [], cylinder: [], box: [] };
-  const places = bodies(robot, pose);
-  const enlarged = (p) => [
-    ground[0] + (p[0] - ground[0]) * size,
-    ground[1] + (p[1] - ground[1]) * size + offset,
-    p[2] * size,
-  ];
-  for (const geom of robot.geoms) {
-    const body = places[geom.body];
-    const pos = add(body.pos, turned(body.quat, geom.pos));
-    const quat = turn(body.quat, geom.quat);
-    const [a, b, c] = geom.size.map((s) => s * size);
-    if (geom.kind === "capsule") {
-      found.cylinder.push(placed(enlarged(pos), quat, [a, a, b]));
-      for (const side of [-1, 1]) {
-        const end = add(pos, turned(quat, [0, 0, side * geom.size[1]]));
-        found.sphere.push(placed(enlarged(end), quat, [a, a, a]));
-      }
-    } else if (geom.kind === "cylinder") found.cylinder.push(placed(enlarged(pos), quat, [a, a, b]));
-    else if (geom.kind === "sphere") found.sphere.push(placed(enlarged(pos), quat, [a, a, a]));
-    else if (geom.kind === "ellipsoid") found.sphere.push(placed(enlarged(pos), quat, [a, b, c]));
-    else found.box.push(placed(enlarged(pos), quat, [a, b, c]));
+// The unit spheres and cylinders of a robot, as matrices, enlarged about a point of the ground, and set aside.
+export function shapes(robot, pose, { size, ground: [x, y], aside }) {
+  const found = { sphere: [], cylinder: [] };
+  const enlarged = new DOMMatrix().translate(x, y + aside).scale3d(size).translate(-x, -y);
+  const places = bodies(robot, pose).map((place) => enlarged.multiply(place));
+  for (const { body, kind, pos, quat, size: [radius, half] } of robot.geoms) {
+    const place = rotated(places[body].translate(...pos), quat);
+    const ends = kind === "capsule" ? [-half, half] : [0];
+    found.sphere.push(...ends.map((end) => place.translate(0, 0, end).scale3d(radius)));
+    if (kind === "capsule") found.cylinder.push(place.scale(radius, radius, half));
   }
   return found;
 }

@@ -1,33 +1,39 @@
 // To take away: the scene as a picture, the mutations on stage as a film.
 
+import { isFilmed } from "explorer/actors";
+import { ask } from "explorer/answers";
 import { $, element, generationNow, say, scene, seedOf, state } from "explorer/state";
+
+const BORDER = 2; // of a picture, as the style sheet has it
 
 export async function savePicture() {
   scene.draw();
   const canvas = new OffscreenCanvas($("scene").width, $("scene").height);
   const pen = canvas.getContext("2d");
-  pen.drawImage($("scene"), 0, 0);
-  pen.drawImage($("labels"), 0, 0);
-  const [whole, ratio] = [$("stage").getBoundingClientRect(), canvas.width / $("stage").clientWidth];
-  for (const frame of $("pictures").hidden ? [] : $("pictures").children) {
+  for (const layer of [$("scene"), $("labels")]) pen.drawImage(layer, 0, 0);
+  const whole = $("stage").getBoundingClientRect();
+  pen.scale(canvas.width / whole.width, canvas.height / whole.height);
+  pen.translate(-whole.x, -whole.y);
+  for (const frame of $("pictures").children) {
     const { x, y, width, height } = frame.getBoundingClientRect();
-    const box = [x - whole.x, y - whole.y, width, height].map((side) => side * ratio);
     pen.fillStyle = frame.style.borderColor;
-    pen.fillRect(...box);
-    pen.drawImage(frame, box[0] + 2 * ratio, box[1] + 2 * ratio, box[2] - 4 * ratio, box[3] - 4 * ratio);
+    pen.fillRect(x, y, width, height);
+    pen.drawImage(frame, x + BORDER, y + BORDER, width - 2 * BORDER, height - 2 * BORDER);
   }
   download(await canvas.convertToBlob(), `${state.runs[0].task}-generation-${generationNow()}.png`);
 }
 
+// A film has one run's mutations: a scene has one robot.
 export async function saveFilm(format) {
-  const filmed = (actor) => actor.poses || actor.pictures;
-  const index = state.actors.find(filmed).run;
-  const cast = state.actors.filter((actor) => actor.run === index && filmed(actor)).map((actor) => `${actor.generation}.${actor.what}`);
-  say(`Filming ${cast.length} mutation${cast.length > 1 ? "s" : ""} …`);
-  const response = await fetch(`ask/video?run=${index}&seed=${seedOf(state.runs[index])}&format=${format}&speed=${$("speed").value}&cast=${cast.join(",")}`);
-  if (!response.ok) return say(await response.text());
-  download(await response.blob(), `${state.runs[index].task}.${format}`);
-  const others = state.actors.filter(filmed).length - cast.length;
+  const filmed = state.actors.filter(isFilmed);
+  const run = state.runs[filmed[0].run];
+  const own = filmed.filter((actor) => actor.run === run.index);
+  say(`Filming ${own.length} mutation${own.length > 1 ? "s" : ""} …`);
+  const cast = own.map((actor) => `${actor.generation}.${actor.what}`).join(",");
+  const how = `format=${format}&speed=${$("speed").value}`;
+  const film = await ask(`video?run=${run.index}&seed=${seedOf(run)}&${how}&cast=${cast}`);
+  download(new Blob([film]), `${run.task}.${format}`);
+  const others = filmed.length - own.length;
   say(`Saved${others ? `, without the ${others} of other runs: a film has one run's` : ""}.`);
 }
 

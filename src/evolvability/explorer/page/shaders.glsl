@@ -1,0 +1,74 @@
+// What the page draws with, a vertex and a fragment shader for each kind of thing. A line of dashes begins one.
+
+---- solid vertex
+layout(location=0) in vec3 position; layout(location=1) in vec3 normal;
+layout(location=2) in mat4 place; layout(location=6) in vec3 color;
+uniform mat4 view; uniform vec3 light; uniform bool shadow;
+out vec3 vNormal; out vec3 vColor; out vec3 vPoint;
+void main() {
+  vec4 point = place * vec4(position, 1.0);
+  // A shadow is the shape itself, pressed flat along the light.
+  if (shadow) point.xyz = vec3(point.xy - light.xy * point.z / light.z, 0.0);
+  // Normals of a stretched shape turn the other way: divided by the squares of what it was stretched by.
+  vNormal = mat3(place) * (normal / vec3(dot(place[0], place[0]), dot(place[1], place[1]), dot(place[2], place[2])));
+  vColor = color; vPoint = point.xyz;
+  gl_Position = view * point;
+}
+
+---- solid fragment
+in vec3 vNormal; in vec3 vColor; in vec3 vPoint;
+uniform vec3 light; uniform vec3 eye; uniform bool shadow; out vec4 pixel;
+void main() {
+  if (shadow) { pixel = vec4(0.0, 0.0, 0.0, 0.42); return; }
+  vec3 n = normalize(vNormal), toEye = normalize(eye - vPoint);
+  float lit = max(dot(n, light), 0.0), sky = 0.5 + 0.5 * n.z;
+  float shine = pow(max(dot(n, normalize(light + toEye)), 0.0), 40.0);
+  float rim = pow(1.0 - max(dot(n, toEye), 0.0), 3.0);
+  pixel = vec4(vColor * (0.30 + 0.26 * sky + 0.62 * lit) + 0.22 * shine + 0.16 * rim, 1.0);
+}
+
+---- point vertex
+layout(location=0) in vec2 position; layout(location=1) in vec3 color;
+uniform mat4 view; uniform float size; out vec3 vColor;
+void main() { gl_Position = view * vec4(position, 0.01, 1.0); gl_PointSize = size; vColor = color; }
+
+---- point fragment
+in vec3 vColor; uniform float alpha; out vec4 pixel;
+void main() {
+  float r = length(gl_PointCoord - 0.5) * 2.0;
+  if (r > 1.0) discard;
+  pixel = vec4(vColor * (1.08 - 0.3 * r), alpha * smoothstep(1.0, 0.75, r));
+}
+
+---- ribbon vertex
+layout(location=0) in vec3 position; layout(location=1) in vec4 color; layout(location=2) in float time;
+uniform mat4 view; out vec4 vColor; out float vTime;
+void main() { gl_Position = view * vec4(position, 1.0); vColor = color; vTime = time; }
+
+---- ribbon fragment
+in vec4 vColor; in float vTime; uniform float now; out vec4 pixel;
+void main() { pixel = vec4(vColor.rgb, vColor.a * (vTime > now ? 0.28 : 1.0)); }
+
+---- floor vertex
+layout(location=0) in vec2 position; uniform mat4 view; uniform float extent; out vec2 ground;
+void main() { ground = position * extent; gl_Position = view * vec4(ground, 0.0, 1.0); }
+
+---- floor fragment
+in vec2 ground; uniform float spacing; uniform float reach; uniform bool rings; uniform float density;
+uniform sampler2D heat; uniform vec3 back; out vec4 pixel;
+// A line as many pixels wide, however far away it is.
+float line(float away, float pixelSize, float width) { return clamp(width - away / max(pixelSize, 1e-6), 0.0, 1.0); }
+float lines(float place, float width) { return line(abs(fract(place - 0.5) - 0.5), fwidth(place), width); }
+void main() {
+  float far = length(ground);
+  vec3 color = mix(vec3(0.088, 0.106, 0.150), back, smoothstep(reach * 1.2, reach * 4.2, far));
+  float fade = 1.0 - smoothstep(reach * 1.1, reach * 3.2, far);
+  color += 0.030 * fade * max(lines(ground.x / spacing, 1.0), lines(ground.y / spacing, 1.0));
+  if (rings) color += 0.085 * fade * lines(far / spacing, 1.25) * step(0.5, far / spacing);
+  else color += 0.12 * fade * line(abs(ground.y), fwidth(ground.y), 1.3);
+  if (density > 0.0) {
+    vec4 hot = texture(heat, ground / (2.6 * reach) + 0.5);
+    color = mix(color, hot.rgb, hot.a * density);
+  }
+  pixel = vec4(color, 1.0);
+}
