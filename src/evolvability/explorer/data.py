@@ -74,9 +74,9 @@ def num_behaviors(run: Run) -> int:
 def recorded_arrays(run: Run, generation: int) -> Arrays:
     """One recorded generation, of the shapes that a run writes; what is not finite is not valid."""
     arrays = run.behaviors(generation)
-    shapes = [arrays[name].shape if name in arrays else () for name in ("behavior", "fitness", "valid", "component")]
-    whole = shapes[0]
-    if len(whole) != 3 or whole[0] != run.config.seeds or not whole[-1] or set(shapes[1:]) != {whole[:2]}:
+    expected = ("behavior", "fitness", "valid", "component")
+    whole, *others = [np.shape(arrays.get(name, 0)) for name in expected]  # () of what is missing
+    if len(whole) != 3 or whole[0] != run.config.seeds or not whole[-1] or set(others) != {whole[:2]}:
         raise RunFolderError(
             f"{run.path}: the behaviors of generation {generation} are damaged: {run.config.seeds} seeds' behavior, "
             "fitness, valid and component are expected."

@@ -59,21 +59,26 @@ def export_page(
     mutations, embed = mutations or (10 if draws else 60), embed or (10 if draws else 40)
     table = json.loads(explorer.answer("overview")) | {"mutations": mutations}
     about = table["runs"][0]
-    embedded = _embedded(run, members, embed)
     about |= {"recorded": spread_out(about["recorded"], generations), "rebuildable": last, "done": True}
-    about |= {"seeds": about["seeds"][:1], "embedded": embedded}
-    questions = [f"cloud?run=0&seed=0&generation={generation}" for generation in about["recorded"]]
-    questions += ["history?run=0&seed=0", "curves?run=0", "robot?run=0"]
-    center = f"run=0&seed=0&generation={last[0]}"
-    questions += [f"center?{center}", *(f"replay?{center}&fresh={index}" for index in range(mutations))]
-    questions += [f"fresh?{center}&chunk={chunk}" for chunk in range(-(-mutations // FRESH_TOGETHER))]
-    if embedded is not None:
-        parent = f"run=0&seed=0&generation={embedded['generation']}"
-        questions += [f"replay?{parent}&member={index}" for index in embedded["members"]]
-    answers = {question: explorer.answer(question) for question in questions} | {"overview": json.dumps(table).encode()}
+    about |= {"seeds": about["seeds"][:1], "embedded": _embedded(run, members, embed)}
+    answers = {question: explorer.answer(question) for question in _questions(about, mutations)}
+    answers["overview"] = json.dumps(table).encode()
     compressed = {question: gzip.compress(content, mtime=0) for question, content in answers.items()}
     write_output(output, page(compressed).encode())
     return output
+
+
+def _questions(about: dict[str, Any], mutations: int) -> list[str]:
+    """What the page may ask for, given what it is told about the run."""
+    center = f"run=0&seed=0&generation={about['rebuildable'][-1]}"
+    questions = ["history?run=0&seed=0", "curves?run=0", "robot?run=0", f"center?{center}"]
+    questions += [f"cloud?run=0&seed=0&generation={generation}" for generation in about["recorded"]]
+    questions += [f"fresh?{center}&chunk={chunk}" for chunk in range(-(-mutations // FRESH_TOGETHER))]
+    questions += [f"replay?{center}&fresh={index}" for index in range(mutations)]
+    if about["embedded"]:
+        parent = f"run=0&seed=0&generation={about['embedded']['generation']}"
+        questions += [f"replay?{parent}&member={index}" for index in about["embedded"]["members"]]
+    return questions
 
 
 def _embedded(run: Run, members: int, number: int) -> dict[str, Any] | None:

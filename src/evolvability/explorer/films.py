@@ -217,11 +217,9 @@ def _encoded(pictures: Sequence[HostArray], kind: str) -> bytes:
         raise ConfigError(
             f"Films need the package '{error.name}', which is not installed. Install it with: {INSTALL}"
         ) from None
-    rate = RATES[kind]
-    how: dict[str, Any] = {
-        "mp4": {"plugin": "FFMPEG", "fps": rate, "macro_block_size": 8},
-        "gif": {"duration": 1000 / rate, "loop": 0},
-    }[kind]
+    how: dict[str, Any] = {"plugin": "FFMPEG", "fps": RATES["mp4"], "macro_block_size": 8}
+    if kind == "gif":
+        how = {"duration": 1000 / RATES["gif"], "loop": 0}
     file = io.BytesIO()
     with warnings.catch_warnings():
         # JAX warns of processes that fork; the one that encodes does nothing but become ffmpeg.

@@ -2,9 +2,8 @@
 
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future
+from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -40,47 +39,28 @@ class Question(dict[str, str]):
         except ValueError:
             raise ConfigError(f"{name} must be an integer, got '{self[name]}'.") from None
 
-    def number(self, name: str) -> float:
-        """A value that must be a number."""
-        try:
-            return float(self[name])
-        except ValueError:
-            raise ConfigError(f"{name} must be a number, got '{self[name]}'.") from None
-
     def place(self) -> tuple[int, int, int]:
         """Which run, seed and generation it is about."""
         return self.integer("run"), self.integer("seed"), self.integer("generation")
 
 
 class Kept:
-    """The last results of slow questions; older ones are forgotten, so that memory stays bounded.
-
-    Whoever asks for what is just being made waits for it, and for nothing else.
-    """
+    """The last results of slow questions; older ones are forgotten, so that memory stays bounded."""
 
     def __init__(self, most: int) -> None:
-        self.most = most
-        self._results: OrderedDict[Hashable, Future[Any]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._places = lru_cache(most)(lambda name: (threading.Lock(), []))
+        self._finding = threading.Lock()
 
     def __call__(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """The result of that name, made where there is none."""
-        with self._lock:
-            is_new = name not in self._results
-            result: Future[Value] = self._results.setdefault(name, Future())
-            self._results.move_to_end(name)
-            # What is still being made is not forgotten: it would be made twice.
-            done = [old for old, kept in self._results.items() if kept.done()]
-            for old in done[: max(0, len(self._results) - self.most)]:
-                del self._results[old]
-        if is_new:
-            try:
-                result.set_result(make())  # without the lock: it may take long, and other answers need not wait
-            except BaseException as error:  # those who wait must hear of it, whatever it is
-                with self._lock:
-                    del self._results[name]  # so that it may be asked again
-                result.set_exception(error)
-        return result.result()
+        with self._finding:
+            lock, results = self._places(name)
+        # Whoever asks for what is just being made waits for it, but for nothing else.
+        with lock:
+            if not results:
+                results.append(make())
+            result: Value = results[0]
+            return result
 
 
 class Explorer:
@@ -172,7 +152,7 @@ class Explorer:
             raise ConfigError(f"Task '{task.name}' has no robot to film. Save the view as PNG instead.")
         casts = [Question({**asked, **_address(word)}) for word in asked["cast"].split(",")]
         motions = [self._motion(one) for one in casts[:MAX_ROBOTS]]
-        return film(task.stage, motions, asked["format"], speed=asked.number("speed"))
+        return film(task.stage, motions, asked["format"], speed=float(asked["speed"]))
 
     def _motion(self, asked: Question) -> Motion:
         kind = "fresh" if "fresh" in asked else "member"
