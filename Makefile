@@ -22,6 +22,7 @@ demo: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/oxlint --deny-warnings src
 
 types: setup
 	$(BIN)/mypy

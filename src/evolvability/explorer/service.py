@@ -48,7 +48,7 @@ class Kept:
     """The last results of slow questions; older ones are forgotten, so that memory stays bounded."""
 
     def __init__(self, most: int) -> None:
-        self._places = lru_cache(most)(lambda name: (threading.Lock(), []))
+        self._places = lru_cache(most)(_empty)
         self._finding = threading.Lock()
 
     def __call__(self, name: Hashable, make: Callable[[], Value]) -> Value:
@@ -61,6 +61,11 @@ class Kept:
                 results.append(make())
             result: Value = results[0]
             return result
+
+
+def _empty(name: Hashable) -> tuple[threading.Lock, list[Any]]:
+    """A place for a result."""
+    return threading.Lock(), []
 
 
 class Explorer:
