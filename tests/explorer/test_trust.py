@@ -4,13 +4,11 @@ import json
 import os
 import shutil
 import sys
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
 from email.message import Message
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +21,12 @@ from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.explorer import data
 from evolvability.explorer.page import page
-from evolvability.explorer.server import Server, is_own
+from evolvability.explorer.server import is_own
 from evolvability.explorer.service import Explorer
 from evolvability.explorer.trust import opened as opened_run
 from evolvability.runs.folder import Run, RunWriter
 from tests.browsing import until
+from tests.explorer.serving import arrays, serving
 from tests.synthetic import made_up
 
 MARK = "window.executed = true"
@@ -38,10 +37,6 @@ def run_of(path: Path, task: str = "point", number: int = 50, **values: Any) -> 
     config = layered(task, values={"generations": 2, "population_size": number, **values})
     behavior = np.random.default_rng(0).normal(size=(config.seeds, number, 2))
     return made_up(path, config, behavior, variance=np.ones((config.seeds, 2)), entropy=np.ones((config.seeds, 2)))
-
-
-def arrays(explorer: Explorer, question: str) -> dict[str, Any]:
-    return dict(safetensors.numpy.load(explorer.answer(question)))
 
 
 @pytest.mark.parametrize(
@@ -238,10 +233,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A server of a run whose every name is HTML."""
     run = run_of(tmp_path_factory.mktemp("hostile") / "run", f"{HTML}:task")
     (run.path / "environment.json").write_text(json.dumps({HTML: {HTML: HTML}, "devices": [HTML]}))
-    server = Server(Explorer([run]))
-    threading.Thread(target=server.serve, daemon=True).start()
-    yield server.address
-    server.stop()
+    with serving(run) as address:
+        yield address
 
 
 def test_answers_may_not_be_read_or_framed_by_other_pages(hostile: str) -> None:
@@ -272,13 +265,6 @@ def test_html_in_names_is_text(opened: Any, hostile: str) -> None:
     assert "<img src=x" in opened.inner_text("#config")
     assert opened.evaluate("window.executed") is None
     assert opened.evaluate("document.querySelectorAll('img').length") == 0
-
-
-def test_the_code_of_the_page_fits_into_120_columns() -> None:
-    scripts = [part for part in (files("evolvability.explorer") / "page").iterdir() if part.name.endswith(".js")]
-    assert scripts
-    wide = [f"{part.name}: {line}" for part in scripts for line in part.read_text().splitlines() if len(line) > 120]
-    assert wide == []
 
 
 def test_html_in_an_exported_file_is_text() -> None:

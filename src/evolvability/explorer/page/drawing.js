@@ -50,7 +50,7 @@ export class Painter {
     return made;
   }
 
-  // Says how the numbers of the buffer that is bound lie in it; returns how many a vertex has.
+  // Says how the numbers of the buffer that is bound lie in it; returns how many there are per vertex.
   attributes(sizes, first = 0, divisor = 0) {
     const gl = this.gl;
     const stride = sizes.reduce((a, b) => a + b);

@@ -29,7 +29,10 @@ export async function showGeneration() {
   redraw();
   showNow();
   clearTimeout(state.resting);
-  state.resting = setTimeout(markCenters, RESTS);
+  state.resting = setTimeout(() => {
+    listMetrics();
+    markCenters();
+  }, RESTS);
 }
 
 function showCloud(run, cloud) {
@@ -63,6 +66,7 @@ export async function refreshCurves() {
   $("legend").replaceChildren(...(state.runs.length > 1 ? state.runs.map(named) : []));
   drawCurves();
   showNow();
+  listMetrics();
 }
 
 const named = (run) => element("span", run.name, { style: `color:${css(kind(run.index))}` });
@@ -94,7 +98,6 @@ function showNow() {
   const [first, last, now] = [state.steps[0], state.steps.at(-1), generationNow()];
   $("timeline").style.setProperty("--now", (now - first + 0.5) / (last - first + 1));
   $("curves").style.setProperty("--now", now / lastGeneration());
-  listMetrics();
 }
 
 // Every metric of the generation shown, of the seed shown.

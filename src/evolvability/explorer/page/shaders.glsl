@@ -56,7 +56,7 @@ void main() { ground = position * extent; gl_Position = view * vec4(ground, 0.0,
 ---- floor fragment
 in vec2 ground; uniform float spacing; uniform float reach; uniform bool rings; uniform float density;
 uniform sampler2D heat; uniform vec3 back; out vec4 pixel;
-// A line as many pixels wide, however far away it is.
+// A line so many pixels wide, however far away it is.
 float line(float away, float pixelSize, float width) { return clamp(width - away / max(pixelSize, 1e-6), 0.0, 1.0); }
 float lines(float place, float width) { return line(abs(fract(place - 0.5) - 0.5), fwidth(place), width); }
 void main() {

@@ -1,0 +1,189 @@
+"""The explorer's page in a real browser: what it shows, and what a click does."""
+
+import json
+import shutil
+import time
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+from evolvability import Run
+from evolvability.explorer import data
+from evolvability.explorer.service import Explorer
+from evolvability.runs.folder import RunWriter
+from evolvability.tasks.robots import ant, cheetah
+from evolvability.training.driver import resume
+from tests.browsing import go_to, open_page, screen_of, until, wait_for_actor
+from tests.explorer.serving import arrays, serving
+
+
+def test_slider_changes_the_cloud(opened: Any, served: str, ant_run: Run) -> None:
+    open_page(opened, served)
+    for generation in (0, 2):
+        go_to(opened, generation)
+        shown = opened.evaluate("Array.from(window.explorer.scene.views[0].cloud.behavior.data)")
+        np.testing.assert_array_equal(np.float32(shown).reshape(-1, 2), ant_run.behaviors(generation)["behavior"][0])
+    assert "generation 2" in opened.inner_text("#now").replace("\n", " ")
+    until(opened, "window.explorer.scene.views[0].centers.length === 1")  # once the slider rests
+    center = arrays(Explorer([ant_run]), "center?run=0&seed=0&generation=2")["behavior"]
+    np.testing.assert_array_equal(np.float32(opened.evaluate("window.explorer.scene.views[0].centers")), center)
+
+
+def test_the_center_is_marked_however_long_the_task_takes_to_load(
+    opened: Any, pattern_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = Explorer.robot
+
+    def slow(explorer: Explorer, asked: Any) -> bytes:
+        time.sleep(1)
+        return robot(explorer, asked)
+
+    monkeypatch.setattr(Explorer, "robot", slow)
+    with serving(pattern_run) as address:
+        open_page(opened, address)
+        until(opened, "window.explorer.scene.views[0].centers?.length === 1")
+
+
+def test_click_on_a_point_plays_the_recorded_mutation(opened: Any, served: str, ant_run: Run) -> None:
+    open_page(opened, served)
+    row = int(np.argmax(ant_run.behaviors(2)["behavior"][0, :, 0]))  # at the rim, with nobody before it
+    opened.mouse.click(*screen_of(opened, row))
+    actor = wait_for_actor(opened)
+    assert actor["what"] == f"member.{row}"
+    np.testing.assert_allclose(actor["behavior"], ant_run.behaviors(2)["behavior"][0, row], atol=1e-3)
+    assert "as recorded" in opened.inner_text("#actors")
+    until(opened, "window.explorer.state.time > 0")  # it plays by itself
+    opened.evaluate("window.explorer.state.playing = false; window.explorer.state.time = 99")
+    script = "(e => { e.scene.time = 99; return e.scene.position(e.state.actors[0]); })(window.explorer)"
+    end = opened.evaluate(script)
+    np.testing.assert_allclose(end, ant_run.behaviors(2)["behavior"][0, row], atol=1e-3)
+
+
+def test_bodies_stand_in_the_browser_where_mujoco_puts_them(opened: Any, served: str) -> None:
+    open_page(opened, served)
+    for make in (ant, cheetah):
+        robot = make()
+        pose = robot.start + np.linspace(-0.4, 0.5, len(robot.start))
+        if robot.name == "ant":
+            pose[3:7] /= np.linalg.norm(pose[3:7])
+        state = mujoco.MjData(robot.model)
+        state.qpos[:] = pose
+        mujoco.mj_kinematics(robot.model, state)
+        table, numbers = json.dumps(data.robot(robot.model)), json.dumps(pose.tolist())
+        found = opened.evaluate(
+            f"import('explorer/robots').then(m => m.bodies({table}, {numbers}).map(b => [b.m41, b.m42, b.m43]))"
+        )
+        np.testing.assert_allclose(found, state.xpos, atol=1e-6)
+
+
+def test_click_on_the_ground_finds_the_nearest_of_k(opened: Any, served: str, ant_run: Run) -> None:
+    open_page(opened, served)
+    go_to(opened, 1)  # whose center is not there: the newest one's mutations are offered instead
+    opened.fill("#k", "12")
+    opened.mouse.click(540, 480)
+    actor = wait_for_actor(opened)
+    pool = arrays(Explorer([ant_run]), "fresh?run=0&seed=0&generation=3&chunk=0")["behavior"][:12]
+    distance = np.linalg.norm(pool - np.float32(actor["target"]), axis=1)
+    assert actor["what"] == f"fresh.{distance.argmin()}"
+    assert actor["distance"] == pytest.approx(distance.min(), abs=1e-4)
+    text = opened.inner_text("#message")
+    assert all(part in text for part in ("12 fresh", "generation 3", f"number {distance.argmin()} "))
+
+
+def test_a_member_that_cannot_be_rebuilt_is_said_and_fresh_ones_are_offered(
+    opened: Any, served: str, ant_run: Run
+) -> None:
+    open_page(opened, served)
+    go_to(opened, 1)
+    row = int(np.argmax(ant_run.behaviors(1)["behavior"][0, :, 0]))
+    opened.mouse.click(*screen_of(opened, row))
+    opened.wait_for_selector("#message button")
+    assert "generation 1 was not kept" in opened.inner_text("#message")
+    assert opened.evaluate("window.explorer.state.actors.length") == 0
+    opened.click("#message button")
+    assert wait_for_actor(opened)["what"].startswith("fresh.")
+
+
+def test_a_run_of_another_engine_shows_both_ends(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "gpu"
+    shutil.copytree(ant_run.path, path)
+    environment = json.loads((path / "environment.json").read_text())
+    (path / "environment.json").write_text(json.dumps(environment | {"devices": ["gpu: NVIDIA H200"]}))
+    arrays = ant_run.behaviors(2)
+    recorded = arrays["behavior"] + np.array([0.3, 0.4], np.float32)
+    RunWriter(path).record_behaviors(2, arrays | {"behavior": recorded})
+    with serving(Run(path)) as address:
+        open_page(opened, address)
+        row = int(np.argmax(recorded[0, :, 0]))
+        opened.mouse.click(*screen_of(opened, row))
+        actor = wait_for_actor(opened)
+    np.testing.assert_allclose(actor["behavior"], arrays["behavior"][0, row], atol=1e-3)
+    (x, y), (u, v) = arrays["behavior"][0, row], recorded[0, row]
+    text = opened.inner_text("#actors")
+    assert f"ends at ({x:.2f}, {y:.2f}) m" in text
+    assert f"recorded ({u:.2f}, {v:.2f}) m: 0.50 m apart" in text
+    assert "recorded by mjx, watched in mujoco" in text
+
+
+def test_views_show_what_they_are_asked_for(opened: Any, served: str, ant_run: Run) -> None:
+    open_page(opened, served)
+    arrays = ant_run.behaviors(2)
+    colors = "Array.from({length: 20}, (_, k) => window.explorer.scene.views[0].shades.of(k))"
+    for name, values in (
+        ("fitness", arrays["fitness"][0]),
+        ("distance", np.linalg.norm(arrays["behavior"][0], axis=1)),
+    ):
+        opened.select_option("#color", name)
+        brightness = np.sum(opened.evaluate(colors), axis=1)  # the map goes from dark to bright
+        assert brightness[values.argmax()] == brightness.max() > brightness[values.argmin()] == brightness.min()
+    opened.select_option("#color", "component")
+    assert len(np.unique(opened.evaluate(colors), axis=0)) == 1  # this population has one
+    opened.select_option("#show", "density")
+    until(opened, "window.explorer.scene.views[0].heat !== null")
+    assert opened.evaluate("window.explorer.scene.memberAt(0, 400, 300)") is None
+    opened.set_viewport_size({"width": 400, "height": 800})
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 400
+    scene, aside = (opened.locator(name).bounding_box() for name in ("#scene", "aside"))
+    assert scene["width"] == 400
+    assert aside["y"] >= scene["y"] + scene["height"]
+
+
+def test_the_page_follows_a_run_that_is_training(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "training"
+    shutil.copytree(ant_run.path, path)
+    config = (path / "config.toml").read_text()
+    (path / "config.toml").write_text(config.replace("generations = 3", "generations = 4"))
+    with serving(Run(path)) as address:
+        open_page(opened, address)
+        assert "training: generation 3 of 4" in opened.inner_text("#status")
+        resume(path)
+        until(opened, "window.explorer.state.drawn === 3 && window.explorer.state.runs[0].done")
+        shown = opened.evaluate("Array.from(window.explorer.scene.views[0].cloud.behavior.data)")
+        np.testing.assert_array_equal(np.float32(shown).reshape(-1, 2), Run(path).behaviors(3)["behavior"][0])
+        until(opened, "window.explorer.state.runs[0].curves.generation.data.length === 4")
+        entropy = opened.evaluate("Array.from(window.explorer.state.runs[0].curves.entropy.data)")
+        np.testing.assert_allclose(np.reshape(entropy, (2, 4)), Run(path).metrics["entropy"], rtol=1e-6)
+
+
+def test_a_task_without_a_robot_shows_its_plots(opened: Any, pattern_run: Run) -> None:
+    with serving(pattern_run, pattern_run) as address:
+        open_page(opened, address)
+        row = int(np.argmax(pattern_run.behaviors()["behavior"][0]))
+        for index in (0, 1):  # one above the other
+            opened.mouse.click(*screen_of(opened, row, index))
+            until(opened, f"window.explorer.state.actors.length === {index + 1}")
+            actor = wait_for_actor(opened)
+            assert actor["run"] == index
+            np.testing.assert_allclose(actor["behavior"], actor["recorded"], atol=1e-3)
+        assert opened.is_hidden("#player")
+
+
+def test_the_code_of_the_page_fits_into_120_columns() -> None:
+    scripts = [part for part in (files("evolvability.explorer") / "page").iterdir() if part.name.endswith(".js")]
+    assert scripts
+    wide = [f"{part.name}: {line}" for part in scripts for line in part.read_text().splitlines() if len(line) > 120]
+    assert wide == []

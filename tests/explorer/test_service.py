@@ -1,0 +1,210 @@
+"""The explorer's data, its answers and its server."""
+
+import json
+import shutil
+import threading
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from evolvability import Run, cli, evolve
+from evolvability.config.schema import layered
+from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.explorer import data
+from evolvability.explorer.export import export_page
+from evolvability.explorer.server import Server
+from evolvability.explorer.service import Explorer, Kept
+from evolvability.studies import rebuild
+from evolvability.tasks.robots import ant, cheetah
+from tests.explorer.serving import arrays
+
+
+def test_history_holds_every_valid_member_once(ant_run: Run, pattern_run: Run) -> None:
+    for run in (ant_run, pattern_run):
+        history = data.history(run, 0, data.reach(run))
+        assert list(history["generation"]) == run.recorded
+        np.testing.assert_allclose(history["share"].sum(axis=1), 1, atol=1e-6)
+
+
+def test_history_of_distances_counts_from_the_origin(ant_run: Run) -> None:
+    far = 10 * data.reach(ant_run)
+    share = data.history(ant_run, 1, far)["share"][-1]
+    distance = np.linalg.norm(ant_run.behaviors()["behavior"][1], axis=1)
+    expected, _ = np.histogram(distance, np.linspace(0, far, data.NUM_BINS + 1))
+    np.testing.assert_allclose(share, expected / 20, atol=1e-6)
+
+
+def test_a_cloud_tells_members_apart_when_some_are_left_out(ant_run: Run) -> None:
+    some = data.cloud(ant_run, 2, 1, most=7)
+    assert len(some["index"]) == 7
+    np.testing.assert_array_equal(some["behavior"], ant_run.behaviors(2)["behavior"][1, some["index"]])
+
+
+def test_overview_tells_what_a_run_is_and_what_can_be_rebuilt(ant_run: Run) -> None:
+    table = json.loads(Explorer([ant_run]).answer("overview"))["runs"][0]
+    assert table["behavior"] == ["x", "y"]
+    assert (table["recorded"], table["rebuildable"]) == ([0, 1, 2], [0, 2, 3])
+    assert (table["trained_on"], table["done"], table["seeds"]) == ("mujoco", True, [0, 1])
+
+
+def test_a_run_made_on_an_accelerator_was_not_trained_on_mujoco(ant_run: Run, tmp_path: Path) -> None:
+    copy = tmp_path / "gpu"
+    shutil.copytree(ant_run.path, copy)
+    environment = json.loads((copy / "environment.json").read_text())
+    (copy / "environment.json").write_text(json.dumps(environment | {"devices": ["gpu: NVIDIA H200"]}))
+    assert data.trained_on(Run(copy)) == "mjx"
+
+
+@pytest.mark.parametrize("make", [ant, cheetah])
+def test_robot_table_has_every_shape_but_the_floor(make: Any) -> None:
+    model = make().model
+    table = data.robot(model)
+    assert len(table["geoms"]) == model.ngeom - 1
+    assert {geom["kind"] for geom in table["geoms"]} <= {"capsule", "sphere"}
+    assert len(table["bodies"]) == model.nbody
+    assert table["rest"] == model.qpos0.tolist()
+
+
+def test_replay_ends_where_the_member_was_recorded(ant_run: Run) -> None:
+    explorer = Explorer([ant_run])
+    motion = arrays(explorer, "replay?run=0&seed=1&generation=2&member=13")
+    recorded = ant_run.behaviors(2)["behavior"][1, 13]
+    np.testing.assert_array_equal(motion["behavior"], recorded)
+    np.testing.assert_allclose(motion["path"][-1] - motion["path"][0], recorded, atol=1e-5)
+    assert np.all(np.diff(motion["time"]) > 0)
+    assert motion["poses"].shape == (len(motion["time"]), 15)
+
+
+def test_a_fresh_mutation_ends_where_the_pool_promised(ant_run: Run) -> None:
+    explorer = Explorer([ant_run])
+    pool = arrays(explorer, "fresh?run=0&seed=0&generation=3&chunk=0")["behavior"]
+    motion = arrays(explorer, "replay?run=0&seed=0&generation=3&fresh=7")
+    np.testing.assert_array_equal(motion["behavior"], pool[7])
+
+
+def test_what_cannot_be_answered_is_said(ant_run: Run, pattern_run: Run) -> None:
+    explorer = Explorer([ant_run])
+    with pytest.raises(RunFolderError, match="generation 1 was not kept"):
+        explorer.answer("replay?run=0&seed=0&generation=1&member=0")
+    with pytest.raises(ConfigError, match=r"'clouds'.*'cloud'"):
+        explorer.answer("clouds?run=0")
+    with pytest.raises(ConfigError, match=r"generation.*'x'"):
+        explorer.answer("cloud?run=0&seed=0&generation=x")
+    with pytest.raises(ConfigError, match=r"1 runs.*got 4"):
+        explorer.answer("cloud?run=4&seed=0&generation=0")
+    with pytest.raises(ConfigError, match="'seed'"):
+        explorer.answer("cloud?run=0&generation=0")
+    with pytest.raises(ConfigError, match="number of behaviors"):
+        Explorer([ant_run, pattern_run])
+    with pytest.raises(ConfigError, match="at least one run"):
+        Explorer([])
+
+
+def test_kept_results_are_bounded() -> None:
+    kept, made = Kept(2), []
+    for name in ("a", "b", "a", "c", "a", "b"):
+        kept(name, lambda name=name: made.append(name))  # type: ignore[misc]
+    assert made == ["a", "b", "c", "b"]
+
+
+def test_a_result_is_made_once_and_keeps_nobody_else_waiting() -> None:
+    kept, made, begun, finish = Kept(4), [], threading.Event(), threading.Event()
+
+    def slow() -> str:
+        made.append("slow")
+        begun.set()
+        assert finish.wait(60)
+        return "slow"
+
+    with ThreadPoolExecutor() as threads:
+        both = [threads.submit(kept, "slow", slow) for _ in range(2)]
+        assert begun.wait(60)
+        others = [threads.submit(kept, name, lambda: "quick") for name in "abc"]
+        try:
+            assert [other.result(timeout=20) for other in others] == ["quick"] * 3
+            both.append(threads.submit(kept, "slow", slow))
+        finally:
+            finish.set()
+        assert [one.result(timeout=60) for one in both] == ["slow"] * 3
+    assert made == ["slow"]
+
+
+def test_a_result_that_failed_is_made_again_when_asked_again() -> None:
+    kept = Kept(2)
+    with pytest.raises(ZeroDivisionError):
+        kept("a", lambda: 1 // 0)
+    assert kept("a", lambda: 1) == 1
+
+
+def test_the_page_is_answered_while_a_mutation_is_simulated(pattern_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer, simulated = Explorer([pattern_run]), []
+    begun, finish = threading.Event(), threading.Event()
+    evaluate = rebuild.evaluate
+
+    def slow(*arguments: Any) -> Any:
+        simulated.append(arguments)
+        begun.set()
+        assert finish.wait(60)
+        return evaluate(*arguments)
+
+    known = explorer.answer("fresh?run=0&seed=0&generation=30&chunk=0")
+    monkeypatch.setattr(rebuild, "evaluate", slow)
+    with ThreadPoolExecutor() as threads:
+        both = [threads.submit(explorer.answer, "center?run=0&seed=0&generation=30") for _ in range(2)]
+        assert begun.wait(60)
+        questions = ("overview", "cloud?run=0&seed=0&generation=29", "robot?run=0", "curves?run=0")
+        others = [threads.submit(explorer.answer, question) for question in questions]
+        again = threads.submit(explorer.answer, "fresh?run=0&seed=0&generation=30&chunk=0")
+        try:
+            assert all(other.result(timeout=20) for other in others)
+            assert again.result(timeout=20) == known
+        finally:
+            finish.set()
+        assert both[0].result(timeout=60) == both[1].result(timeout=60)
+    assert len(simulated) == 1
+
+
+def test_server_answers_this_machine_alone(served: str) -> None:
+    with urllib.request.urlopen(served) as response:
+        assert b"Evolvability" in response.read()
+    stranger = urllib.request.Request(served, headers={"Host": "somebody.example"})
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(stranger)
+
+
+def test_server_explains_an_error(served: str) -> None:
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(f"{served}ask/replay?run=0&seed=0&generation=1&member=0")
+    assert caught.value.code == 422
+    assert "was not kept" in caught.value.read().decode()
+
+
+def test_a_port_in_use_is_refused(served: str, ant_run: Run) -> None:
+    with pytest.raises(ConfigError, match="Choose another --port"):
+        Server(Explorer([ant_run]), int(served.rstrip("/").rpartition(":")[2]))
+
+
+def test_an_environment_that_does_not_draw_shows_behaviors_and_says_so(tmp_path: Path) -> None:
+    gymnasium.register("Dark-v0", entry_point="tests.tasks.test_gymnasium:Counting")
+    options = {"env": "Dark-v0", "behavior": "info:time", "num_steps": 4, "hidden": 2}
+    values = {"generations": 1, "population_size": 4, "task_options": options}
+    evolve("gymnasium", layered("gymnasium", values=values), output=tmp_path / "dark")
+    explorer = Explorer([Run(tmp_path / "dark")])
+    assert "does not draw itself" in json.loads(explorer.answer("robot?run=0"))["note"]
+    motion = arrays(explorer, "replay?run=0&seed=0&generation=0&member=1")
+    assert (motion["behavior"], "pictures" in motion) == (4, False)
+    with pytest.raises(SystemExit):
+        cli.main(["video", str(tmp_path / "dark"), "--offspring", "0", "--output", str(tmp_path / "dark.gif")])
+
+
+def test_an_export_that_makes_no_sense_is_refused(ant_run: Run, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"mutations.*got 0"):
+        export_page(ant_run, tmp_path / "page.html", mutations=0)
+    with pytest.raises(ConfigError, match=r"\.html.*page\.pdf"):
+        export_page(ant_run, tmp_path / "page.pdf")

@@ -1,0 +1,108 @@
+"""What can be taken away from the explorer's page: pictures, films, and the page itself in one file."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import imageio.v3 as imageio
+import numpy as np
+from PIL import Image
+
+from evolvability import Run, evolve
+from evolvability.config.schema import layered
+from evolvability.explorer.export import export_page
+from tests.browsing import draws_here, go_to, open_page, screen_of, until, wait_for_actor
+from tests.explorer.serving import serving
+
+
+def test_exported_page_needs_no_server(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    output = export_page(ant_run, tmp_path / "ant.html", generations=2, members=10, mutations=3)
+    requests: list[str] = []
+    opened.on("request", lambda request: requests.append(request.url))
+    open_page(opened, output.as_uri())
+    assert opened.evaluate("window.explorer.state.steps") == [0, 2]
+    go_to(opened, 0)
+    opened.mouse.click(540, 480)
+    actor = wait_for_actor(opened)
+    assert actor["what"] in {"fresh.0", "fresh.1", "fresh.2"}
+    until(opened, "window.explorer.state.time > 0")
+    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_a_file_plays_the_nearest_member_whose_motion_it_holds(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    output = export_page(ant_run, tmp_path / "ant.html", generations=2, members=20, mutations=1, embed=4)
+    open_page(opened, output.as_uri())
+    held = opened.evaluate("window.explorer.state.runs[0].embedded")
+    behavior = ant_run.behaviors(2)["behavior"][0]
+    np.testing.assert_array_equal(np.float32(held["behavior"]), behavior[held["members"]])
+    outermost = int(np.linalg.norm(behavior - behavior.mean(axis=0), axis=1).argmax())
+    assert (held["generation"], held["members"][0], len(set(held["members"]))) == (2, outermost, 4)
+    row = int(np.argmax(np.where(np.isin(np.arange(20), held["members"]), -np.inf, behavior[:, 0])))
+    opened.mouse.click(*screen_of(opened, row))
+    actor = wait_for_actor(opened)
+    distance = np.linalg.norm(behavior[held["members"]] - behavior[row], axis=1)
+    nearest = held["members"][int(distance.argmin())]
+    assert actor["what"] == f"member.{nearest}"
+    text = opened.inner_text("#message")
+    assert "4 of the 20 mutations of generation 2" in text
+    assert f"#{nearest}: {distance.min():.2f} m away" in text
+    assert "as recorded" in opened.inner_text("#actors")
+
+
+def test_sixteen_robots_play_and_are_taken_away(opened: Any, served: str, tmp_path: Path) -> None:
+    open_page(opened, served)
+    opened.set_viewport_size({"width": 840, "height": 500})
+    opened.evaluate("(() => { for (let row = 0; row < 17; row++) window.explorer.pick(0, row); })()")
+    until(opened, "window.explorer.state.actors.length === 16 && window.explorer.state.actors.every(a => !a.waiting)")
+    assert opened.inner_text("#cast") == "16 of at most 16"
+    assert opened.inner_text("#actors").count("as recorded") == 16
+    opened.evaluate("document.getElementById('play').click(); window.explorer.state.time = 1")
+    opened.check("#follow")
+    where = "(e => e.scene.position(e.state.actors.at(-1)))(window.explorer)"
+    until(opened, "window.explorer.scene.time === window.explorer.state.time && !window.explorer.state.dirty")
+    np.testing.assert_allclose(opened.evaluate("window.explorer.scene.camera.target")[:2], opened.evaluate(where))
+    opened.select_option("#speed", "8")
+    assert Image.open(saved(opened, "png", tmp_path)).size == (520, opened.locator("#stage").bounding_box()["height"])
+    for format in ("gif", "mp4") if draws_here() else ():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of JAX, of any process started beside it
+            pictures = imageio.imread(saved(opened, format, tmp_path))
+        assert len(pictures) > 2
+        assert pictures.std() > 5
+
+
+def saved(page: Any, button: str, folder: Path) -> Path:
+    """What a button downloads."""
+    with page.expect_download() as download:
+        page.click(f"#{button}")
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    assert path.suffix == f".{button}"
+    return path
+
+
+def test_an_environment_that_draws_itself_plays_its_pictures(opened: Any, tmp_path: Path) -> None:
+    options = {"env": "CartPole-v1", "behavior": "observation:0,2", "num_steps": 30, "hidden": 4}
+    values = {"generations": 1, "population_size": 4, "task_options": options}
+    evolve("gymnasium", layered("gymnasium", values=values), output=tmp_path / "pole")
+    with serving(Run(tmp_path / "pole")) as address:
+        open_page(opened, address)
+        opened.evaluate("(() => { for (const row of [1, 2]) window.explorer.pick(0, row); })()")
+        until(
+            opened, "window.explorer.state.actors.length === 2 && window.explorer.state.actors.every(a => a.pictures)"
+        )
+        assert opened.inner_text("#actors").count("as recorded") == 2
+        assert opened.locator("#pictures canvas").count() == 2
+        shown = (
+            "Array.from(document.querySelector('#pictures canvas').getContext('2d').getImageData(0, 0, 600, 400).data)"
+            ".filter((_, place) => place % 7 === 0)"  # a number at a time through the browser's protocol is slow
+        )
+        until(opened, "!window.explorer.state.playing")
+        pictures = [np.array(opened.evaluate(shown))]
+        opened.evaluate("(e => { e.state.time = 0; e.state.dirty = true; })(window.explorer)")
+        until(opened, "!window.explorer.state.dirty")
+        pictures.append(np.array(opened.evaluate(shown)))
+        assert pictures[0].std() > 10
+        assert (pictures[0] != pictures[1]).any()
+        opened.select_option("#speed", "0.25")
+        assert len(imageio.imread(saved(opened, "gif", tmp_path))) > 2
