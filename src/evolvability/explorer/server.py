@@ -116,19 +116,9 @@ def is_own(headers: Message, host: str) -> bool:
     asked = headers.get("Host") or ""
     try:
         name = urlsplit(f"//{asked}").hostname or ""
+        # Where others are served, an address will do; a name that is not one could be made to lead anywhere.
+        is_known = name in (HOST, "localhost", host) or (host != HOST and bool(ipaddress.ip_address(name)))
     except ValueError:
         return False
-    return (
-        (name in (HOST, "localhost", host) or (host != HOST and _is_number(name)))
-        and headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
-        and headers.get("Origin") in (None, f"http://{asked}")
-    )
-
-
-def _is_number(name: str) -> bool:
-    """Whether a host is given by its address: a name could be made to lead anywhere."""
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+    is_same_site = headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+    return is_known and is_same_site and headers.get("Origin") in (None, f"http://{asked}")

@@ -20,6 +20,7 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.replay import Motion, Stage
 
 Value = TypeVar("Value")
+Place = tuple[threading.Lock, list[Any]]
 QUESTIONS = ("overview", "cloud", "history", "curves", "robot", "center", "fresh", "replay", "video")
 FRAMES_PER_SECOND = 30
 NOT_DRAWN = "This environment does not draw itself (it has no render mode rgb_array): its behaviors are shown alone."
@@ -48,7 +49,7 @@ class Kept:
     """The last results of slow questions; older ones are forgotten, so that memory stays bounded."""
 
     def __init__(self, most: int) -> None:
-        self._places = lru_cache(most)(_empty)
+        self._places: Callable[[Hashable], Place] = lru_cache(most)(lambda name: (threading.Lock(), []))
         self._finding = threading.Lock()
 
     def __call__(self, name: Hashable, make: Callable[[], Value]) -> Value:
@@ -61,11 +62,6 @@ class Kept:
                 results.append(make())
             result: Value = results[0]
             return result
-
-
-def _empty(name: Hashable) -> tuple[threading.Lock, list[Any]]:
-    """A place for a result."""
-    return threading.Lock(), []
 
 
 class Explorer:
@@ -105,7 +101,7 @@ class Explorer:
         """All runs, as tables."""
         named = enumerate(zip(self.runs, self.names, strict=True))
         tables = [data.overview(run, name, self._labels(index)) for index, (run, name) in named]
-        return _json({"runs": tables, "together": FRESH_TOGETHER, "max_robots": MAX_ROBOTS})
+        return json.dumps({"runs": tables, "together": FRESH_TOGETHER, "max_robots": MAX_ROBOTS}).encode()
 
     def cloud(self, asked: Question) -> bytes:
         """One generation's behaviors."""
@@ -125,10 +121,10 @@ class Explorer:
         """The robot's shapes, in what it is simulated here, whether it has a way on the ground, or draws itself."""
         task = self._task(asked)
         stage = task.stage or Stage(None, 1.0)
-        model = None if stage.model is None else data.robot(stage.model)
         draws, moves = stage.simulator is not None, stage.replay is not None
         note = NOT_DRAWN if task.simulator is not None and not draws else ""
-        return _json({"robot": model, "engine": stage.engine, "moves": moves, "draws": draws, "note": note})
+        table = {"engine": stage.engine, "moves": moves, "draws": draws, "note": note}
+        return json.dumps({"robot": stage.model and data.robot(stage.model), **table}).encode()
 
     def center(self, asked: Question) -> bytes:
         """What the unmutated center does."""
@@ -238,10 +234,6 @@ def _thinned(motion: Motion, time_step: float, most_pictures: int | None) -> dat
     if motion.note:
         arrays["note"] = np.frombuffer(motion.note.encode(), np.uint8)
     return arrays
-
-
-def _json(table: Any) -> bytes:
-    return json.dumps(table).encode()
 
 
 def _arrays(arrays: data.Arrays) -> bytes:
