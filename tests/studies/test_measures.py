@@ -117,9 +117,9 @@ def test_specialization_is_one_for_species_apart_and_zero_for_species_alike() ->
 
 def test_a_yardstick_of_nothing_is_refused() -> None:
     for values in ({"threshold": 0.0}, {"radius": -1.0}, {"cells": 0}):
-        with pytest.raises(ConfigError, match=f"{next(iter(values))} must be a positive number"):
+        with pytest.raises(ConfigError, match=f"{next(iter(values))} must be positive"):
             yardstick(1.0, **values)
-    with pytest.raises(ConfigError, match="reach must be a positive number, got nan"):
+    with pytest.raises(ConfigError, match=r"reach .* nan"):
         yardstick(math.nan)
 
 
@@ -133,9 +133,9 @@ def double(x: Any) -> Any:
 def test_offspring_of_a_linear_task_have_the_variance_of_the_mutations() -> None:
     found = measure(function_task(double, jnp.zeros(3)), jnp.ones(3), sigma=0.5, number=4000)
     assert found.variance == pytest.approx(3.0, rel=0.05)
-    with pytest.raises(ConfigError, match="has 3 parameters, but the center has 2"):
+    with pytest.raises(ConfigError, match=r"3 parameters.* 2"):
         measure(function_task(double, jnp.zeros(3)), jnp.ones(2))
-    with pytest.raises(ConfigError, match="2 offspring or more, got 1"):
+    with pytest.raises(ConfigError, match="got 1"):
         measure(function_task(double, jnp.zeros(3)), jnp.ones(3), number=1)
 
 
@@ -188,14 +188,14 @@ def test_parameters_that_cannot_be_measured_are_refused(
     (tmp_path / "text.txt").write_text("1.0")
     interference = ("--task", "interference")
     expected = {
-        (str(tmp_path / "two.npy"),): "say what they are for, e.g. --task cheetah",
-        (str(tmp_path / "two.npy"), *interference): "has 2 parameters, but task 'interference' asks for 1",
-        (str(tmp_path / "both.safetensors"), *interference): "which array is the center?",
-        (str(tmp_path / "text.txt"), *interference): "read from a .safetensors or .npy file",
-        (str(tmp_path / "none.npy"), *interference): "no run folder and no file of parameters",
-        (str(run.path), "--task", "point"): "is a run of 'interference', not of 'point'",
-        (str(run.path), "--offspring", "0"): "2 offspring or more, got 0",
-        (str(tmp_path / "two.npy"), *interference, "--options", "start"): "KEY=VALUE is expected",
+        (str(tmp_path / "two.npy"),): "--task cheetah",
+        (str(tmp_path / "two.npy"), *interference): "has 2 parameters, but task 'interference'",
+        (str(tmp_path / "both.safetensors"), *interference): "there are: a, b",
+        (str(tmp_path / "text.txt"), *interference): ".safetensors or .npy",
+        (str(tmp_path / "none.npy"), *interference): "none.npy",
+        (str(run.path), "--task", "point"): "'interference', not of 'point'",
+        (str(run.path), "--offspring", "0"): "got 0",
+        (str(tmp_path / "two.npy"), *interference, "--options", "start"): "KEY=VALUE",
     }
     for arguments, message in expected.items():
         assert message in refusal(capsys, "measure", *arguments)

@@ -100,7 +100,7 @@ def test_center_is_unmutated(tmp_path: Path) -> None:
 def test_a_run_without_centers_says_which_generations_can_be_rebuilt(tmp_path: Path) -> None:
     run = small_run(tmp_path, "point", record_centers=False)
     assert run.rebuildable == [0, 3]  # of the first and last checkpoints
-    with pytest.raises(RunFolderError, match=r"center of generation 2 was not kept.*They can be for: 0, 3"):
+    with pytest.raises(RunFolderError, match=r"generation 2 .*: 0, 3"):
         run.drawn_around(2)
 
 
@@ -125,5 +125,5 @@ def test_slim_exports_keep_the_last_recorded_generations_center(tmp_path: Path) 
 
 def test_an_offspring_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     run = small_run(tmp_path, "point")
-    with pytest.raises(ConfigError, match="numbered from 0 to 29 in this run, got 30"):
+    with pytest.raises(ConfigError, match=r"0 to 29.* 30"):
         members(parent_of(run, watchable_task(run.config), 0), [0, 30])

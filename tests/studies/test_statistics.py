@@ -128,7 +128,7 @@ def test_corrections_match_worked_examples() -> None:
     false_discovery = stats.false_discovery_control([0.01, 0.04, 0.03, 0.005])
     found = [p for p in corrected(p_values, "benjamini-hochberg") if p is not None]
     assert found == pytest.approx(false_discovery.tolist())
-    with pytest.raises(ConfigError, match="A correction is one of holm"):
+    with pytest.raises(ConfigError, match=r"holm.*got 'sidak'"):
         corrected(p_values, "sidak")  # type: ignore[arg-type]
 
 
@@ -215,11 +215,11 @@ def test_compare_writes_a_table_and_a_picture(tmp_path: Path, capsys: pytest.Cap
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     a = made_up(tmp_path / "a", config(), np.zeros((1, 4, 2)), distance=np.ones((1, 3)))
     b = made_up(tmp_path / "b", config("interference"), distance=np.ones((1, 3)))
-    with pytest.raises(ConfigError, match="compared within one task"):
+    with pytest.raises(ConfigError, match=r"'point'.*'interference'"):
         compare_runs([a, b], "distance")
-    with pytest.raises(ConfigError, match=r"Unknown metric 'distanc'. Did you mean 'distance'"):
+    with pytest.raises(ConfigError, match=r"'distanc'.*'distance'"):
         compare_runs([a], "distanc")
-    with pytest.raises(ConfigError, match="has the generations 0 to 2, but not 7"):
+    with pytest.raises(ConfigError, match=r"0 to 2.* 7"):
         compare_runs([a], "distance", generation=7)
     with pytest.raises(ConfigError, match="one component only"):
         quantity(group_runs([a])[0], "specialization")

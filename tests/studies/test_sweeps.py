@@ -58,14 +58,14 @@ def test_a_sweep_skips_what_is_done_and_goes_on_with_what_was_begun(tmp_path: Pa
 
 def test_a_folder_of_another_configuration_is_not_taken_for_done(tmp_path: Path) -> None:
     conduct(plan(TABLE)[:1], tmp_path)
-    with pytest.raises(RunFolderError, match=r"another configuration: sigma is 0.5 there and 0.25 here"):
+    with pytest.raises(RunFolderError, match=r"sigma is 0.5 .* 0.25"):
         conduct(plan({**TABLE, "sigma": 0.25}), tmp_path)
 
 
 def test_a_run_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     good = plan(TABLE)[0]
     bad = plan({**TABLE, "start_from": "nowhere", "sweep": {}})[0]
-    with pytest.raises(UserError, match=r"1 of 2 runs failed.\nbad: nowhere is no run folder"):
+    with pytest.raises(UserError, match=r"1 of 2 .*\nbad: nowhere"):
         conduct([Planned("bad", bad.config), good], tmp_path)
     assert Run(tmp_path / good.name).is_complete
 
@@ -83,12 +83,12 @@ def test_a_run_may_start_from_one_before_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"sweep": {}}, "A sweep names its task"),
-        ({**TABLE, "sweep": {"sigma": 0.1}}, "sweep.sigma: a list of values is expected, got 0.1"),
-        ({**TABLE, "sweep": {"sigma": []}}, "sweep.sigma: a list of values"),
+        ({"sweep": {}}, "task = "),
+        ({**TABLE, "sweep": {"sigma": 0.1}}, "sweep.sigma: .* 0.1"),
+        ({**TABLE, "sweep": {"sigma": []}}, r"sweep.sigma: .* \[\]"),
         ({**TABLE, "sweep": {"sigmma": [1.0]}}, "Did you mean 'sigma'"),
-        ({**TABLE, "sweep": {"sigma": [0.1, 0.1]}}, "Two runs of the sweep would both be named 'sigma-0.1'"),
-        ({**TABLE, "seeds_per_run": 0}, "seeds_per_run must be 1 or more"),
+        ({**TABLE, "sweep": {"sigma": [0.1, 0.1]}}, "'sigma-0.1'"),
+        ({**TABLE, "seeds_per_run": 0}, "seeds_per_run .* 0"),
         ({**TABLE, "sweep": {"task_options": {"strat": [1.0]}}}, "task_options.start"),
     ],
 )

@@ -44,7 +44,7 @@ class MeasureScale:
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             if not (value > 0 and math.isfinite(value)):
-                raise ConfigError(f"{name} must be a positive number, got {value}.")
+                raise ConfigError(f"{name} must be positive and finite, got {value}.")
 
 
 def yardstick(
