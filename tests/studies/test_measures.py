@@ -192,7 +192,7 @@ def test_parameters_that_cannot_be_measured_are_refused(
         (str(tmp_path / "two.npy"), *interference): "has 2 parameters, but task 'interference'",
         (str(tmp_path / "both.safetensors"), *interference): "there are: a, b",
         (str(tmp_path / "text.txt"), *interference): ".safetensors or .npy",
-        (str(tmp_path / "none.npy"), *interference): "none.npy",
+        (str(tmp_path / "none.npy"), *interference): "no file of parameters",
         (str(run.path), "--task", "point"): "'interference', not of 'point'",
         (str(run.path), "--offspring", "0"): "got 0",
         (str(tmp_path / "two.npy"), *interference, "--options", "start"): "KEY=VALUE",

@@ -12,14 +12,12 @@ from evolvability.config.schema import ES_MAML, MAML
 from evolvability.core.types import written_out
 from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.folder import Run
-from evolvability.runs.trained import trained
 from evolvability.studies.adaptation import mean_of_valid, with_start_noise
-from evolvability.studies.adapters import AdaptationContext, Adapter, Start, adapter_named
-from evolvability.studies.offspring import Evaluate, evaluator, scores_of
-from evolvability.studies.result_files import RACES, HostArray, OneSeed, each_seed, finish, keep, kept, kept_names
+from evolvability.studies.adapters import AdaptationContext, Start, adapter_named
+from evolvability.studies.offspring import Parent, evaluator, parents_of, scores_of
+from evolvability.studies.result_files import RACES, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
 from evolvability.tasks.goals import goal_named
-from evolvability.tasks.registry import make_task
 
 
 @dataclass(frozen=True)
@@ -73,18 +71,25 @@ def race(
         episodes: the budget of each adaptation.
         repeats: evaluations of what came of it.
     """
-    config = run.config
-    base = task or make_task(config.task, config.task_options)
-    for goal in goals:  # a mistake is told before anything is evaluated
-        goal_named(goal, base)
+    config, parents = run.config, parents_of(run, task)
+    base, generation = parents[0].task, parents[0].generation
+    wanted = {goal: goal_named(goal, base) for goal in goals}
     context = AdaptationContext(base, evaluator(base), config.sigma, episodes, config.maml)
     ways = {name: adapter_named(name, context) for name in adapters or (own_adapter(run),)}
     again = evaluator(with_start_noise(config, base, task is None, None)[0])
-    starts = [start_of(run, base, index) for index in range(config.seeds)]
-    generation = trained(run, base).generation
+    starts = starts_of(run, parents)
     raced, studies = [], []
-    for goal, (name, way) in itertools.product(goals, ways.items()):
-        of_seed = _race_of_seed(run, base, way, goal, starts, again, repeats)
+    for goal, name in itertools.product(goals, ways):
+
+        def of_seed(index: int, goal: str = goal, name: str = name) -> dict[str, HostArray]:
+            key = jax.random.fold_in(parents[index].key, 6)  # 0 to 5 are those of runs and mutations
+            key_adapt, key_again = jax.random.split(key)
+            trace = ways[name](key_adapt, starts[index], goal)
+            sample, memory = written_out(trace.parameters), starts[index].memory
+            outcomes = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
+            scores = np.stack([scores_of(wanted[goal], outcome) for outcome in outcomes], axis=1)
+            return {"episodes": trace.episodes, "scores": scores}
+
         studies.append(f"race {generation} {goal} {name} {episodes} {repeats}")
         seeds = each_seed(run, studies[-1], of_seed, by_name=task is None)
         scores = np.stack([own["scores"] for own in seeds])
@@ -96,28 +101,11 @@ def race(
     return raced
 
 
-def _race_of_seed(
-    run: Run, task: Task, way: Adapter, goal: str, starts: Sequence[Start], again: Evaluate, repeats: int
-) -> OneSeed:
-    """Adapts a seed's start, and then evaluates every step of it anew."""
-
-    def of_seed(index: int) -> dict[str, HostArray]:
-        key = jax.random.fold_in(jax.random.key(run.seeds[index]), 6)  # 0 to 5 are those of runs and mutations
-        key_adapt, key_again = jax.random.split(key)
-        trace = way(key_adapt, starts[index], goal)
-        sample, memory = written_out(trace.parameters), starts[index].memory
-        outcomes = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
-        scores = np.stack([scores_of(goal_named(goal, task), outcome) for outcome in outcomes], axis=1)
-        return {"episodes": trace.episodes, "scores": scores}
-
-    return of_seed
-
-
-def start_of(run: Run, task: Task, index: int) -> Start:
-    """What of a run is adapted: a seed's center, and its deviations of actions where it learned some."""
-    cloud, memory = trained(run, task).of_seed(index)
-    log_std = load_checkpoint(run.path)[1].get("log_std")
-    return Start(cloud.center[0], None if log_std is None else jnp.asarray(log_std[index]), memory)
+def starts_of(run: Run, parents: Sequence[Parent]) -> list[Start]:
+    """What of a run is adapted: every seed's center, and its deviations of actions where it learned some."""
+    learned = load_checkpoint(run.path)[1].get("log_std")
+    log_stds = [None] * len(parents) if learned is None else [jnp.asarray(own) for own in learned]
+    return [Start(own.cloud.center[0], log_std, own.memory) for own, log_std in zip(parents, log_stds, strict=True)]
 
 
 def save_race(run: Run, raced: Raced) -> None:
