@@ -161,6 +161,12 @@ def test_a_p_value_below_the_papers_bound_holds_and_one_below_a_twentieth_in_par
     assert six.reason.endswith("0.0022")  # the smallest possible of 6 and 6 runs
 
 
+def test_collapsed_runs_count_against_a_claim() -> None:
+    half = [-np.inf] * 6 + [100.0] * 6  # left out, they would make the other six look better than all twelve
+    answer = is_more(half, np.arange(12.0))
+    assert (answer.verdict, answer.p, answer.value, answer.num_runs) == ("does not hold", 1.0, 0.5, (12, 12))
+
+
 def test_no_difference_needs_as_many_runs_as_the_paper_has() -> None:
     values = np.arange(12.0)
     assert is_same(values, values + 0.5).verdict == "holds"
