@@ -124,6 +124,7 @@ def pick_mutation(
         seed: of mutations and evaluations.
 
     Examples:
+        >>> import jax.numpy as jnp
         >>> from evolvability import function_task
         >>> arm = function_task(lambda x: jnp.tanh(x), start=jnp.zeros(2))
         >>> picked = pick_mutation(arm, jnp.zeros(2), "left", sigma=0.5)
