@@ -35,7 +35,8 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.gymnasium import GymnasiumOptions, Made, gymnasium_task
 from evolvability.tasks.normalizer import LIMIT
 from evolvability.tasks.policies import network
-from evolvability.tasks.simulators import Address, HostArray, Simulator, Trial, host_task
+from evolvability.tasks.replay import HostArray
+from evolvability.tasks.simulators import Address, Simulator, Trial, host_task
 from evolvability.training.driver import Evolution
 from evolvability.workers.connect import Crew
 from evolvability.workers.dask import DaskPool

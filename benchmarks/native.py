@@ -21,7 +21,7 @@ from mujoco import rollout
 
 from evolvability.core.populations import normal
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import EpisodeOptions
+from evolvability.tasks.engines.base import LocomotionOptions
 from evolvability.tasks.engines.mujoco import mujoco_engine
 from evolvability.tasks.normalizer import no_moments
 from evolvability.tasks.policies import Policy, mlp
@@ -60,7 +60,7 @@ def main() -> None:
 
 def engine_run(robot: Robot, policy: Policy, sample: Sample, num_steps: int, threads: int) -> Callable[[], Any]:
     """Whole episodes of a sample, none of which ends early."""
-    engine = mujoco_engine(robot, policy, EpisodeOptions(num_steps, False, 0.0, 0.01), threads)
+    engine = mujoco_engine(robot, policy, LocomotionOptions(num_steps=num_steps, threads=threads))
     return lambda: engine.run(jax.random.key(3), sample, no_moments(robot.num_observations))
 
 

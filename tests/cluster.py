@@ -16,7 +16,8 @@ import numpy as np
 
 from evolvability.tasks.base import Task
 from evolvability.tasks.normalizer import Moments, no_moments
-from evolvability.tasks.simulators import Address, HostArray, Simulator, Trial, host_task
+from evolvability.tasks.replay import HostArray
+from evolvability.tasks.simulators import Address, Simulator, Trial, host_task
 
 ROOT = Path(__file__).parents[1]
 NUM_PARAMS = 12

@@ -12,14 +12,8 @@ import pytest
 
 from evolvability import ConfigError, TaskError, cli, evolve, make_task
 from evolvability.core.types import Sample
-from evolvability.tasks.gymnasium import (
-    REMEMBERS,
-    Episode,
-    GymnasiumOptions,
-    Made,
-    gymnasium_task,
-    named_behavior,
-)
+from evolvability.tasks.episodes import Episode, named_behavior
+from evolvability.tasks.gymnasium import REMEMBERS, GymnasiumOptions, Made, gymnasium_task
 from evolvability.tasks.normalizer import no_moments, scaling
 from evolvability.tasks.policies import mlp, network
 from evolvability.tasks.simulators import Address, Trial, part_of

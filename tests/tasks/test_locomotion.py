@@ -14,7 +14,7 @@ from evolvability import ConfigError, Outcome, Sample, Task, evolve, make_task, 
 from evolvability.config.schema import layered
 from evolvability.core.noise import rows
 from evolvability.tasks.engines.base import remembered
-from evolvability.tasks.locomotion import heading
+from evolvability.tasks.goals import heading
 from evolvability.tasks.normalizer import Moments
 from evolvability.training.driver import Evolution
 

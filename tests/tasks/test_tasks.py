@@ -1,17 +1,19 @@
 """Tasks of the user's own, and what happens when they misbehave."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evolvability import TaskError, evolve, function_task, make_task
+from evolvability import Config, Task, TaskError, evolve, function_task, make_task
+from evolvability.config.build import build_population
+from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, UserError
 from evolvability.core.populations import normal
-from evolvability.core.types import Cloud, Sample
+from evolvability.core.types import Cloud, Sample, written_out
 from evolvability.tasks.interference import pattern
 from evolvability.tasks.registry import TASKS
 
@@ -20,18 +22,46 @@ def members_of(start: Any, num_members: int = 6) -> Sample:
     return normal(0.1).sample(jax.random.key(0), Cloud(jnp.asarray(start)[None]), 0, jnp.arange(num_members // 2))
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_every_task_returns_what_it_announces(name: str) -> None:
-    options: dict[str, Any] = {"env": "CartPole-v1"} if name == "gymnasium" else {}
+TINY: dict[str, Any] = {"num_steps": 5, "hidden": 4}
+POPULATIONS = get_args(get_type_hints(Config)["population"])
+
+
+def tiny_task(name: str) -> Task:
     if name.endswith("-bullet"):
         pytest.importorskip("pybullet", reason="PyBullet is not installed: pip install 'evolvability-es[bullet]'")
-        options = {"num_steps": 20}
-    task = make_task(name, options)
+    options = {"interference": {}, "gymnasium": {"env": "CartPole-v1", **TINY}}
+    return make_task(name, options.get(name, TINY))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_returns_what_it_announces(name: str) -> None:
+    task = tiny_task(name)
     sample = members_of(task.init(jax.random.key(0)))
     outcome, _ = task.evaluate(jax.random.key(1), sample, task.memory)
     assert outcome.behavior.shape == (6, len(task.behavior))
     assert outcome.fitness.shape == outcome.valid.shape == outcome.num_steps.shape == (6,)
     assert bool(outcome.valid.all())
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_works_with_every_population(name: str, population: str) -> None:
+    """Members in the parts that a population keeps them in do what they do written out."""
+    task = tiny_task(name)
+    config = layered(name, values={"population": population, "sigma": 0.1, "noise_dtype": "float32"})
+    if population == "low_rank" and not any(len(shape) > 1 for shape in task.shapes):
+        with pytest.raises(ConfigError, match=r"\(1,\)"):  # one parameter: there is no matrix, and that is said
+            build_population(config, task.shapes)
+        return
+    drawn = build_population(config, task.shapes)
+    centers = jax.vmap(task.init)(jax.random.split(jax.random.key(0), drawn.num_components))
+    sample = drawn.sample(jax.random.key(1), drawn.init(jax.random.key(2), centers), 0, drawn.draws(8))
+    key = jax.random.key(3)
+    in_parts, _ = task.evaluate(key, sample, task.memory)
+    in_full, _ = task.evaluate(key, written_out(sample.members()), task.memory)
+    assert bool(in_parts.valid.all())
+    np.testing.assert_allclose(in_parts.behavior, in_full.behavior, atol=1e-4)
+    np.testing.assert_allclose(in_parts.fitness, in_full.fitness, atol=1e-4)
 
 
 def test_interference_is_the_formula() -> None:
@@ -96,9 +126,9 @@ def raises(x: Any) -> Any:
 @pytest.mark.parametrize(
     ("behavior", "message"),
     [
-        (lambda x: jnp.ones((2, 3)), r"must be a number or a vector, got an array of shape \(2, 3\)"),
-        (lambda x: jnp.ones((1, 2))[None], r"got an array of shape \(1, 1, 2\)"),
-        (raises, "raised at the start parameters: KeyError: 'leg'"),
+        (lambda x: jnp.ones((2, 3)), r"\(2, 3\)"),
+        (lambda x: jnp.ones((1, 2))[None], r"\(1, 1, 2\)"),
+        (raises, "KeyError: 'leg'"),
     ],
     ids=["matrix", "tensor", "raises"],
 )
@@ -120,8 +150,8 @@ def test_a_position_may_be_returned_as_a_tuple_a_list_or_an_array(make: Any, on_
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        ((1.0, np.ones(3)), r"fitness must be a single number, got shape \(3,\)"),
-        (1.0, "a pair .* is expected, got float"),
+        ((1.0, np.ones(3)), r"fitness.*\(3,\)"),
+        (1.0, "got float"),
     ],
 )
 def test_a_fitness_that_is_not_one_number_is_named(returned: Any, message: str) -> None:
@@ -139,7 +169,7 @@ def test_a_member_that_raises_is_named() -> None:
         return float(x[0])
 
     task = function_task(fragile, jnp.ones(2), on_host=True)
-    with pytest.raises(TaskError, match="raised for member 3: RuntimeError: joint broke"):
+    with pytest.raises(TaskError, match="member 3: RuntimeError: joint broke"):
         evolve(task, generations=1, population_size=16)
 
 
@@ -151,7 +181,7 @@ def test_a_member_that_changes_shape_is_named() -> None:
         return np.ones(2 if len(calls) < 4 else 3)
 
     task = function_task(fickle, jnp.ones(2), on_host=True)
-    with pytest.raises(TaskError, match=r"member 2 has shape \(3,\).*start's had 2 dimension"):
+    with pytest.raises(TaskError, match=r"member 2 has shape \(3,\)"):
         evolve(task, generations=1, population_size=16)
 
 
@@ -166,7 +196,7 @@ def test_some_nan_members_are_counted_and_left_out() -> None:
 
 def test_too_many_nan_members_stop_the_run_with_a_reason() -> None:
     task = function_task(lambda x: x[0] * jnp.nan, jnp.ones(1))
-    with pytest.raises(UserError, match=r"16 of 16 members were invalid in generation 0.*max_invalid"):
+    with pytest.raises(UserError, match=r"16 of 16 .*generation 0.*max_invalid"):
         evolve(task, generations=3, population_size=16)
 
 
@@ -180,13 +210,15 @@ def test_a_task_is_found_by_module_and_name(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "hill.py").write_text(
         "import jax.numpy as jnp\nfrom evolvability import function_task\n"
         "def task():\n    return function_task(lambda x: x**2, jnp.ones(2), name='hill')\n"
+        "def raises():\n    raise KeyError('leg')\n"
     )
     monkeypatch.chdir(tmp_path)
     assert make_task("hill:task").name == "hill"
-    with pytest.raises(ConfigError, match=r"'hill:nothing' could not be imported.*Expected module:name"):
-        make_task("hill:nothing")
+    for wrong in ("hill:nothing", "hill:raises", "nowhere:task"):
+        with pytest.raises(ConfigError, match=f"'{wrong}'.*module:name"):
+            make_task(wrong)
 
 
 def test_an_unknown_task_is_answered_with_those_there_are() -> None:
-    with pytest.raises(ConfigError, match=r"Unknown task 'pointt'. Did you mean 'point'\? Available: .*interference"):
+    with pytest.raises(ConfigError, match=r"'pointt'.*'point'.*interference"):
         make_task("pointt")

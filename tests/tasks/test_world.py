@@ -3,13 +3,17 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
+from jax import Array
 
 from evolvability import make_task
 from evolvability.core.types import written_out
 from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.tasks.base import world_of
+from evolvability.tasks.from_world import task_from_world
 from evolvability.tasks.normalizer import merge, no_moments
-from evolvability.tasks.world import directions, points
+from evolvability.tasks.policies import mlp
+from evolvability.tasks.world import Situation, World, directions, goes_on, points
 
 
 def test_left_and_right_are_drawn_alike_and_directions_all_over_the_circle() -> None:
@@ -33,6 +37,54 @@ def test_points_are_drawn_from_the_box_and_rewarded_by_nearness() -> None:
     drawn = goals.draw(jax.random.key(0), 500)
     assert 0.45 < float(np.abs(drawn).max()) <= 0.5
     assert float(goals.reward(jnp.array([0.3, 0.4]), jnp.ones(2), jnp.zeros(2))) == -0.25
+
+
+@pytest.mark.parametrize("name", ["point", "maze", "navigation"])
+def test_members_of_toy_tasks_do_what_their_networks_do_step_by_step_in_the_world(name: str) -> None:
+    task = make_task(name, {"num_steps": 6, "hidden": 4})
+    world, members = world_of(task), 2 * jax.vmap(task.init)(jax.random.split(jax.random.key(0), 3)) + 0.3
+    now = world.begin(jax.random.key(0), 3)
+    path = [now.position]
+    for _ in range(6):
+        now = world.advance(now, jax.vmap(world.policy.apply)(members, now.observation))
+        path.append(now.position)
+    assert task.stage is not None
+    assert task.stage.replay is not None
+    sample = written_out(members)
+    motion = task.stage.replay(jax.random.key(0), sample, ())
+    done, _ = task.evaluate(jax.random.key(0), sample, ())
+    np.testing.assert_allclose(motion.path, np.stack(path, axis=1), atol=1e-5)
+    np.testing.assert_array_equal(motion.behavior, motion.path[:, -1])
+    np.testing.assert_allclose(done.behavior, motion.behavior, atol=1e-6)
+    assert (done.num_steps == 6).all()
+    assert (motion.num_frames == 7).all()
+    assert np.abs(motion.path[:, -1]).min() > 0.01
+
+
+def test_episodes_that_end_early_or_break_down_are_told() -> None:
+    """Three episodes: one ends after two steps, one breaks down after three, one goes on."""
+
+    def begin(key: Array, num_episodes: int) -> Situation:
+        return goes_on(jnp.zeros((num_episodes, 1)), jnp.zeros((num_episodes, 2)))
+
+    def advance(now: Situation, actions: Array) -> Situation:
+        position = now.position + now.running[:, None]
+        ends, breaks = (jnp.arange(3) == 0) & (position[:, 0] >= 2), (jnp.arange(3) == 1) & (position[:, 0] >= 3)
+        return now._replace(position=position, running=now.running & ~ends & ~breaks, valid=now.valid & ~breaks)
+
+    policy = mlp((1, 2, 2))
+    world = World(policy, 1, 2, 5, begin, advance, directions(2))
+    task = task_from_world("stairs", ("x", "y"), world, lambda position: position[:, 0], 0.1)
+    sample = written_out(jnp.zeros((3, policy.num_params)))
+    done, _ = task.evaluate(jax.random.key(0), sample, ())
+    assert done.num_steps.tolist() == [2, 3, 5]
+    assert done.valid.tolist() == [True, False, True]
+    assert done.fitness.tolist() == [2, 3, 5]
+    assert task.stage is not None
+    assert task.stage.replay is not None
+    motion = task.stage.replay(jax.random.key(0), sample, ())
+    assert motion.num_frames.tolist() == [3, 4, 6]
+    assert motion.valid.tolist() == [True, False, True]
 
 
 def test_robot_steps_in_its_world_as_under_an_engine() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from evolvability.core.errors import ConfigError
 from evolvability.runs.files import write_output
-from evolvability.tasks.pictures import from_jpeg
+from evolvability.tasks.rendering import from_jpeg
 from evolvability.tasks.replay import HostArray, Motion, Stage
 
 RATES = {"mp4": 30, "gif": 15}

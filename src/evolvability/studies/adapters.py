@@ -26,8 +26,7 @@ from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.studies.offspring import Evaluate, scores_of
 from evolvability.studies.result_files import HostArray
 from evolvability.tasks.base import Task, world_of
-from evolvability.tasks.goals import POINT, goal_named
-from evolvability.tasks.locomotion import heading
+from evolvability.tasks.goals import POINT, goal_named, heading
 from evolvability.tasks.world import World
 
 

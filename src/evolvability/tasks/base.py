@@ -1,12 +1,15 @@
-"""The seam between strategies and simulators."""
+"""The interface between strategies and simulators."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 from jax import Array
+from jax.flatten_util import ravel_pytree
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.noise import Shapes
 from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.tasks.replay import Stage
@@ -28,7 +31,7 @@ class Task:
         on_host: whether ``evaluate`` is ordinary Python, and so is called outside of ``jit``.
         unflatten: ``(num_params,) -> pytree``, parameters as the task's author wrote them.
         engine: what evaluates members, for people; empty where that goes without saying.
-        simulator: builds, once a worker, what evaluates a single member; then members may be evaluated anywhere. See
+        simulator: builds, once per worker, what evaluates a single member; then members may be evaluated anywhere. See
             `evolvability.tasks.simulators`.
         stage: what it takes to watch members move; None where there is nothing to see.
         world: ``() -> World``, the task's episodes step by step on the device, where it has them.
@@ -56,6 +59,32 @@ def world_of(task: Task) -> World:
     if task.world is None:
         raise ConfigError(
             f"Task '{task.name}' cannot be stepped on the device, which a policy gradient needs. Tasks that can: "
-            "point, navigation, cheetah, ant, and any Task with a world."
+            "point, maze, navigation, cheetah, ant, and any Task with a world."
         )
     return task.world()
+
+
+def flattened(start: PyTree) -> tuple[Array, Callable[[Array], PyTree]]:
+    """A pytree of floats as one vector, and the way back."""
+    return ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
+
+
+def checked_names(task: str, names: Iterable[str], num_behaviors: int) -> tuple[str, ...]:
+    """A name for each behavior dimension: those given, if they are as many, or numbers."""
+    names = tuple(names) or tuple(f"behavior {j}" for j in range(num_behaviors))
+    if len(names) != num_behaviors:
+        raise TaskError(f"Task '{task}': {num_behaviors} behavior dimensions, but names for {len(names)}: {names}.")
+    return names
+
+
+def at_least(options: Any, **lowest: float) -> None:
+    """Refuse options that are lower than they may be, e.g. ``at_least(options, num_steps=1)``."""
+    for name, low in lowest.items():
+        if getattr(options, name) < low:
+            raise ConfigError(f"{name} must be {low} or more, got {getattr(options, name)}.")
+
+
+def check_share(options: Any) -> None:
+    """Refuse an ``observation_share`` that is no probability."""
+    if not 0 <= options.observation_share <= 1:
+        raise ConfigError(f"observation_share must be between 0 and 1, got {options.observation_share}.")

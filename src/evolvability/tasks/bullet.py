@@ -1,18 +1,19 @@
 """The paper's own tasks on its own simulator: `cheetah-bullet` and `ant-bullet`, PyBullet through Gymnasium.
 
-Behavior is where the torso ends, ``robot.body_real_xyz``; it starts at the origin. PyBullet's ``body_xyz`` is something
-else: the mean of x and of y over every entry of ``robot.parts``, which lists each link, some of them twice, and the
-floor, which never moves. Of a robot that moves by 1 m it says 16/17 m for the cheetah and 21/22 m for the ant.
+Behavior is where the torso ends; it starts at the origin. PyBullet's ``robot.body_xyz`` is something else: the mean of
+x and of y over every entry of ``robot.parts``, which lists each link, some of them twice, and the floor, which never
+moves. Of a robot that moves by 1 m it says 16/17 m for the cheetah and 21/22 m for the ant.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from evolvability.core.errors import ConfigError
-from evolvability.tasks.base import Task
-from evolvability.tasks.gymnasium import Episode, GymnasiumOptions, Made, gymnasium_task
-from evolvability.tasks.locomotion import heading
-from evolvability.tasks.simulators import HostArray, Scope
+from evolvability.tasks.base import Task, at_least
+from evolvability.tasks.episodes import BodyPosition, Episode
+from evolvability.tasks.goals import check_planar, heading
+from evolvability.tasks.gymnasium import GymnasiumOptions, Made, gymnasium_task
+from evolvability.tasks.simulators import Scope
 
 INSTALL = "pip install 'evolvability-es[bullet]'"
 
@@ -22,9 +23,9 @@ class BulletOptions:
     """Options of the PyBullet tasks."""
 
     num_steps: int = 1000
-    """Control steps of an episode, 0.0165 s each."""
+    """Control steps per episode, 0.0165 s each."""
     num_episodes: int = 1
-    """Episodes a member; behavior and fitness are their means."""
+    """Episodes per member; behavior and fitness are their means."""
     direction: str = "right"
     """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
     seeds_differ_by: Scope = "member"
@@ -35,35 +36,22 @@ class BulletOptions:
     """Units in each of the network's two hidden layers."""
 
     def __post_init__(self) -> None:
-        if self.num_steps < 1:
-            raise ConfigError(f"num_steps must be 1 or more, got {self.num_steps}.")
+        at_least(self, num_steps=1)
         heading(self.direction)
         self.gymnasium()
 
     def gymnasium(self) -> GymnasiumOptions:
         """The same as options of a Gymnasium environment."""
-        shared = {f.name for f in fields(GymnasiumOptions)}
-        return GymnasiumOptions(**{f.name: getattr(self, f.name) for f in fields(self) if f.name in shared})
+        return GymnasiumOptions(**{name: value for name, value in asdict(self).items() if name != "direction"})
 
 
-@dataclass(frozen=True)
-class CheetahBulletOptions(BulletOptions):
-    """Options of PyBullet's cheetah."""
-
-
-@dataclass(frozen=True)
-class AntBulletOptions(BulletOptions):
-    """Options of PyBullet's ant."""
-
-
-def cheetah_bullet(options: CheetahBulletOptions = CheetahBulletOptions()) -> Task:  # noqa: B008 (frozen)
+def cheetah_bullet(options: BulletOptions = BulletOptions()) -> Task:  # noqa: B008 (frozen)
     """PyBullet's half-cheetah: 26 observations, 6 torques, 74,246 parameters; behavior is the torso's final x."""
-    if heading(options.direction)[1] != 0:
-        raise ConfigError(f"direction: the cheetah runs right (0 degrees) or left (180), got {options.direction}.")
+    check_planar(options.direction)
     return _bullet("cheetah-bullet", "HalfCheetahBulletEnv-v0", "x", options)
 
 
-def ant_bullet(options: AntBulletOptions = AntBulletOptions()) -> Task:  # noqa: B008 (frozen)
+def ant_bullet(options: BulletOptions = BulletOptions()) -> Task:  # noqa: B008 (frozen)
     """PyBullet's ant: 28 observations, 8 torques, 75,272 parameters; behavior is the torso's final (x, y).
 
     An episode ends when the torso sinks below 0.26 m.
@@ -72,15 +60,8 @@ def ant_bullet(options: AntBulletOptions = AntBulletOptions()) -> Task:  # noqa:
 
 
 def _bullet(name: str, env: str, axes: str, options: BulletOptions) -> Task:
-    forward = heading(options.direction)
-    return gymnasium_task(
-        BulletMade(env, {}),
-        options.gymnasium(),
-        behavior=TorsoPosition(axes),
-        fitness=TorsoProgress(forward),
-        name=name,
-        behavior_names=tuple(axes),
-    )
+    torso, progress = BodyPosition("torso", axes), TorsoProgress(heading(options.direction))
+    return gymnasium_task(BulletMade(env, {}), options.gymnasium(), behavior=torso, fitness=progress, name=name)
 
 
 @dataclass(frozen=True)
@@ -99,24 +80,12 @@ class BulletMade(Made):
 
 
 @dataclass(frozen=True)
-class TorsoPosition:
-    """Where the torso is in the end."""
-
-    axes: str
-
-    def __call__(self, episode: Episode) -> HostArray:
-        """One coordinate, or two."""
-        torso: HostArray = episode.env.robot.body_real_xyz[: len(self.axes)]
-        return torso
-
-
-@dataclass(frozen=True)
 class TorsoProgress:
-    """How far the torso came along a direction."""
+    """How far the torso came along a direction, in meters. A class, not a closure: it travels to workers."""
 
     forward: tuple[float, float]
 
     def __call__(self, episode: Episode) -> float:
-        """In meters."""
-        x, y, _ = episode.env.robot.body_real_xyz
+        """The distance."""
+        x, y = BodyPosition("torso")(episode)
         return float(self.forward[0] * x + self.forward[1] * y)

@@ -7,12 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.flatten_util import ravel_pytree
 
 from evolvability.core.errors import TaskError
 from evolvability.core.noise import shapes_of
 from evolvability.core.types import Outcome, PyTree, Sample, outcome
-from evolvability.tasks.base import Task
+from evolvability.tasks.base import Task, checked_names, flattened
 
 
 def function_task(
@@ -42,7 +41,7 @@ def function_task(
         >>> len(task.behavior), task.on_host
         (3, False)
     """
-    flat_start, unflatten = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
+    flat_start, unflatten = flattened(start)
     name = name or getattr(behavior, "__name__", "function").strip("<>")
 
     def evaluate_one(parameters: PyTree) -> tuple[Any, Any]:
@@ -58,9 +57,6 @@ def function_task(
     on_host = not _traceable(evaluate_one, start) if on_host is None else on_host
     example = unflatten(flat_start)
     num_behaviors, has_fitness = _checked_shapes(name, evaluate_one, jax.device_get(example), on_host)
-    names = tuple(behavior_names) or tuple(f"behavior {j}" for j in range(num_behaviors))
-    if len(names) != num_behaviors:
-        raise TaskError(f"Task '{name}': {num_behaviors} behavior dimensions, but names for {len(names)}: {names}.")
 
     def evaluate_on_device(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         del key
@@ -79,7 +75,7 @@ def function_task(
 
     return Task(
         name=name,
-        behavior=names,
+        behavior=checked_names(name, behavior_names, num_behaviors),
         init=lambda key: flat_start,
         evaluate=evaluate_on_host if on_host else evaluate_on_device,
         has_fitness=has_fitness,

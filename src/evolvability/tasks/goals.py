@@ -11,7 +11,6 @@ from jax import Array
 from evolvability.core.errors import ConfigError
 from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.tasks.base import Task
-from evolvability.tasks.locomotion import heading
 
 Goal = Callable[[Outcome], Array]
 """``(outcome) -> (num_members,)``, the more the better."""
@@ -19,6 +18,26 @@ Goal = Callable[[Outcome], Array]
 FITNESS = "fitness"
 POINT = "point:"
 FORMS = "right, left, an angle in degrees, point:X,Y or fitness"
+
+
+def heading(direction: str) -> tuple[float, float]:
+    """The unit vector of a direction.
+
+    >>> heading("left"), heading("90")
+    ((-1.0, 0.0), (0.0, 1.0))
+    """
+    try:
+        radians = math.radians(float({"right": "0", "left": "180"}.get(direction, direction)))
+    except ValueError:
+        raise ConfigError(f"direction must be right, left or an angle in degrees, got '{direction}'.") from None
+    # Rounded: the sine of 180 degrees is a little more than zero.
+    return round(math.cos(radians), 12) + 0.0, round(math.sin(radians), 12) + 0.0
+
+
+def check_planar(direction: str) -> None:
+    """Refuse a direction in which a robot that moves in a plane cannot run."""
+    if heading(direction)[1] != 0:
+        raise ConfigError(f"direction: the cheetah runs right (0 degrees) or left (180), got {direction}.")
 
 
 def goal_named(text: str, task: Task) -> Goal:

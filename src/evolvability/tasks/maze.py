@@ -5,16 +5,13 @@ To get to the goal one has to turn one's back on it first: who only ever gets ne
 
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
-from evolvability.core.errors import ConfigError
-from evolvability.core.types import Outcome, PyTree, Sample, outcome
-from evolvability.tasks.base import Task
+from evolvability.tasks.base import Task, at_least
+from evolvability.tasks.from_world import task_from_world
 from evolvability.tasks.policies import mlp
-from evolvability.tasks.replay import Motion, Stage
+from evolvability.tasks.world import Situation, World, goes_on, points
 
 TIME_STEP = 0.25
 GOAL = (2.0, 0.0)
@@ -37,14 +34,12 @@ class MazeOptions:
     """Options of the maze."""
 
     num_steps: int = 40
-    """Time steps of an episode, 0.25 s each."""
+    """Time steps per episode, 0.25 s each."""
     hidden: int = 8
     """Units in each of the network's two hidden layers."""
 
     def __post_init__(self) -> None:
-        for name in ("num_steps", "hidden"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be 1 or more, got {getattr(self, name)}.")
+        at_least(self, num_steps=1, hidden=1)
 
 
 def maze(options: MazeOptions = MazeOptions()) -> Task:  # noqa: B008 (frozen)
@@ -53,36 +48,27 @@ def maze(options: MazeOptions = MazeOptions()) -> Task:  # noqa: B008 (frozen)
     The network sees where the point is and how much of the episode has passed, and says where to go, at a speed of at
     most 1.
     """
-    policy = mlp((3, options.hidden, options.hidden, 2))
     times = jnp.linspace(-1, 1, options.num_steps)
 
-    def positions(sample: Sample) -> Array:
-        """(num_steps, num_members, 2) after every time step."""
-        networks = policy.build(sample)
+    def situation(position: Array, step: Array) -> Situation:
+        """Step: the number of those taken, the same in all episodes; after the last one, time stands still."""
+        time = jnp.full((len(position), 1), times[step])
+        return goes_on(jnp.concatenate([position / HALF_WIDTH, time], axis=1), position, step)
 
-        def move(position: Array, time: Array) -> tuple[Array, Array]:
-            seen = jnp.concatenate([position / HALF_WIDTH, jnp.full((len(position), 1), time)], axis=1)
-            wish = policy.act(networks, seen)
-            wish = wish / jnp.maximum(1, jnp.linalg.norm(wish, axis=1, keepdims=True))
-            position = moved(position, TIME_STEP * wish)
-            return position, position
-
-        return jax.lax.scan(move, jnp.zeros((sample.num_members, 2)), times)[1]
-
-    def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+    def begin(key: Array, num_episodes: int) -> Situation:
         del key  # the world is deterministic
-        last = positions(sample)[-1]
-        fitness = -jnp.linalg.norm(last - jnp.array(GOAL), axis=1)
-        return outcome(last, fitness, jnp.full(sample.num_members, options.num_steps)), memory
+        return situation(jnp.zeros((num_episodes, 2)), jnp.int32(0))
 
-    def replay(key: Array, sample: Sample, memory: PyTree) -> Motion:
-        del key, memory
-        path = np.asarray(positions(sample)).swapaxes(0, 1)
-        path = np.concatenate([np.zeros_like(path[:, :1]), path], axis=1)
-        valid = np.isfinite(path[:, -1]).all(axis=1)
-        return Motion(path[:, -1], valid, np.full(len(path), path.shape[1]), path)
+    def advance(now: Situation, wish: Array) -> Situation:
+        wish = wish / jnp.maximum(1, jnp.linalg.norm(wish, axis=1, keepdims=True))
+        return situation(moved(now.position, TIME_STEP * wish), now.state + 1)
 
-    return Task("maze", ("x", "y"), policy.init, evaluate, stage=Stage(replay, TIME_STEP))
+    def fitness(position: Array) -> Array:
+        return -jnp.linalg.norm(position - jnp.array(GOAL), axis=1)
+
+    policy = mlp((3, options.hidden, options.hidden, 2))
+    world = World(policy, 3, 2, options.num_steps, begin, advance, points(2, HALF_WIDTH))
+    return task_from_world("maze", ("x", "y"), world, fitness, TIME_STEP)
 
 
 def moved(position: Array, step: Array) -> Array:

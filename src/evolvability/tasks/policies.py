@@ -1,7 +1,7 @@
 r"""Policies evaluated on a structured sample: no member's network is ever written out.
 
 With parameters $M_c \pm \sigma E_i$ a layer is $x M_c \pm \sigma\, x E_i$: a product that all members of a component
-share, and one small product a draw that its mirrored members share; with noise of low rank two thin ones, see
+share, and one small product per draw that its mirrored members share; with noise of low rank two thin ones, see
 `evolvability.core.noise`. `Policy.build` and `Policy.act` take JAX's arrays or NumPy's.
 """
 
@@ -58,8 +58,8 @@ class Policy(NamedTuple):
     Attributes:
         num_params: the length of a parameter vector.
         init: ``(key) -> (num_params,)``, a starting network.
-        build: ``(sample) -> Networks``, once a generation.
-        act: ``(networks, observations) -> actions``, with one row a member, once a time step.
+        build: ``(sample) -> Networks``, once per generation.
+        act: ``(networks, observations) -> actions``, with one row per member, once per time step.
         apply: ``(parameters, observations) -> actions`` of one network written out, differentiable in its parameters;
             observations: (..., num_inputs).
         shapes: of the arrays that a parameter vector is made of: weights and biases in turn.
@@ -108,24 +108,19 @@ def mlp(sizes: Sequence[int]) -> Policy:
         return _apply(networks.layers[-1], networks, hidden).reshape(len(observations), -1)
 
     def apply(parameters: Array, observations: Array) -> Array:
-        hidden, offset = observations, 0
-        for layer, (num_in, num_out) in enumerate(layer_shapes):
-            end = offset + num_in * num_out
-            hidden = hidden @ parameters[offset:end].reshape(num_in, num_out) + parameters[end : end + num_out]
-            hidden = jnp.tanh(hidden) if layer < num_layers - 1 else hidden
-            offset = end + num_out
-        return hidden
+        return network(sizes, parameters)(observations)
 
     return Policy(num_params, init, build, act, apply, shapes)
 
 
-def network(sizes: Sequence[int], parameters: np.ndarray[Any, Any]) -> Callable[[Any], Any]:
-    """One member's `mlp` written out, as a NumPy function from one observation to its outputs.
+def network(sizes: Sequence[int], parameters: Any) -> Callable[[Any], Any]:
+    """One member's `mlp` written out: a function from observations, (..., num_inputs), to outputs.
 
     Examples:
         >>> network((2, 3, 1), np.zeros(13, np.float32))(np.ones(2, np.float32))
         array([0.], dtype=float32)
     """
+    xp = parameters.__array_namespace__()
     layers, offset = [], 0
     for num_in, num_out in itertools.pairwise(sizes):
         end = offset + num_in * num_out
@@ -133,10 +128,10 @@ def network(sizes: Sequence[int], parameters: np.ndarray[Any, Any]) -> Callable[
         offset = end + num_out
     *hidden_layers, (last_weight, last_bias) = layers
 
-    def act(observation: Any) -> Any:
+    def act(hidden: Any) -> Any:
         for weight, bias in hidden_layers:
-            observation = np.tanh(observation @ weight + bias)
-        return observation @ last_weight + last_bias
+            hidden = xp.tanh(hidden @ weight + bias)
+        return hidden @ last_weight + last_bias
 
     return act
 

@@ -1,21 +1,22 @@
 """The tasks a command line can name."""
 
 import dataclasses
-import importlib
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from evolvability.core.errors import ConfigError, UserError, unknown
+from evolvability.core.errors import ConfigError, unknown
 from evolvability.tasks.base import Task
-from evolvability.tasks.bullet import AntBulletOptions, CheetahBulletOptions, ant_bullet, cheetah_bullet
-from evolvability.tasks.gymnasium import NAMED_BEHAVIORS, GymnasiumOptions, gymnasium_named
+from evolvability.tasks.bullet import BulletOptions, ant_bullet, cheetah_bullet
+from evolvability.tasks.engines.base import AntOptions, LocomotionOptions
+from evolvability.tasks.episodes import NAMED_BEHAVIORS
+from evolvability.tasks.gymnasium import GymnasiumOptions, gymnasium_named
 from evolvability.tasks.interference import InterferenceOptions, interference
-from evolvability.tasks.locomotion import AntOptions, CheetahOptions, ant, cheetah
+from evolvability.tasks.locomotion import ant, cheetah
 from evolvability.tasks.maze import MazeOptions, maze
 from evolvability.tasks.navigation import NavigationOptions, navigation
+from evolvability.tasks.own_code import imported
 from evolvability.tasks.point import PointOptions, point
 
 
@@ -122,7 +123,7 @@ TASKS: dict[str, TaskEntry] = {
     "cheetah": TaskEntry(
         "the paper's planar robot: 6 torques, behavior is its final x",
         cheetah,
-        CheetahOptions,
+        LocomotionOptions,
         objective_defaults=ES_MAML_FEW,
         presets=LOCOMOTION_PRESETS | {"laptop": CHEETAH_LAPTOP},
     ),
@@ -143,13 +144,13 @@ TASKS: dict[str, TaskEntry] = {
     "cheetah-bullet": TaskEntry(
         "the paper's own simulator, PyBullet: the planar robot",
         cheetah_bullet,
-        CheetahBulletOptions,
+        BulletOptions,
         presets=LOCOMOTION_PRESETS,
     ),
     "ant-bullet": TaskEntry(
         "the paper's own simulator, PyBullet: the four-legged robot",
         ant_bullet,
-        AntBulletOptions,
+        BulletOptions,
         presets=LOCOMOTION_PRESETS,
     ),
 }
@@ -158,23 +159,14 @@ TASKS: dict[str, TaskEntry] = {
 FROM_PYTHON = "python:"
 """Begins the recorded name of a task that was given as an object, which no name leads back to."""
 
-OWN_DEFAULTS = {**NO_L2, "population_size": 256}
-OWN_PRESETS = {"released-code": NO_L2}
-
 
 def task_entry(name: str) -> TaskEntry:
     """The entry of a registered task, or one for ``module:name``: a Task, or a function that returns one."""
+    own = partial(TaskEntry, defaults={**NO_L2, "population_size": 256}, presets={"released-code": NO_L2})
     if name.startswith(FROM_PYTHON):
-        return TaskEntry(
-            f"given from Python: {name.removeprefix(FROM_PYTHON)}",
-            _not_by_name,
-            defaults=OWN_DEFAULTS,
-            presets=OWN_PRESETS,
-        )
+        return own(f"given from Python: {name.removeprefix(FROM_PYTHON)}", _not_by_name)
     if ":" in name:
-        return TaskEntry(
-            f"your own: {name}", lambda options: _imported(name), defaults=OWN_DEFAULTS, presets=OWN_PRESETS
-        )
+        return own(f"your own: {name}", lambda options: _own_task(name))
     if name not in TASKS:
         raise ConfigError(unknown("task", name, TASKS, also=", or module:name for one of your own"))
     return TASKS[name]
@@ -221,21 +213,9 @@ def _not_by_name(options: Any) -> Task:
     )
 
 
-def _imported(name: str) -> Task:
-    module_name, _, attribute = name.partition(":")
-    folder = str(Path.cwd())
-    if folder not in sys.path:  # as `python -m` would do: a task beside the user's shell
-        sys.path.insert(0, folder)
-    try:
-        found = getattr(importlib.import_module(module_name.removesuffix(".py")), attribute)
-        task = found if isinstance(found, Task) else found()
-    except UserError:
-        raise
-    except Exception as error:
-        raise ConfigError(
-            f"Task '{name}' could not be imported: {type(error).__name__}: {error}. "
-            "Expected module:name, where name is a Task or a function without arguments that returns one."
-        ) from error
+def _own_task(name: str) -> Task:
+    expected = "where name is a Task or a function without arguments that returns one"
+    task = imported(name, expected, lambda found: found if isinstance(found, Task) else found())
     if not isinstance(task, Task):
         raise ConfigError(f"'{name}' must be a Task or return one, got {type(task).__name__}.")
     return task

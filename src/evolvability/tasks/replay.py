@@ -21,7 +21,7 @@ class Motion(NamedTuple):
         num_frames: (num_members,) moments until each episode ended, the start included.
         path: (num_members, num_moments, 2) where each was on the ground.
         poses: (num_members, num_moments, num_positions) of a robot whose model the `Stage` has.
-        pictures: of every member a JPEG file per moment, where an environment draws itself; see `tasks.pictures`.
+        pictures: of every member a JPEG file per moment, where an environment draws itself; see `tasks.rendering`.
         note: why there is nothing to see, where there should be.
     """
 
@@ -46,20 +46,23 @@ class Motion(NamedTuple):
         )
 
 
+Replay = Callable[[Array, Sample, PyTree], Motion]
+"""``(key, sample, memory) -> Motion``, the episodes that ``evaluate`` would give the sample's members."""
+
+
 @dataclass(frozen=True)
 class Stage:
     """What it takes to watch a task's members.
 
     Attributes:
-        replay: ``(key, sample, memory) -> Motion``, the episodes that ``evaluate`` would give the sample's members;
-            None where the task's own simulator is watched.
+        replay: what members do, moment by moment; None where the task's own simulator is watched.
         time_step: seconds between two moments.
         engine: what computes them, for people; empty where that is what evaluates members too.
         model: the MuJoCo model that poses belong to, if any.
         simulator: builds one like the task's own whose trials have pictures; it has a ``close``.
     """
 
-    replay: Callable[[Array, Sample, PyTree], Motion] | None
+    replay: Replay | None
     time_step: float
     engine: str = ""
     model: Any = None

@@ -2,7 +2,7 @@
 
 What is changed, and why:
 
-- Time steps of 8.25 ms, two a control step: the paper's control rate of 0.0165 s.
+- Time steps of 8.25 ms, two per control step: the paper's control rate of 0.0165 s.
 - Contacts are with the floor alone, and of the ant only its torso and shins touch it: a thigh lies inside the hull of
   the torso and the knees, so it cannot touch first. Few contacts, and always the same ones, make MJX fast.
 - A simulation that breaks down is not reset behind our back (MuJoCo's own habit): it must be seen to be left out.
@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 import gymnasium
 import mujoco
 import numpy as np
-
-from evolvability.core.errors import ConfigError
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 TIME_STEP = 0.00825
@@ -93,7 +91,7 @@ class Robot:
 
     @property
     def num_observations(self) -> int:
-        """The length of an observation: 8 of the torso, 2 a joint, 1 a link."""
+        """The length of an observation: 8 of the torso, 2 per joint, 1 per link."""
         return 8 + 2 * self.num_joints + self.num_links
 
 
@@ -198,11 +196,3 @@ def _robot(
 
 
 ROBOTS: dict[str, Callable[..., Robot]] = {"cheetah": cheetah, "ant": ant}
-
-
-def check_solver(solver: Solver) -> Solver:
-    """The solver settings, if they can be used."""
-    for setting in ("iterations", "line_search_iterations"):
-        if getattr(solver, setting) < 1:
-            raise ConfigError(f"solver_{setting} must be 1 or more, got {getattr(solver, setting)}.")
-    return solver

@@ -1,6 +1,7 @@
-"""Tasks whose simulator is ordinary Python: built once a worker, run member by member, on any number of machines."""
+"""Tasks whose simulator is ordinary Python: built once per worker, run member by member, on any number of machines."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from typing import Any, Literal, NamedTuple, Protocol
@@ -9,16 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.flatten_util import ravel_pytree
 
 from evolvability.core.errors import TaskError
-from evolvability.core.noise import Shapes, shapes_of
+from evolvability.core.noise import blocks, shapes_of
 from evolvability.core.types import Outcome, PyTree, Sample
-from evolvability.tasks.base import Task
+from evolvability.tasks.base import Task, checked_names, flattened
 from evolvability.tasks.normalizer import Moments, merge, pool
-from evolvability.tasks.replay import Stage
+from evolvability.tasks.replay import HostArray
 
-HostArray = np.ndarray[Any, Any]
 Scope = Literal["member", "generation", "run"]
 
 
@@ -81,7 +80,7 @@ class Part(NamedTuple):
         fitness: (num_members,).
         valid: (num_members,).
         num_steps: (num_members,).
-        seen: statistics of observations, one entry a remembered member.
+        seen: statistics of observations, one entry per remembered member.
         notes: ``(member, text)`` for those whose simulator raised.
     """
 
@@ -106,14 +105,14 @@ def simulator_task(
     """A task from a simulator of your own: no base class, no JAX.
 
     Args:
-        simulator: a class, or any function without arguments, that builds a simulator; called once a worker. What it
+        simulator: a class, or any function without arguments, that builds a simulator; called once per worker. What it
             builds is called with ``(parameters, seed)``, one member at a time, and returns the behavior, or the pair
             ``(behavior, fitness)`` if ``has_fitness``.
         start: the parameters evolution starts from, any pytree of floats.
         name: the task's name; the simulator's own unless given.
         behavior_names: a name for each behavior dimension.
         has_fitness: whether the simulator returns a fitness too.
-        num_episodes: calls a member, each with a seed of its own; behavior and fitness are their means.
+        num_episodes: calls per member, each with a seed of its own; behavior and fitness are their means.
         scope: whether seeds differ from member to member, from generation to generation only, or not at all.
 
     Examples:
@@ -123,24 +122,18 @@ def simulator_task(
         >>> simulator_task(Walk, start=np.zeros(3)).behavior
         ('behavior 0',)
     """
-    flat_start, unflatten = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
+    flat_start, unflatten = flattened(start)
     name = name or getattr(simulator, "__name__", "simulator").strip("<>")
-    template = jax.tree.map(np.asarray, jax.device_get(unflatten(flat_start)))
-    factory = _PlainFactory(simulator, template, has_fitness, num_episodes, scope)
+    factory = _PlainFactory(simulator, start, has_fitness, num_episodes, scope)
     try:
         probe = factory()(np.asarray(flat_start), Address((0,), 0, 0), ())
     except Exception as error:
         raise TaskError(
             f"Task '{name}': the simulator raised at the start parameters: {type(error).__name__}: {error}"
         ) from error
-    names = tuple(behavior_names) or tuple(f"behavior {j}" for j in range(len(probe.behavior)))
-    if len(names) != len(probe.behavior):
-        raise TaskError(
-            f"Task '{name}': {len(probe.behavior)} behavior dimensions, but names for {len(names)}: {names}."
-        )
     return host_task(
         name,
-        names,
+        checked_names(name, behavior_names, len(probe.behavior)),
         lambda key: flat_start,
         factory,
         has_fitness=has_fitness,
@@ -150,19 +143,12 @@ def simulator_task(
 
 
 def host_task(
-    name: str,
-    behavior: tuple[str, ...],
-    init: Callable[[Array], Array],
-    factory: Callable[[], Simulator],
-    *,
-    memory: PyTree = (),
-    has_fitness: bool = True,
-    unflatten: Callable[[Array], PyTree] = lambda parameters: parameters,
-    engine: str = "",
-    stage: Stage | None = None,
-    shapes: Shapes = (),
+    name: str, behavior: tuple[str, ...], init: Callable[[Array], Array], factory: Callable[[], Simulator], **more: Any
 ) -> Task:
-    """A Task from a simulator's factory, which has to be picklable (by cloudpickle) to reach other processes."""
+    """A Task from a simulator's factory, which has to be picklable (by cloudpickle) to reach other processes.
+
+    ``more`` are further attributes of the `Task`.
+    """
     build = cache(factory)
 
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
@@ -172,20 +158,7 @@ def host_task(
         part = joined([part_of(trial) for trial in trials])
         return outcome_of(part), absorb(memory, part.seen)
 
-    return Task(
-        name,
-        behavior,
-        init,
-        evaluate,
-        memory=memory,
-        has_fitness=has_fitness,
-        on_host=True,
-        unflatten=unflatten,
-        engine=engine,
-        simulator=factory,
-        stage=stage,
-        shapes=shapes,
-    )
+    return Task(name, behavior, init, evaluate, on_host=True, simulator=factory, **more)
 
 
 def part_of(trial: Trial) -> Part:
@@ -223,34 +196,28 @@ def absorb(memory: PyTree, seen: tuple[Moments, ...]) -> PyTree:
     return Moments(*(jnp.asarray(each) for each in merged))
 
 
+@dataclass(frozen=True)
 class _PlainFactory:
     """Builds a user's simulator and calls it as one of ours. A class, not a closure: it travels to workers."""
 
-    def __init__(
-        self, simulator: Callable[[], Any], template: PyTree, has_fitness: bool, num_episodes: int, scope: Scope
-    ) -> None:
-        self.simulator, self.has_fitness, self.num_episodes, self.scope = simulator, has_fitness, num_episodes, scope
-        leaves, self.treedef = jax.tree.flatten(template)
-        self.shapes = [leaf.shape for leaf in leaves]
+    simulator: Callable[[], Any]
+    start: PyTree
+    has_fitness: bool
+    num_episodes: int
+    scope: Scope
 
     def __call__(self) -> Simulator:
-        simulate = self.simulator()
+        simulate, treedef, shapes = self.simulator(), jax.tree.structure(self.start), shapes_of(self.start)
 
         def run(parameters: HostArray, address: Address, memory: PyTree) -> Trial:
-            tree = self._unflatten(parameters)
+            # In NumPy's arrays: a simulator need not know JAX.
+            leaves: Any = blocks(parameters[None], shapes)  # type: ignore[arg-type]
+            tree = jax.tree.unflatten(treedef, [leaf[0] for leaf in leaves])
             seeds = [address.seed(episode, self.scope) for episode in range(self.num_episodes)]
-            trials = [self._checked(simulate(tree, seed)) for seed in seeds]
-            behaviors, fitnesses = zip(*trials, strict=True)
+            behaviors, fitnesses = zip(*(self._checked(simulate(tree, seed)) for seed in seeds), strict=True)
             return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), self.num_episodes)
 
         return run
-
-    def _unflatten(self, parameters: HostArray) -> PyTree:
-        ends = np.cumsum([np.prod(shape, dtype=int) for shape in self.shapes])
-        parts = np.split(parameters, ends[:-1])
-        return jax.tree.unflatten(
-            self.treedef, [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
-        )
 
     def _checked(self, result: Any) -> tuple[HostArray, float]:
         if self.has_fitness and not (isinstance(result, tuple) and len(result) == 2):

@@ -1,7 +1,8 @@
-"""The seam for methods that need every step of an episode: worlds, stepped one action at a time on the device.
+"""Worlds, stepped one action at a time on the device: the interface for methods that need every step of an episode.
 
 Strategies never look inside of an episode; gradients of policies do. A `World` is a pair of pure functions over many
-episodes at once, and `Goals` say what is asked in them, with a reward at every step.
+episodes at once, and `Goals` say what is asked in them, with a reward at every step. A task can be made of a world
+alone, see `from_world`.
 """
 
 from collections.abc import Callable
@@ -34,6 +35,12 @@ class Situation(NamedTuple):
     valid: Array
 
 
+def goes_on(observation: Array, position: Array, state: PyTree = ()) -> Situation:
+    """A moment of episodes that neither end early nor break down."""
+    always = jnp.ones(len(position), bool)
+    return Situation(state, observation, position, always, always)
+
+
 @dataclass(frozen=True)
 class Goals:
     """What may be asked in a world. A goal is a vector in the space of behaviors.
@@ -57,9 +64,9 @@ class World:
 
     Attributes:
         policy: the network family that acts in it, the one of the task's own parameters.
-        num_observations: what is seen at a step.
-        num_actions: what is done at a step.
-        num_steps: of an episode, at most.
+        num_observations: numbers seen per step.
+        num_actions: numbers done per step.
+        num_steps: steps per episode, at most.
         begin: ``(key, num_episodes) -> Situation``.
         advance: ``(situation, actions) -> Situation``, one step; actions: (num_episodes, num_actions), clipped inside.
         goals: what may be asked.

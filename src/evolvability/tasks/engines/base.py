@@ -1,14 +1,16 @@
-"""The seam between the locomotion tasks and what steps their physics."""
+"""The interface between the locomotion tasks and what steps their physics: options, and what comes back."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from evolvability.core.types import Sample
+from evolvability.tasks.base import at_least, check_share
+from evolvability.tasks.goals import heading
 from evolvability.tasks.normalizer import Moments
 
 TORQUE_LIMIT = 1.0
@@ -16,20 +18,45 @@ TORQUE_LIMIT = 1.0
 
 
 @dataclass(frozen=True)
-class EpisodeOptions:
-    """How an episode goes, whatever the engine.
+class LocomotionOptions:
+    """Options of the locomotion tasks."""
 
-    Attributes:
-        num_steps: control steps.
-        early_termination: whether an episode ends when the robot falls.
-        start_noise: joint angles at the start vary by up to this much, in radians.
-        observation_share: probability that a member's observations enter the running statistics.
-    """
+    num_steps: int = 1000
+    """Control steps per episode, 0.0165 s each."""
+    engine: Literal["auto", "mjx", "mujoco"] = "auto"
+    """What steps the physics: mjx (accelerators) or mujoco (CPU cores); auto picks by what it finds."""
+    mjx_implementation: Literal["auto", "jax", "warp"] = "auto"
+    """What the engine mjx computes with: jax or warp; auto picks warp, the faster, on an NVIDIA GPU that has it."""
+    direction: str = "right"
+    """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
+    early_termination: bool = False
+    """End an episode when the robot falls; its behavior is where that happened."""
+    start_noise: float = 0.0
+    """Joint angles at the start vary by up to this much, in radians; 0 makes episodes deterministic."""
+    observation_share: float = 0.01
+    """Probability that a member's observations enter the running statistics that observations are scaled by."""
+    hidden: int = 256
+    """Units in each of the network's two hidden layers."""
+    solver_iterations: int = 4
+    """Iterations of the physics' constraint solver, at most."""
+    solver_line_search_iterations: int = 8
+    """Line-search iterations in each of them, at most."""
+    threads: int = 0
+    """CPU threads of the engine mujoco; 0 for all cores."""
 
-    num_steps: int
-    early_termination: bool
-    start_noise: float
-    observation_share: float
+    def __post_init__(self) -> None:
+        at_least(self, num_steps=1, hidden=1, threads=0, start_noise=0)
+        at_least(self, solver_iterations=1, solver_line_search_iterations=1)
+        check_share(self)
+        heading(self.direction)
+
+
+@dataclass(frozen=True)
+class AntOptions(LocomotionOptions):
+    """Options of the ant."""
+
+    early_termination: bool = True
+    """End an episode when the torso leaves the heights of 0.26 m to 1 m; its behavior is where that happened."""
 
 
 class Episodes(NamedTuple):
@@ -54,7 +81,7 @@ class Engine:
 
     Attributes:
         name: what it is, and on what, for people.
-        run: ``(key, sample, moments) -> Episodes``, one episode a member, observations scaled by the moments.
+        run: ``(key, sample, moments) -> Episodes``, one episode per member, observations scaled by the moments.
         on_host: whether ``run`` is ordinary Python, to be called outside of ``jit``.
     """
 

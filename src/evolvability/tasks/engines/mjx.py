@@ -1,6 +1,7 @@
 """MJX: whole episodes of all members as one compiled program, on any device JAX runs on."""
 
 import copy
+import importlib.util
 from typing import Any, NamedTuple
 
 import jax
@@ -12,7 +13,14 @@ from mujoco import mjx
 
 from evolvability.core.errors import ConfigError
 from evolvability.core.types import PyTree, Sample
-from evolvability.tasks.engines.base import TORQUE_LIMIT, Engine, EpisodeOptions, Episodes, remembered, start_positions
+from evolvability.tasks.engines.base import (
+    TORQUE_LIMIT,
+    Engine,
+    Episodes,
+    LocomotionOptions,
+    remembered,
+    start_positions,
+)
 from evolvability.tasks.normalizer import LIMIT, Moments, include, pool, scaling
 from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, touching
 from evolvability.tasks.policies import Policy
@@ -53,20 +61,9 @@ class _Progress(NamedTuple):
     seen: Any
 
 
-def mjx_engine(
-    robot: Robot,
-    policy: Policy,
-    options: EpisodeOptions,
-    implementation: str = "jax",
-) -> Engine:
-    """An engine of MJX.
-
-    Args:
-        robot: the robot.
-        policy: the network family that drives it.
-        options: how episodes go.
-        implementation: MJX's own, ``jax``, or ``warp`` where that is installed.
-    """
+def mjx_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
+    """An engine of MJX, which drives a robot with a network family."""
+    implementation = implementation_of(options)
     try:
         _put(robot, implementation, num_members=1)
     except RuntimeError as error:
@@ -102,8 +99,9 @@ def mjx_engine(
     return Engine(f"mjx ({implementation})", run, on_host=False)
 
 
-def mjx_world(robot: Robot, policy: Policy, options: EpisodeOptions, implementation: str = "jax") -> World:
+def mjx_world(robot: Robot, policy: Policy, options: LocomotionOptions) -> World:
     """A robot's episodes step by step; what is asked is a direction to go in, and a reward the distance traveled."""
+    implementation = implementation_of(options)
 
     def situation(now: _Progress) -> Situation:
         position = displacement(robot, now.physics.qpos)
@@ -130,6 +128,14 @@ def mjx_world(robot: Robot, policy: Policy, options: EpisodeOptions, implementat
     )
 
 
+def implementation_of(options: LocomotionOptions) -> str:
+    """What MJX computes with: its own, ``jax``, or ``warp`` where that is installed."""
+    if options.mjx_implementation != "auto":
+        return options.mjx_implementation
+    has_warp = importlib.util.find_spec("warp") is not None
+    return "warp" if has_warp and jax.default_backend() == "gpu" else "jax"
+
+
 def scaled_observation(observation: Array, mean: Array, std: Array) -> Array:
     """What a network sees of an observation."""
     return jnp.clip((observation - mean) / std, -LIMIT, LIMIT)
@@ -140,7 +146,7 @@ def _observation(robot: Robot, now: _Progress) -> Array:
     return observe(robot, torso, now.physics.qpos, now.physics.qvel, now.contacts)
 
 
-def _advance(robot: Robot, options: EpisodeOptions, advance: Any, now: _Progress, torques: Array) -> _Progress:
+def _advance(robot: Robot, options: LocomotionOptions, advance: Any, now: _Progress, torques: Array) -> _Progress:
     """One control step of all members."""
     torques = jnp.clip(torques, -TORQUE_LIMIT, TORQUE_LIMIT)
     physics, buffers, sensordata = jax.vmap(advance)(now.physics, now.buffers, torques)

@@ -18,29 +18,27 @@ from mujoco.batch import Batch, SimulationError
 from threadpoolctl import threadpool_limits
 
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import TORQUE_LIMIT, Engine, EpisodeOptions, Episodes, remembered, start_positions
+from evolvability.tasks.engines.base import (
+    TORQUE_LIMIT,
+    Engine,
+    Episodes,
+    LocomotionOptions,
+    remembered,
+    start_positions,
+)
 from evolvability.tasks.normalizer import LIMIT, Moments, include, pool, scaling
 from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, touching
 from evolvability.tasks.policies import Policy
-from evolvability.tasks.replay import Motion
+from evolvability.tasks.replay import HostArray, Motion, Replay
 from evolvability.tasks.robots import STEPS_PER_CONTROL, Robot
 
 BLOCK = 128
-"""Draws a block, at most: many make Python's share of a control step small, few let their noise stay in cache."""
-
-HostArray = np.ndarray[Any, Any]
+"""Draws per block, at most: many make Python's share of a control step small, few let their noise stay in cache."""
 
 
-def mujoco_engine(robot: Robot, policy: Policy, options: EpisodeOptions, threads: int = 0) -> Engine:
-    """An engine of native MuJoCo.
-
-    Args:
-        robot: the robot.
-        policy: the network family that drives it.
-        options: how episodes go.
-        threads: how many; 0 for one a core.
-    """
-    num_threads = threads or len(os.sched_getaffinity(0))
+def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
+    """An engine of native MuJoCo, which drives a robot with a network family."""
+    num_threads = options.threads or len(os.sched_getaffinity(0))
 
     def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
         key_start, key_seen = jax.random.split(key)
@@ -64,7 +62,7 @@ def mujoco_engine(robot: Robot, policy: Policy, options: EpisodeOptions, threads
     return Engine(f"mujoco, {num_threads} CPU thread{'s' * (num_threads > 1)}", run, on_host=True)
 
 
-def mujoco_replay(robot: Robot, policy: Policy, options: EpisodeOptions) -> Callable[[Array, Sample, Moments], Motion]:
+def mujoco_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> Replay:
     """Episodes of a few members with every moment's pose; the same, to the bit, as the engine's: see `Stage.replay`."""
 
     def replay(key: Array, sample: Sample, moments: Moments) -> Motion:
@@ -111,7 +109,9 @@ def _on_host(sample: Sample) -> Sample:
 class _Block:
     """The episodes of a few members, on the calling thread."""
 
-    def __init__(self, robot: Robot, policy: Policy, options: EpisodeOptions, sample: Sample, poses: HostArray) -> None:
+    def __init__(
+        self, robot: Robot, policy: Policy, options: LocomotionOptions, sample: Sample, poses: HostArray
+    ) -> None:
         self.robot, self.policy, self.options = robot, policy, options
         self.networks = policy.build(sample)
         self.batch = Batch(robot.model, nsim=len(poses), nthread=1)
@@ -130,7 +130,7 @@ class _Block:
         kept: HostArray,
         watch: Callable[[HostArray], None] = lambda qpos: None,
     ) -> Episodes:
-        """Whole episodes; of ``seen``, one entry a member that is kept. ``watch`` is shown every moment's poses."""
+        """Whole episodes; of ``seen``, one entry per member that is kept. ``watch`` is shown every moment's poses."""
         blank = np.zeros((int(kept.sum()), self.robot.num_observations))
         seen = Moments(np.zeros(len(blank)), blank, blank)
         num_steps: Any = np.zeros(len(self.running), np.int32)

@@ -1,0 +1,98 @@
+"""Pictures of Gymnasium environments: which steps are drawn, by what environment, and kept as JPEG files in memory.
+
+Pictures of a whole episode kept as arrays would fill the memory.
+"""
+
+import io
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from evolvability.core.errors import TaskError
+from evolvability.tasks.replay import HostArray
+
+PICTURES_PER_SECOND = 30
+MAX_PICTURES = 500
+"""Per member: of longer episodes fewer steps are drawn, as drawing takes longer than all the rest."""
+RENDER_MODE = "rgb_array"
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Which steps of an environment are drawn.
+
+    Attributes:
+        make: makes an environment that draws.
+        every: steps from one picture to the next.
+        time_step: seconds from one picture to the next.
+    """
+
+    make: Callable[[], Any]
+    every: int
+    time_step: float
+
+    def pictures(self, env: Any, step: int, is_over: bool) -> list[bytes]:
+        """What is drawn after a step: the first and the last one of an episode always, others now and then."""
+        return [picture_of(env)] if is_over or step % self.every == 0 else []
+
+
+def camera_of(make: Any, env: Any, num_steps: int, num_episodes: int) -> Camera | None:
+    """The camera of an environment; None where it does not draw.
+
+    Args:
+        make: makes the environment; where it has ``drawing(render_mode)``, that makes one that draws.
+        env: one that was made.
+        num_steps: a limit on the steps per episode, if not 0.
+        num_episodes: episodes per member.
+    """
+    if getattr(env, "render_mode", None) != RENDER_MODE:
+        if not hasattr(make, "drawing") or RENDER_MODE not in env.metadata.get("render_modes", ()):
+            return None
+        make = make.drawing(RENDER_MODE)
+    rate = float(env.metadata.get("render_fps") or PICTURES_PER_SECOND)
+    limit = num_steps or getattr(getattr(env, "spec", None), "max_episode_steps", None) or 0
+    every = max(1, round(rate / PICTURES_PER_SECOND), math.ceil(limit * num_episodes / MAX_PICTURES))
+    return Camera(lambda: _without_shadows(make()), every, every / rate)
+
+
+def picture_of(env: Any) -> bytes:
+    """An environment's picture of itself, as a JPEG file."""
+    try:
+        picture = np.asarray(env.render())
+    except Exception as error:  # of whatever library draws
+        raise TaskError(f"The environment cannot draw itself here: {type(error).__name__}: {error}") from error
+    if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8:
+        raise TaskError(
+            f"The environment's render() must give a (height, width, 3) picture of bytes, got {picture.dtype}"
+            f"{list(picture.shape)}."
+        )
+    return to_jpeg(picture)
+
+
+def to_jpeg(picture: HostArray) -> bytes:
+    """A (height, width, 3) picture of bytes as a file.
+
+    >>> from_jpeg(to_jpeg(np.full((8, 6, 3), 90, np.uint8)))[4, 3].tolist()
+    [90, 90, 90]
+    """
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "JPEG", quality=85)
+    return file.getvalue()
+
+
+def from_jpeg(file: bytes) -> HostArray:
+    """A (height, width, 3) picture from its file."""
+    return np.asarray(Image.open(io.BytesIO(file)).convert("RGB"))
+
+
+def _without_shadows(env: Any) -> Any:
+    """The environment; MuJoCo draws several times faster so where there is no GPU. The physics is the same."""
+    model: Any = getattr(env.unwrapped, "model", None)
+    if hasattr(model, "light_castshadow"):
+        model.light_castshadow[:] = 0
+        model.mat_reflectance[:] = 0
+    return env
