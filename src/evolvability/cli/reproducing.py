@@ -34,7 +34,7 @@ def reproduce(
 
     Args:
         items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; all unless given.
-        scale: How large: smoke (two minutes), laptop (an hour or two on two cores), gpu (12 seeds, population
+        scale: How large: smoke (two minutes), laptop (three hours on two cores), gpu (12 seeds, population
             1,000: about an hour of one large GPU), paper (12 seeds, population 10,000: many hours).
         preset: Other settings: released-code, what the authors' published program did where it differs from the
             paper's text.

@@ -6,6 +6,7 @@ from typing import Any
 
 from evolvability.config.schema import MAML, PRESETS, Config, layered
 from evolvability.reproduction.items import Kind, Training
+from evolvability.tasks.registry import ANT_LAPTOP, CHEETAH_LAPTOP
 
 STUDIES: dict[str, dict[str, int]] = {
     "adapt": {"mutations": 40, "repeats": 10},
@@ -110,22 +111,10 @@ SCALES: dict[str, Scale] = {
         quick_compilation=True,
     ),
     "laptop": Scale(
-        "an hour or two on two CPU cores",
+        "about three hours on two CPU cores",
         seeds={"": 4},
         batch=4,
-        tasks={
-            "interference": {},
-            "cheetah": {
-                "population_size": 400,
-                "generations": 25,
-                "task_options": {"num_steps": 400, "observation_share": 0.05},
-            },
-            "ant": {
-                "population_size": 128,
-                "generations": 30,
-                "task_options": {"num_steps": 600, "observation_share": 0.05},
-            },
-        },
+        tasks={"interference": {}, "cheetah": CHEETAH_LAPTOP, "ant": ANT_LAPTOP},  # those of the preset of that name
         kinds={**FULL_KINDS, "maml": {"generations": 30, "maml": {"tasks": 8, "episodes": 5}}},
         studies={**STUDIES, "offspring": {"number": 200}},
     ),

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from evolvability.tasks.normalizer import LIMIT, Moments, no_moments, scaling
 from evolvability.tasks.policies import mlp, network
 from evolvability.tasks.rendering import Camera, camera_of
 from evolvability.tasks.replay import HostArray, Stage
-from evolvability.tasks.simulators import Address, Scope, Simulator, Trial, host_task
+from evolvability.tasks.simulators import Address, Scope, Trial, host_task
 
 INSTALL = "pip install 'evolvability-es[gymnasium]'"
 REMEMBERS = ("BipedalWalker",)
@@ -86,30 +87,29 @@ def gymnasium_task(
         name: the task's name.
         behavior_names: a name for each behavior dimension.
     """
-    behavior = behavior or named_behavior(options.behavior)
-    factory = _Factory(make, options, behavior, fitness or named_fitness(options.fitness))
+    behavior, fitness = behavior or named_behavior(options.behavior), fitness or named_fitness(options.fitness)
     # One step is taken here, so that what cannot work says so now, and not on a worker.
-    env = factory.build()
+    env = _built(make)
     observation, _ = env.reset(seed=0)
     num_outputs, act = _actions(env.action_space)
     last, reward, terminated, truncated, info = env.step(act(np.zeros(num_outputs, np.float32)))
     episode = Episode(env, [observation, last], info, [float(reward)], terminated, truncated)
-    num_behaviors = factory.num_behaviors(episode)
+    num_behaviors = _num_behaviors(behavior, fitness, episode)
     names = behavior_names or getattr(behavior, "names", ())
     if len(names) != num_behaviors:
         names = tuple(f"behavior {j}" for j in range(num_behaviors))
-    num_inputs = len(_observer(env.observation_space)(observation))
-    factory = replace(factory, sizes=(num_inputs, options.hidden, options.hidden, num_outputs))
-    camera = camera_of(make, env, options.num_steps, options.num_episodes)
-    policy = mlp(factory.sizes)
+    sizes = (len(_observer(env.observation_space)(observation)), options.hidden, options.hidden, num_outputs)
+    policy, camera = mlp(sizes), camera_of(make, env, options.num_steps, options.num_episodes)
+    # Not a closure: it travels to workers.
+    factory = partial(_Driver, options, behavior, fitness, sizes)
     return host_task(
         name,
         tuple(names),
         policy.init,
-        factory,
-        memory=no_moments(num_inputs),
+        partial(factory, make),
+        memory=no_moments(sizes[0]),
         engine=f"{type(env.unwrapped).__name__} (Gymnasium)",
-        stage=camera and Stage(None, camera.time_step, simulator=replace(factory, make=camera.make, camera=camera)),
+        stage=camera and Stage(None, camera.time_step, simulator=partial(factory, camera.make, camera)),
         shapes=policy.shapes,
     )
 
@@ -139,51 +139,47 @@ class Made:
             ) from error
 
 
-@dataclass(frozen=True)
-class _Factory:
-    """Builds what drives one environment. A class, not a closure: it travels to workers."""
+def _built(make: Callable[[], Any]) -> Any:
+    """An environment that was reset once: the first reset of some differs from all that follow."""
+    env = make()
+    env.reset(seed=0)
+    return env
 
-    make: Callable[[], Any]
-    options: GymnasiumOptions
-    behavior: Measure
-    fitness: Measure
-    sizes: tuple[int, ...] = ()
-    camera: Camera | None = None
 
-    def __call__(self) -> Simulator:
-        return _Driver(self)
-
-    def build(self) -> Any:
-        """An environment that was reset once: the first reset of some differs from all that follow."""
-        env = self.make()
-        env.reset(seed=0)
-        return env
-
-    def num_behaviors(self, episode: Episode) -> int:
-        """How many numbers a behavior has, if an episode's behavior and fitness are what they should be."""
-        try:
-            behavior = np.atleast_1d(np.asarray(self.behavior(episode), np.float64))
-            fitness = np.asarray(self.fitness(episode), np.float64)
-        except UserError:
-            raise
-        except Exception as error:  # whatever the user's function raises
-            raise TaskError(f"The behavior or fitness function raised: {type(error).__name__}: {error}") from error
-        if behavior.ndim != 1 or not behavior.size:
-            raise TaskError(f"The behavior must be a number or a vector, got an array of shape {behavior.shape}.")
-        if fitness.ndim:
-            raise TaskError(f"The fitness must be a single number, got an array of shape {fitness.shape}.")
-        return len(behavior)
+def _num_behaviors(behavior: Measure, fitness: Measure, episode: Episode) -> int:
+    """How many numbers a behavior has, if an episode's behavior and fitness are what they should be."""
+    try:
+        vector = np.atleast_1d(np.asarray(behavior(episode), np.float64))
+        number = np.asarray(fitness(episode), np.float64)
+    except UserError:
+        raise
+    except Exception as error:  # whatever the user's function raises
+        raise TaskError(f"The behavior or fitness function raised: {type(error).__name__}: {error}") from error
+    if vector.ndim != 1 or not vector.size:
+        raise TaskError(f"The behavior must be a number or a vector, got an array of shape {vector.shape}.")
+    if number.ndim:
+        raise TaskError(f"The fitness must be a single number, got an array of shape {number.shape}.")
+    return len(vector)
 
 
 class _Driver:
     """Drives one environment with one member's network after another."""
 
-    def __init__(self, factory: _Factory) -> None:
-        self.factory, self.options = factory, factory.options
-        self.env = factory.build()
+    def __init__(
+        self,
+        options: GymnasiumOptions,
+        behavior: Measure,
+        fitness: Measure,
+        sizes: tuple[int, ...],
+        make: Callable[[], Any],
+        camera: Camera | None = None,
+    ) -> None:
+        self.options, self.behavior, self.fitness, self.sizes = options, behavior, fitness, sizes
+        self.make, self.camera = make, camera
+        self.env = _built(make)
         spec_id = getattr(getattr(self.env, "spec", None), "id", None) or ""
-        remembers = self.options.rebuild == "auto" and spec_id.startswith(REMEMBERS)
-        self.rebuild = self.options.rebuild == "always" or remembers
+        remembers = options.rebuild == "auto" and spec_id.startswith(REMEMBERS)
+        self.rebuild = options.rebuild == "always" or remembers
         self.is_used = False
         self.observe = _observer(self.env.observation_space)
         _, self.act = _actions(self.env.action_space)
@@ -191,9 +187,9 @@ class _Driver:
     def __call__(self, parameters: HostArray, address: Address, memory: Moments) -> Trial:
         if self.rebuild and self.is_used:
             self.env.close()
-            self.env = self.factory.build()
+            self.env = _built(self.make)
         self.is_used = True
-        policy = network(self.factory.sizes, parameters)
+        policy = network(self.sizes, parameters)
         mean, std = (np.asarray(part, np.float32) for part in scaling(memory))
         remember = np.random.default_rng(address.seed(PURPOSE_REMEMBER)).random() < self.options.observation_share
         inputs: list[HostArray] = []
@@ -210,8 +206,8 @@ class _Driver:
         for number in range(self.options.num_episodes):
             episode = self._episode(address.seed(number, self.options.seeds_differ_by), act, pictures)
             # Measured at once: the next episode changes the environment that some measures look at.
-            behaviors.append(np.atleast_1d(np.asarray(self.factory.behavior(episode), np.float64)))
-            fitnesses.append(float(self.factory.fitness(episode)))
+            behaviors.append(np.atleast_1d(np.asarray(self.behavior(episode), np.float64)))
+            fitnesses.append(float(self.fitness(episode)))
             num_steps += len(episode.rewards)
         seen = _moments(np.asarray(inputs, np.float64)) if inputs else None
         return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), num_steps, seen, tuple(pictures))
@@ -222,7 +218,7 @@ class _Driver:
 
     def _episode(self, seed: int, act: Callable[[Any], Any], pictures: list[bytes]) -> Episode:
         """One episode; its pictures, if the environment draws, are added to those there are."""
-        env, camera = self.env, self.factory.camera
+        env, camera = self.env, self.camera
         observation, info = env.reset(seed=seed)
         episode = Episode(env, [observation], info)
         limit = self.options.num_steps or sys.maxsize

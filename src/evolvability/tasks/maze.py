@@ -51,13 +51,12 @@ def maze(options: MazeOptions = MazeOptions()) -> Task:  # noqa: B008 (frozen)
     times = jnp.linspace(-1, 1, options.num_steps)
 
     def situation(position: Array, step: Array) -> Situation:
-        """Step: the number of those taken, the same in all episodes; after the last one, time stands still."""
-        time = jnp.full((len(position), 1), times[step])
-        return goes_on(jnp.concatenate([position / HALF_WIDTH, time], axis=1), position, step)
+        """Step: (num_episodes,) how many were taken; after the last one, time stands still."""
+        return goes_on(jnp.concatenate([position / HALF_WIDTH, times[step][:, None]], axis=1), position, step)
 
     def begin(key: Array, num_episodes: int) -> Situation:
         del key  # the world is deterministic
-        return situation(jnp.zeros((num_episodes, 2)), jnp.int32(0))
+        return situation(jnp.zeros((num_episodes, 2)), jnp.zeros(num_episodes, jnp.int32))
 
     def advance(now: Situation, wish: Array) -> Situation:
         wish = wish / jnp.maximum(1, jnp.linalg.norm(wish, axis=1, keepdims=True))

@@ -1,8 +1,7 @@
 """Tasks whose simulator is ordinary Python: built once per worker, run member by member, on any number of machines."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -12,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from evolvability.core.errors import TaskError
-from evolvability.core.noise import blocks, shapes_of
+from evolvability.core.noise import Shapes, blocks, shapes_of
 from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.tasks.base import Task, checked_names, flattened
 from evolvability.tasks.normalizer import Moments, merge, pool
@@ -124,7 +123,9 @@ def simulator_task(
     """
     flat_start, unflatten = flattened(start)
     name = name or getattr(simulator, "__name__", "simulator").strip("<>")
-    factory = _PlainFactory(simulator, start, has_fitness, num_episodes, scope)
+    # Not a closure: it travels to workers. So do shapes, but not the start itself.
+    shapes = shapes_of(start)
+    factory = partial(_Plain, simulator, jax.tree.structure(start), shapes, has_fitness, num_episodes, scope)
     try:
         probe = factory()(np.asarray(flat_start), Address((0,), 0, 0), ())
     except Exception as error:
@@ -138,7 +139,7 @@ def simulator_task(
         factory,
         has_fitness=has_fitness,
         unflatten=unflatten,
-        shapes=shapes_of(start),
+        shapes=shapes,
     )
 
 
@@ -196,28 +197,28 @@ def absorb(memory: PyTree, seen: tuple[Moments, ...]) -> PyTree:
     return Moments(*(jnp.asarray(each) for each in merged))
 
 
-@dataclass(frozen=True)
-class _PlainFactory:
-    """Builds a user's simulator and calls it as one of ours. A class, not a closure: it travels to workers."""
+class _Plain:
+    """A user's simulator, called as one of ours."""
 
-    simulator: Callable[[], Any]
-    start: PyTree
-    has_fitness: bool
-    num_episodes: int
-    scope: Scope
+    def __init__(
+        self,
+        simulator: Callable[[], Any],
+        tree: Any,
+        shapes: Shapes,
+        has_fitness: bool,
+        num_episodes: int,
+        scope: Scope,
+    ) -> None:
+        self.simulate, self.has_fitness, self.num_episodes, self.scope = simulator(), has_fitness, num_episodes, scope
+        self.tree, self.shapes = tree, shapes
 
-    def __call__(self) -> Simulator:
-        simulate, treedef, shapes = self.simulator(), jax.tree.structure(self.start), shapes_of(self.start)
-
-        def run(parameters: HostArray, address: Address, memory: PyTree) -> Trial:
-            # In NumPy's arrays: a simulator need not know JAX.
-            leaves: Any = blocks(parameters[None], shapes)  # type: ignore[arg-type]
-            tree = jax.tree.unflatten(treedef, [leaf[0] for leaf in leaves])
-            seeds = [address.seed(episode, self.scope) for episode in range(self.num_episodes)]
-            behaviors, fitnesses = zip(*(self._checked(simulate(tree, seed)) for seed in seeds), strict=True)
-            return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), self.num_episodes)
-
-        return run
+    def __call__(self, parameters: HostArray, address: Address, memory: PyTree) -> Trial:
+        # In NumPy's arrays: a simulator need not know JAX.
+        leaves: Any = blocks(parameters[None], self.shapes)  # type: ignore[arg-type]
+        given = jax.tree.unflatten(self.tree, [leaf[0] for leaf in leaves])
+        seeds = [address.seed(episode, self.scope) for episode in range(self.num_episodes)]
+        behaviors, fitnesses = zip(*(self._checked(self.simulate(given, seed)) for seed in seeds), strict=True)
+        return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), self.num_episodes)
 
     def _checked(self, result: Any) -> tuple[HostArray, float]:
         if self.has_fitness and not (isinstance(result, tuple) and len(result) == 2):
