@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
@@ -75,6 +76,16 @@ def checked_names(task: str, names: Iterable[str], num_behaviors: int) -> tuple[
     if len(names) != num_behaviors:
         raise TaskError(f"Task '{task}': {num_behaviors} behavior dimensions, but names for {len(names)}: {names}.")
     return names
+
+
+def checked_result(behavior: Any, fitness: Any) -> int:
+    """How many dimensions a behavior has, where it is a number or a vector, and the fitness a number or None."""
+    shape, fitness_shape = np.shape(behavior), () if fitness is None else np.shape(fitness)
+    if len(shape) > 1 or 0 in shape:
+        raise TaskError(f"The behavior must be a number or a vector, such as (x, y), got an array of shape {shape}.")
+    if fitness_shape:
+        raise TaskError(f"The fitness must be a single number, got an array of shape {fitness_shape}.")
+    return shape[0] if shape else 1
 
 
 def at_least(options: Any, **lowest: float) -> None:

@@ -38,7 +38,7 @@ class BulletOptions:
     def __post_init__(self) -> None:
         at_least(self, num_steps=1)
         heading(self.direction)
-        self.gymnasium()
+        self.gymnasium()  # which checks the rest
 
     def gymnasium(self) -> GymnasiumOptions:
         """The same as options of a Gymnasium environment."""

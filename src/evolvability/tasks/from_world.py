@@ -39,6 +39,7 @@ def task_from_world(
         first = world.begin(key, sample.num_members)
         start = (first, jnp.zeros(sample.num_members, jnp.int32))
         (last, num_steps), path = jax.lax.scan(step, start, length=world.num_steps)
+        # Whoever does not use the path does not pay for it: the compiler leaves it out.
         return last, num_steps, jnp.concatenate([first.position[None], path])
 
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:

@@ -1,6 +1,7 @@
 """A task made of any function from parameters to behavior."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,7 +12,8 @@ from jax import Array
 from evolvability.core.errors import TaskError
 from evolvability.core.noise import shapes_of
 from evolvability.core.types import Outcome, PyTree, Sample, outcome
-from evolvability.tasks.base import Task, checked_names, flattened
+from evolvability.tasks.base import Task, checked_names, checked_result, flattened
+from evolvability.tasks.own_code import told
 
 
 def function_task(
@@ -55,8 +57,12 @@ def function_task(
     if returns_fitness and fitness is not None:
         raise TaskError(f"Task '{name}': give a fitness function or returns_fitness, not both.")
     on_host = not _traceable(evaluate_one, start) if on_host is None else on_host
-    example = unflatten(flat_start)
-    num_behaviors, has_fitness = _checked_shapes(name, evaluate_one, jax.device_get(example), on_host)
+    # Once at the start, so that what cannot work says so now; a JAX function only in the abstract.
+    first = evaluate_one if on_host else partial(jax.eval_shape, evaluate_one)
+    raised = f"Task '{name}': the behavior function raised"
+    with told(f"{raised} at the start parameters"):
+        first_behavior, first_fitness = first(jax.device_get(unflatten(flat_start)))
+    num_behaviors, has_fitness = checked_result(first_behavior, first_fitness), first_fitness is not None
 
     def evaluate_on_device(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         del key
@@ -67,11 +73,13 @@ def function_task(
         del key
         # Taken from the device at once: a slice of a JAX array for every member would cost more than many a function.
         members = jax.device_get(jax.vmap(unflatten)(sample.members()))
-        each = (jax.tree.map(lambda leaf, k=k: leaf[k], members) for k in range(sample.num_members))
-        results = [_call(name, evaluate_one, parameters, k) for k, parameters in enumerate(each)]
-        behaviors = np.stack([_checked(name, result[0], num_behaviors, k) for k, result in enumerate(results)])
-        fitnesses = np.array([result[1] for result in results], np.float32) if has_fitness else None
-        return outcome(jnp.asarray(behaviors), None if fitnesses is None else jnp.asarray(fitnesses)), memory
+        behaviors, fitnesses = [], []
+        for k in range(sample.num_members):
+            with told(f"{raised} for member {k}"):
+                behavior, fitness = evaluate_one(jax.tree.map(lambda leaf, k=k: leaf[k], members))
+            behaviors.append(_checked(name, behavior, num_behaviors, k))
+            fitnesses.append(fitness)
+        return outcome(jnp.asarray(np.stack(behaviors)), jnp.asarray(fitnesses) if has_fitness else None), memory
 
     return Task(
         name=name,
@@ -92,31 +100,6 @@ def _traceable(function: Callable[[PyTree], Any], start: PyTree) -> bool:
     except Exception:  # also a plain TypeError: of a format string, say. A user's own error is met again on the host.
         return False
     return True
-
-
-def _checked_shapes(name: str, function: Callable[[PyTree], Any], start: PyTree, on_host: bool) -> tuple[int, bool]:
-    """The number of behavior dimensions and whether there is a fitness, from one (abstract) evaluation."""
-    call = function if on_host else lambda parameters: jax.eval_shape(function, parameters)
-    behavior, fitness = _call(name, call, start)
-    shape = np.shape(behavior)
-    if len(shape) > 1 or 0 in shape:
-        raise TaskError(
-            f"Task '{name}': the behavior must be a number or a vector, got an array of shape {shape}. "
-            "Return e.g. the final position, jnp.array([x, y])."
-        )
-    if fitness is not None and np.shape(fitness) != ():
-        raise TaskError(f"Task '{name}': the fitness must be a single number, got shape {np.shape(fitness)}.")
-    return (shape[0] if shape else 1), fitness is not None
-
-
-def _call(name: str, function: Callable[[PyTree], Any], parameters: PyTree, member: int | None = None) -> Any:
-    try:
-        return function(parameters)
-    except Exception as error:
-        where = "at the start parameters" if member is None else f"for member {member}"
-        raise TaskError(
-            f"Task '{name}': the behavior function raised {where}: {type(error).__name__}: {error}"
-        ) from error
 
 
 def _vector(behavior: Any) -> Any:

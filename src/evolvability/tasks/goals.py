@@ -94,6 +94,7 @@ def judge(text: str, task: Task) -> Callable[[Outcome], Outcome]:
     if not text:
         return lambda outcome: outcome
     goal = goal_named(text, task)
+    # Outcomes of a host's task may be NumPy's.
     return lambda outcome: outcome._replace(fitness=goal(jax.tree.map(jnp.asarray, outcome)))
 
 

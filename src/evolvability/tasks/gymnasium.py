@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evolvability.core.errors import ConfigError, TaskError, UserError
-from evolvability.tasks.base import Task, at_least, check_share
+from evolvability.core.errors import ConfigError
+from evolvability.tasks.base import Task, at_least, check_share, checked_result
 from evolvability.tasks.episodes import Episode, Measure, named_behavior, named_fitness
 from evolvability.tasks.normalizer import LIMIT, Moments, no_moments, scaling
+from evolvability.tasks.own_code import told
 from evolvability.tasks.policies import mlp, network
 from evolvability.tasks.rendering import Camera, camera_of
 from evolvability.tasks.replay import HostArray, Stage
@@ -94,7 +95,8 @@ def gymnasium_task(
     num_outputs, act = _actions(env.action_space)
     last, reward, terminated, truncated, info = env.step(act(np.zeros(num_outputs, np.float32)))
     episode = Episode(env, [observation, last], info, [float(reward)], terminated, truncated)
-    num_behaviors = _num_behaviors(behavior, fitness, episode)
+    with told("The behavior or fitness function raised"):
+        num_behaviors = checked_result(behavior(episode), fitness(episode))
     names = behavior_names or getattr(behavior, "names", ())
     if len(names) != num_behaviors:
         names = tuple(f"behavior {j}" for j in range(num_behaviors))
@@ -131,12 +133,8 @@ class Made:
             import gymnasium
         except ModuleNotFoundError as error:
             raise ConfigError(f"Gymnasium is not installed. Install it with: {INSTALL}") from error
-        try:
+        with told(f"Environment '{self.env}' could not be made", ConfigError):
             return gymnasium.make(self.env, disable_env_checker=True, **self.arguments)
-        except Exception as error:
-            raise ConfigError(
-                f"Environment '{self.env}' could not be made: {type(error).__name__}: {str(error).strip()}"
-            ) from error
 
 
 def _built(make: Callable[[], Any]) -> Any:
@@ -144,22 +142,6 @@ def _built(make: Callable[[], Any]) -> Any:
     env = make()
     env.reset(seed=0)
     return env
-
-
-def _num_behaviors(behavior: Measure, fitness: Measure, episode: Episode) -> int:
-    """How many numbers a behavior has, if an episode's behavior and fitness are what they should be."""
-    try:
-        vector = np.atleast_1d(np.asarray(behavior(episode), np.float64))
-        number = np.asarray(fitness(episode), np.float64)
-    except UserError:
-        raise
-    except Exception as error:  # whatever the user's function raises
-        raise TaskError(f"The behavior or fitness function raised: {type(error).__name__}: {error}") from error
-    if vector.ndim != 1 or not vector.size:
-        raise TaskError(f"The behavior must be a number or a vector, got an array of shape {vector.shape}.")
-    if number.ndim:
-        raise TaskError(f"The fitness must be a single number, got an array of shape {number.shape}.")
-    return len(vector)
 
 
 class _Driver:

@@ -80,6 +80,7 @@ def moved(position: Array, step: Array) -> Array:
         wanted = along + step[:, axis]
         free = jnp.ones(len(position), bool)
         for place, start, end in walls:
+            # Not `<`: who would stand on a wall would be on its other side a step later.
             crosses = (along - place) * (wanted - place) <= 0
             free &= ~(crosses & (start <= across) & (across <= end))
         position = position.at[:, axis].set(jnp.where(free, wanted, along))

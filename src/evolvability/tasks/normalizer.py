@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-MIN_STD = 0.1
-LIMIT = 5.0
+MIN_STD = 0.1  # an observation that hardly changes is not blown up
+LIMIT = 5.0  # what a network sees stays within so many standard deviations
 
 
 class Moments(NamedTuple):
@@ -45,7 +45,7 @@ def include(moments: Moments, observation: Any, where: Any) -> Moments:
     count = moments.count + where
     mask = where[..., None]
     change = (observation - moments.mean) * mask
-    mean = moments.mean + change / count.clip(1)[..., None]
+    mean = moments.mean + change / count.clip(1)[..., None]  # where nothing was seen yet, 0 / 1 rather than 0 / 0
     return Moments(count, mean, moments.spread + change * (observation - mean))
 
 

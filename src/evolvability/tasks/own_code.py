@@ -1,12 +1,30 @@
-"""Code of the user's own, by the name ``module:name``."""
+"""Code of somebody else: found by the name ``module:name``, and its errors told as ones that the user can mend."""
 
+import contextlib
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from evolvability.core.errors import ConfigError, UserError
+from evolvability.core.errors import ConfigError, TaskError, UserError
+
+
+@contextlib.contextmanager
+def told(what: str, kind: type[UserError] = TaskError, advice: str = "") -> Iterator[None]:
+    """Whatever is raised inside, as an error of a kind: what happened, the error itself, and what to do.
+
+    >>> with told("The simulator raised"):
+    ...     {}["leg"]
+    Traceback (most recent call last):
+    evolvability.core.errors.TaskError: The simulator raised: KeyError: 'leg'
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        raise kind(f"{what}: {type(error).__name__}: {str(error).strip()}{advice}") from error
 
 
 def imported(text: str, expected: str, use: Callable[[Any], Any] = lambda found: found) -> Any:
@@ -21,11 +39,5 @@ def imported(text: str, expected: str, use: Callable[[Any], Any] = lambda found:
     folder = str(Path.cwd())
     if folder not in sys.path:  # as `python -m` would do: a module beside the user's shell
         sys.path.insert(0, folder)
-    try:
+    with told(f"'{text}' could not be imported", ConfigError, f". Expected module:name, {expected}."):
         return use(getattr(importlib.import_module(module.removesuffix(".py")), name))
-    except UserError:
-        raise
-    except Exception as error:  # whatever the user's code raises
-        raise ConfigError(
-            f"'{text}' could not be imported: {type(error).__name__}: {error}. Expected module:name, {expected}."
-        ) from error

@@ -90,6 +90,7 @@ def mlp(sizes: Sequence[int]) -> Policy:
         parts = []
         for layer, (key_layer, shape) in enumerate(zip(jax.random.split(key, num_layers), layer_shapes, strict=True)):
             weight = jax.random.normal(key_layer, shape)
+            # A new network hardly acts, so that mutations decide what it does.
             norm = 0.01 if layer == num_layers - 1 else 1.0
             parts += [(norm * weight / jnp.linalg.norm(weight, axis=0)).ravel(), jnp.zeros(shape[1])]
         return jnp.concatenate(parts)
@@ -154,7 +155,7 @@ def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
     """One layer of all members; inputs: (num_draws, num_signs, num_inputs)."""
     num_draws, num_signs, num_inputs = inputs.shape
     shared = _shared_product(inputs.reshape(-1, num_inputs), layer.weight)
-    shared += layer.bias[:, None]
+    shared += layer.bias[:, None]  # in place here and below: NumPy's arrays are large
     outputs = times(inputs, layer.weight_noise)
     outputs += layer.bias_noise[:, None]
     outputs *= networks.step[..., None]

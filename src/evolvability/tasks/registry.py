@@ -200,10 +200,10 @@ def own_code(name: str, options: Any) -> str:
         return "" if name.startswith(FROM_PYTHON) else name
     if not isinstance(options, GymnasiumOptions):
         return ""
-    imported = [options.env] if ":" in options.env else []
-    imported += [] if options.behavior.partition(":")[0] in NAMED_BEHAVIORS else [options.behavior]
-    imported += [] if options.fitness == "reward" else [options.fitness]
-    return ", ".join(imported)
+    foreign = [options.env] if ":" in options.env else []
+    foreign += [] if options.behavior.partition(":")[0] in NAMED_BEHAVIORS else [options.behavior]
+    foreign += [] if options.fitness == "reward" else [options.fitness]
+    return ", ".join(foreign)
 
 
 def _not_by_name(options: Any) -> Task:

@@ -13,6 +13,7 @@ import numpy as np
 from PIL import Image
 
 from evolvability.core.errors import TaskError
+from evolvability.tasks.own_code import told
 from evolvability.tasks.replay import HostArray
 
 PICTURES_PER_SECOND = 30
@@ -55,16 +56,15 @@ def camera_of(make: Any, env: Any, num_steps: int, num_episodes: int) -> Camera 
         make = make.drawing(RENDER_MODE)
     rate = float(env.metadata.get("render_fps") or PICTURES_PER_SECOND)
     limit = num_steps or getattr(getattr(env, "spec", None), "max_episode_steps", None) or 0
+    # Environments tell how many of their steps make a second; a film needs no more than 30 of them.
     every = max(1, round(rate / PICTURES_PER_SECOND), math.ceil(limit * num_episodes / MAX_PICTURES))
     return Camera(lambda: _without_shadows(make()), every, every / rate)
 
 
 def picture_of(env: Any) -> bytes:
     """An environment's picture of itself, as a JPEG file."""
-    try:
+    with told("The environment cannot draw itself here"):
         picture = np.asarray(env.render())
-    except Exception as error:  # of whatever library draws
-        raise TaskError(f"The environment cannot draw itself here: {type(error).__name__}: {error}") from error
     if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8:
         raise TaskError(
             f"The environment's render() must give a (height, width, 3) picture of bytes, got {picture.dtype}"

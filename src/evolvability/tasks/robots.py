@@ -98,7 +98,7 @@ class Robot:
 CHEETAH_LINKS = ("ffoot", "fshin", "fthigh", "bfoot", "bshin", "bthigh")
 SOLVER = Solver(iterations=4, line_search_iterations=8)
 ANT_LINKS = ("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom")
-ANT_FRICTION = 1.5
+ANT_FRICTION = 1.5  # as in PyBullet's ant
 ANT_HEIGHTS = (0.26, 1.0)
 
 
@@ -114,6 +114,7 @@ def cheetah(solver: Solver = SOLVER) -> Robot:
         zero = xp.zeros_like(qpos[..., 0])
         position = qpos[..., 0], zero, qpos[..., 1] + start_height
         velocity = qvel[..., 0], zero, qvel[..., 1]
+        # A planar joint counts full turns; an angle is wanted.
         pitch = xp.remainder(qpos[..., 2] + np.pi, 2 * np.pi) - np.pi
         return Torso(position, velocity, zero, pitch, zero)
 
@@ -127,7 +128,7 @@ def ant(solver: Solver = SOLVER) -> Robot:
     for geom in spec.geoms:
         geom.friction[0] = ANT_FRICTION
         if geom.name not in ("floor", "torso_geom", *ANT_LINKS):
-            geom.contype = 0
+            geom.contype = 0  # no contacts: see above
     model = _compiled(spec)
     start = np.array(model.numeric("init_qpos").data)
     return _robot("ant", model, start, ("x", "y"), _free_torso, ANT_LINKS, height_range=ANT_HEIGHTS)
@@ -150,6 +151,7 @@ def _spec(file: str, links: tuple[str, ...], solver: Solver) -> mujoco.MjSpec:
     """An asset with what all robots share; textures stay, so that it can be rendered."""
     spec = mujoco.MjSpec.from_file(str(ASSETS / file))
     spec.option.timestep = TIME_STEP
+    # The ant's own integrator, a Runge-Kutta method, costs four times as much.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
     spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
     spec.option.iterations = solver.iterations

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.core.errors import TaskError
 from evolvability.core.noise import Shapes, blocks, shapes_of
 from evolvability.core.types import Outcome, PyTree, Sample
-from evolvability.tasks.base import Task, checked_names, flattened
+from evolvability.tasks.base import Task, checked_names, checked_result, flattened
 from evolvability.tasks.normalizer import Moments, merge, pool
+from evolvability.tasks.own_code import told
 from evolvability.tasks.replay import HostArray
 
 Scope = Literal["member", "generation", "run"]
@@ -42,6 +42,7 @@ class Address(NamedTuple):
         True
         """
         where = {"member": (self.generation, self.member), "generation": (self.generation,), "run": ()}[scope]
+        # The length of what follows is among the words, so that no scope's seed is another's.
         words = (*self.run, purpose, len(where), *where)
         return int(np.random.SeedSequence(words).generate_state(1)[0])
 
@@ -126,12 +127,8 @@ def simulator_task(
     # Not a closure: it travels to workers. So do shapes, but not the start itself.
     shapes = shapes_of(start)
     factory = partial(_Plain, simulator, jax.tree.structure(start), shapes, has_fitness, num_episodes, scope)
-    try:
+    with told(f"Task '{name}': the simulator raised at the start parameters"):
         probe = factory()(np.asarray(flat_start), Address((0,), 0, 0), ())
-    except Exception as error:
-        raise TaskError(
-            f"Task '{name}': the simulator raised at the start parameters: {type(error).__name__}: {error}"
-        ) from error
     return host_task(
         name,
         checked_names(name, behavior_names, len(probe.behavior)),
@@ -153,6 +150,7 @@ def host_task(
     build = cache(factory)
 
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+        # The key is a generation's own: in this process, a generation's number need not tell members apart.
         run = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
         members = np.asarray(sample.members())
         trials = [build()(member, Address(run, 0, k), memory) for k, member in enumerate(members)]
@@ -193,6 +191,7 @@ def absorb(memory: PyTree, seen: tuple[Moments, ...]) -> PyTree:
     if not seen:
         return memory
     new = pool(Moments(*(np.stack(each) for each in zip(*seen, strict=True))), np.ones(len(seen), bool))
+    # By NumPy: the number of remembered members changes, and JAX would compile anew for each.
     merged = merge(jax.device_get(memory), Moments(*(np.asarray(each, np.float32) for each in new)))
     return Moments(*(jnp.asarray(each) for each in merged))
 
@@ -224,7 +223,5 @@ class _Plain:
         if self.has_fitness and not (isinstance(result, tuple) and len(result) == 2):
             raise TypeError(f"a pair (behavior, fitness) is expected, got {type(result).__name__}")
         behavior, fitness = result if self.has_fitness else (result, 0.0)
-        vector = np.atleast_1d(np.asarray(behavior, np.float64))
-        if vector.ndim != 1 or vector.size == 0:
-            raise TypeError(f"the behavior must be a number or a vector, got an array of shape {vector.shape}")
-        return vector, float(fitness)
+        checked_result(behavior, fitness)
+        return np.atleast_1d(np.asarray(behavior, np.float64)), float(fitness)

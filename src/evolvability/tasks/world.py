@@ -93,7 +93,7 @@ def directions(num_behaviors: int) -> Goals:
     """
 
     def draw(key: Array, number: int) -> Array:
-        if num_behaviors == 1:
+        if num_behaviors == 1:  # there are but two directions on a line
             return jax.random.rademacher(key, (number, 1), jnp.float32)
         angle = jax.random.uniform(key, (number,), maxval=2 * jnp.pi)
         return jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=1)
