@@ -4,7 +4,6 @@ A folder may name code, lead elsewhere by links, or hold files that no page coul
 before anything is read; the explorer does not make a task of the first kind unless told to.
 """
 
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,9 @@ MAX_STEPS = 100_000
 def opened(path: Path) -> Run:
     """A run whose files are ordinary ones inside of its folder."""
     for file in _files(path):
-        _check(path, file)
+        problem = _problem(path, file)
+        if problem:
+            raise RunFolderError(f"{file} {problem}, so it is not opened.")
     try:
         run = Run(path)
     except RecursionError:
@@ -55,18 +56,16 @@ def _files(path: Path) -> Iterator[Path]:
             yield from file.iterdir()
 
 
-def _check(path: Path, file: Path) -> None:
+def _problem(path: Path, file: Path) -> str:
+    """What keeps a file of a run folder from being read; empty where nothing does."""
     try:
-        status = file.stat()
-    except FileNotFoundError:
-        if file.is_symlink():
-            raise RunFolderError(f"{file} is a link that leads nowhere. Copy the run folder with its files.") from None
-        return
+        if not file.exists():
+            return "is a link that leads nowhere" if file.is_symlink() else ""
+        if not file.resolve().is_relative_to(path.resolve()):
+            return "leads out of the run folder"
+        if not (file.is_file() or file.is_dir()):
+            return "is no ordinary file"  # to read a pipe could take forever
+        size = file.stat().st_size
     except OSError as error:
-        raise RunFolderError(f"{file} cannot be read: {error.strerror or error}.") from None
-    if not file.resolve().is_relative_to(path.resolve()):
-        raise RunFolderError(f"{file} leads out of the run folder, so it is not opened. Copy what it leads to.")
-    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-        raise RunFolderError(f"{file} is no ordinary file, so it is not opened.")
-    if status.st_size > MAX_BYTES:
-        raise RunFolderError(f"{file} has {status.st_size / 1e9:,.0f} GB, so it is not opened; 1 GB at most.")
+        return f"cannot be read ({error.strerror or error})"
+    return f"has {size / 1e9:,.0f} GB, of 1 GB at most" if size > MAX_BYTES else ""
