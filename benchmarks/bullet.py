@@ -9,7 +9,7 @@ Motion: the same actions, shares of each motor's limit, joint by joint, in episo
 - bang-bang: full torque one way or the other, each motor switching with probability 0.1 a control step.
 - gait: a sine a motor, of one frequency an episode (0.5 to 3 Hz) and of random phases and amplitudes.
 
-    pip install 'evolvability-es[locomotion,bullet]'
+    pip install -e '.[locomotion,bullet]'
     python benchmarks/bullet.py --output results/benchmarks/bullet-cpu.json --picture docs/assets/bullet.png
 """
 

@@ -3,7 +3,7 @@
     python examples/maze.py
 
 Writes maze.png, where the members of each method ended, and elites.png, the MAP-Elites archives that their generations
-filled on the way (with pyribs: pip install 'evolvability-es[elites]').
+filled on the way (with pyribs: pip install -e '.[elites]').
 """
 
 import argparse

@@ -21,6 +21,7 @@ from evolvability.studies.rebuild import (
     watchable_task,
 )
 from evolvability.training.driver import resume
+from tests.optional import BOX2D
 
 SMALL: dict[str, dict[str, Any]] = {
     "point": {"task_options": {"num_steps": 20}},
@@ -48,7 +49,7 @@ def small_run(folder: Path, task: str, **values: Any) -> Run:
     return Run(output)
 
 
-@pytest.mark.parametrize("task", SMALL)
+@pytest.mark.parametrize("task", [pytest.param(task, marks=BOX2D if task == "gymnasium" else ()) for task in SMALL])
 def test_rebuilt_members_behave_as_recorded(task: str, tmp_path: Path) -> None:
     """Also when others are evaluated beside them than in training, and with start states that differ."""
     run = small_run(tmp_path, task)

@@ -9,8 +9,9 @@ import pytest
 from evolvability import ConfigError, evolve, make_task
 from evolvability.tasks.bullet import BulletMade
 from evolvability.tasks.simulators import Address
+from tests.optional import PYBULLET
 
-pytest.importorskip("pybullet", reason="PyBullet is not installed: pip install 'evolvability-es[bullet]'")
+pytestmark = PYBULLET
 
 
 @pytest.mark.parametrize(

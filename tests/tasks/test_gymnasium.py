@@ -1,6 +1,7 @@
 """Gymnasium environments as tasks."""
 
 import dataclasses
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from evolvability.tasks.gymnasium import REMEMBERS, GymnasiumOptions, Made, gymn
 from evolvability.tasks.normalizer import no_moments, scaling
 from evolvability.tasks.policies import mlp, network
 from evolvability.tasks.simulators import Address, Trial, part_of
+from tests.optional import BOX2D
 
 STOCK = {
     "CartPole-v1": "observation:0",
@@ -26,6 +28,9 @@ STOCK = {
     "LunarLander-v3": "body:lander.x",
     "MountainCarContinuous-v0": "observation:0",
 }
+ENVIRONMENTS = [
+    pytest.param(env, marks=BOX2D if env in ("BipedalWalker-v3", "LunarLander-v3") else ()) for env in STOCK
+]
 TINY: dict[str, Any] = {"num_steps": 12, "hidden": 4, "observation_share": 0.5}
 
 
@@ -63,7 +68,7 @@ def trial_of(make: Callable[[], Any], member: int = 0, generation: int = 0, **op
     return trial
 
 
-@pytest.mark.parametrize("env", list(STOCK)[:5])
+@pytest.mark.parametrize("env", ENVIRONMENTS[:5])
 def test_stock_environment_runs_end_to_end(env: str) -> None:
     options = {"env": env, "behavior": STOCK[env], **TINY}
     result = evolve("gymnasium", generations=2, population_size=8, task_options=options)
@@ -73,7 +78,7 @@ def test_stock_environment_runs_end_to_end(env: str) -> None:
     assert result.state.memory.count[0] > 0
 
 
-@pytest.mark.parametrize("env", STOCK)
+@pytest.mark.parametrize("env", ENVIRONMENTS)
 def test_what_was_evaluated_before_does_not_matter(env: str) -> None:
     """A member's bits are the same on a worker that has seen others and on a new one."""
     task = make_task("gymnasium", {"env": env, "behavior": "observation", "hidden": 4, "num_steps": 120})
@@ -89,6 +94,7 @@ def test_what_was_evaluated_before_does_not_matter(env: str) -> None:
         assert alone.fitness == trials[k].fitness
 
 
+@BOX2D
 def test_environment_that_remembers_is_still_one_that_does() -> None:
     """If this fails, `REMEMBERS` is out of date, and the environment need not be rebuilt any more."""
     env = Made("BipedalWalker-v3", {})()
@@ -228,7 +234,9 @@ def test_reward_that_is_not_finite_makes_a_member_invalid() -> None:
         ({"env": "CartPole-v1", "behavior": "info:nowhere"}, "has no 'nowhere'"),
         ({"env": "CartPole-v1", "behavior": "observation:9"}, "no entry 9"),
         ({"env": "CartPole-v1", "behavior": "body:hull"}, "no body 'hull'"),
-        ({"env": "BipedalWalker-v3", "behavior": "body:head.x"}, "no body 'head'. There are: hull"),
+        pytest.param(
+            {"env": "BipedalWalker-v3", "behavior": "body:head.x"}, "no body 'head'. There are: hull", marks=BOX2D
+        ),
         ({"env": "HalfCheetah-v5", "behavior": "body:head"}, "There are: world, torso"),
         ({"env": "CartPole-v1", "behavior": "nothing"}, "module:function is expected"),
         ({"env": "CartPole-v1", "behavior": "observation:x"}, "whole numbers"),
@@ -240,6 +248,15 @@ def test_reward_that_is_not_finite_makes_a_member_invalid() -> None:
 def test_bad_options_are_refused_with_what_to_do(options: dict[str, Any], words: str) -> None:
     with pytest.raises((ConfigError, TaskError), match=words):
         make_task("gymnasium", options)
+
+
+def test_without_box2d_it_says_which_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing: Any = None
+    monkeypatch.setitem(sys.modules, "Box2D", missing)
+    for name in [name for name in sys.modules if name.startswith("gymnasium.envs.box2d")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ConfigError, match=r"'Box2D', which is not installed.*\[box2d\]"):
+        make_task("gymnasium", {"env": "BipedalWalker-v3"})
 
 
 def test_action_space_of_another_kind_is_refused() -> None:

@@ -16,6 +16,7 @@ from evolvability.core.populations import normal
 from evolvability.core.types import Cloud, Sample, written_out
 from evolvability.tasks.interference import pattern
 from evolvability.tasks.registry import TASKS
+from tests.optional import PYBULLET
 
 
 def members_of(start: Any, num_members: int = 6) -> Sample:
@@ -28,7 +29,7 @@ POPULATIONS = get_args(get_type_hints(Config)["population"])
 
 def tiny_task(name: str) -> Task:
     if name.endswith("-bullet"):
-        pytest.importorskip("pybullet", reason="PyBullet is not installed: pip install 'evolvability-es[bullet]'")
+        pytest.importorskip("pybullet", reason=PYBULLET.kwargs["reason"])
     options = {"interference": {}, "gymnasium": {"env": "CartPole-v1", **TINY}}
     return make_task(name, options.get(name, TINY))
 

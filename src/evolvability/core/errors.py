@@ -1,7 +1,13 @@
 """Errors a user can mend. The command line prints their text alone, without a traceback."""
 
 import difflib
+import sys
 from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+CLONE = Path(__file__).parents[3]
+"""The repository, if the package runs from a clone of it."""
 
 
 class UserError(Exception):
@@ -35,3 +41,33 @@ def unknown(kind: str, name: str, available: Iterable[str], *, also: str = "") -
     close = difflib.get_close_matches(name, names, n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
     return f"Unknown {kind} '{name}'.{hint} Available: {', '.join(names)}{also}."
+
+
+def missing_extra(purpose: str, package: str | None, extra: str, *, note: str = "") -> ConfigError:
+    """The error for a package that only some uses need, and that is not installed.
+
+    Args:
+        purpose: what needs it; begins the sentence.
+        package: its name, as an import error has it.
+        extra: the extra of this project that brings it.
+        note: more to know, in a sentence.
+
+    Examples:
+        >>> str(missing_extra("The engine mjx", "mujoco", "locomotion"))  # doctest: +ELLIPSIS
+        "The engine mjx needs the package 'mujoco', which is not installed. Install it with: ..."
+    """
+    text = f"{purpose} needs the package '{package}', which is not installed. {note} ".rstrip()
+    return ConfigError(f"{text} Install it with: {install_line(extra)}")
+
+
+def install_line(extra: str) -> str:
+    """The command that installs an extra for the Python that is running.
+
+    No index has this project, so that its name alone installs nothing: the clone's path is named, or, for a package
+    that was installed from a wheel, what the extra consists of.
+    """
+    if (CLONE / "pyproject.toml").is_file():
+        return f"{sys.executable} -m pip install -e '{CLONE}[{extra}]'"
+    lines = [line.partition(";") for line in metadata.requires("evolvability-es") or ()]
+    wanted = [f"'{name.strip()}'" for name, _, condition in lines if f'extra == "{extra}"' in condition]
+    return f"{sys.executable} -m pip install {' '.join(wanted)}"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, missing_extra
 from evolvability.runs.files import write_output
 from evolvability.tasks.rendering import from_jpeg
 from evolvability.tasks.replay import HostArray, Motion, Stage
@@ -33,7 +33,6 @@ ROOM = 0.85
 """The part of the picture that paths fill: robots are wider than their paths."""
 FRAME = 3
 BACKGROUND = (11, 14, 21)
-INSTALL = "pip install 'evolvability-es[explore]'"
 NO_GL = (
     "MuJoCo cannot draw here without a window: {error}. Install EGL (Debian: libegl1 libgl1-mesa-dri) or OSMesa "
     "(libosmesa6), and choose it with the environment variable MUJOCO_GL=egl or MUJOCO_GL=osmesa."
@@ -214,9 +213,7 @@ def _encoded(pictures: Sequence[HostArray], kind: str) -> bytes:
     try:
         import imageio.v3 as imageio
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"Films need the package '{error.name}', which is not installed. Install it with: {INSTALL}"
-        ) from None
+        raise missing_extra("A film", error.name, "explore") from None
     how: dict[str, Any] = {"plugin": "FFMPEG", "fps": RATES["mp4"], "macro_block_size": 8}
     if kind == "gif":
         how = {"duration": 1000 / RATES["gif"], "loop": 0}

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import missing_extra
 from evolvability.runs.folder import Run
 from evolvability.studies.measures import MeasureScale, cell_numbers, common_reach, yardstick
 
@@ -86,10 +86,8 @@ def _recorded(runs: Sequence[Run]) -> Iterator[tuple[Array, Array]]:
 def _grid_archive(num_behaviors: int, by: MeasureScale, worst: float) -> Any:
     try:
         from ribs.archives import GridArchive
-    except ImportError:
-        raise ConfigError(
-            "Archives of elites are pyribs', which is not installed: pip install 'evolvability-es[elites]'."
-        ) from None
+    except ModuleNotFoundError as error:
+        raise missing_extra("An archive of elites", error.name, "elites") from None
     # A "solution" is an address: the parameters can be rebuilt from it, and would not fit.
     box = [(-by.reach, by.reach)] * num_behaviors
     return GridArchive(solution_dim=2, dims=[by.cells] * num_behaviors, ranges=box, qd_score_offset=worst)

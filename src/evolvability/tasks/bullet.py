@@ -8,14 +8,14 @@ moves. Of a robot that moves by 1 m it says 16/17 m for the cheetah and 21/22 m 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import missing_extra
 from evolvability.tasks.base import Task, at_least
 from evolvability.tasks.episodes import BodyPosition, Episode
 from evolvability.tasks.goals import check_planar, heading
 from evolvability.tasks.gymnasium import GymnasiumOptions, Made, gymnasium_task
 from evolvability.tasks.simulators import Scope
 
-INSTALL = "pip install 'evolvability-es[bullet]'"
+NOTE = "Its wheels are for Linux on x86-64 and Python 3.11; elsewhere a compiler builds it in a quarter of an hour."
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,10 @@ class BulletMade(Made):
     def __call__(self) -> Any:
         """The environment."""
         try:
+            import pybullet  # noqa: F401 (what the next line needs)
             import pybullet_envs_gymnasium  # noqa: F401 (registers the environments)
         except ModuleNotFoundError as error:
-            raise ConfigError(
-                f"PyBullet's tasks need the package '{error.name}', which is not installed. Install it with: {INSTALL}"
-            ) from None
+            raise missing_extra(f"PyBullet's environment '{self.env}'", error.name, "bullet", note=NOTE) from None
         return super().__call__().unwrapped
 
 

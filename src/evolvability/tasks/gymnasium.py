@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, missing_extra
 from evolvability.tasks.base import Task, at_least, check_share, checked_result
 from evolvability.tasks.episodes import Episode, Measure, named_behavior, named_fitness
 from evolvability.tasks.normalizer import LIMIT, Moments, no_moments, scaling
@@ -19,7 +19,9 @@ from evolvability.tasks.rendering import Camera, camera_of
 from evolvability.tasks.replay import HostArray, Stage
 from evolvability.tasks.simulators import Address, Scope, Trial, host_task
 
-INSTALL = "pip install 'evolvability-es[gymnasium]'"
+EXTRAS = {"Box2D": "box2d", "mujoco": "gymnasium", "imageio": "gymnasium", "pygame": "gymnasium"}
+"""What Gymnasium's own environments need, and the extra that brings it."""
+NOTES = {"box2d": "It has no wheels for Linux on ARM, nor for Python 3.14: a compiler and SWIG build it there."}
 REMEMBERS = ("BipedalWalker",)
 """Environments whose reset does not forget: what went before decides over the last bits of what comes after."""
 PURPOSE_REMEMBER = 1 << 16
@@ -132,9 +134,18 @@ class Made:
         try:
             import gymnasium
         except ModuleNotFoundError as error:
-            raise ConfigError(f"Gymnasium is not installed. Install it with: {INSTALL}") from error
+            raise missing_extra("The task 'gymnasium'", error.name, "gymnasium") from error
         with told(f"Environment '{self.env}' could not be made", ConfigError):
-            return gymnasium.make(self.env, disable_env_checker=True, **self.arguments)
+            try:
+                return gymnasium.make(self.env, disable_env_checker=True, **self.arguments)
+            except (gymnasium.error.DependencyNotInstalled, ModuleNotFoundError) as error:
+                # Gymnasium says what is missing, too, but not how to get the versions that this project is tried with.
+                reason = error if isinstance(error, ModuleNotFoundError) else error.__cause__
+                package = getattr(reason, "name", "")
+                if extra := EXTRAS.get(package):
+                    note = NOTES.get(extra, "")
+                    raise missing_extra(f"Environment '{self.env}'", package, extra, note=note) from error
+                raise
 
 
 def _built(make: Callable[[], Any]) -> Any:

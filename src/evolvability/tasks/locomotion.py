@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import missing_extra
 from evolvability.core.types import Outcome, Sample
 from evolvability.tasks.base import Task
 from evolvability.tasks.engines.base import AntOptions, Engine, LocomotionOptions
@@ -17,8 +17,6 @@ from evolvability.tasks.goals import check_planar, heading
 from evolvability.tasks.normalizer import Moments, merge, no_moments
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.replay import Stage
-
-INSTALL = "pip install 'evolvability-es[locomotion]'"
 
 
 def cheetah(options: LocomotionOptions = LocomotionOptions()) -> Task:  # noqa: B008 (frozen)
@@ -37,9 +35,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         from evolvability.tasks.engines.mujoco import mujoco_replay
         from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, TIME_STEP, Solver
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"Task '{name}' needs a physics simulator, and '{error.name}' is not installed. Install it with: {INSTALL}"
-        ) from None
+        raise missing_extra(f"Task '{name}'", error.name, "locomotion") from None
     robot = ROBOTS[name](Solver(options.solver_iterations, options.solver_line_search_iterations))
     policy = mlp((robot.num_observations, options.hidden, options.hidden, robot.num_joints))
     engine = _engine(robot, policy, options)
@@ -85,6 +81,4 @@ def _mjx() -> Any:
         with contextlib.redirect_stdout(io.StringIO()):  # MJX prints what it does without
             return importlib.import_module("evolvability.tasks.engines.mjx")
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"The engine mjx needs the package '{error.name}', which is not installed. Install it with: {INSTALL}"
-        ) from None
+        raise missing_extra("The engine mjx", error.name, "locomotion") from None

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, missing_extra
 from evolvability.workers.dispatch import Call
 from evolvability.workers.pools import ExecutorPool, InProcess, LocalProcesses, Pool
 from evolvability.workers.worker import Report
@@ -94,8 +94,5 @@ def _dask_pool(workers: Any) -> Pool:
     try:
         from evolvability.workers.dask import DaskPool, connect
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"A Dask cluster needs the package '{error.name}', which is not installed. "
-            "Install it with: pip install 'evolvability-es[dask]'"
-        ) from None
+        raise missing_extra("A Dask cluster", error.name, "dask") from None
     return DaskPool(connect(workers), is_ours=True) if isinstance(workers, str) else DaskPool(workers)

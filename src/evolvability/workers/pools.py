@@ -17,6 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from typing import Any, NamedTuple, Protocol
 
+from evolvability.core.cores import num_cores
 from evolvability.core.errors import ClusterError, ConfigError
 from evolvability.workers.worker import pin
 
@@ -106,7 +107,7 @@ class LocalProcesses:
     """
 
     def __init__(self, num_workers: int | None = None) -> None:
-        self.num_workers = len(os.sched_getaffinity(0)) if num_workers is None else num_workers
+        self.num_workers = num_cores() if num_workers is None else num_workers
         if self.num_workers < 1:
             raise ConfigError(f"workers must be 1 or more, got {num_workers}.")
         self._lanes: list[_Lane] = []

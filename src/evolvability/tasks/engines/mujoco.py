@@ -5,7 +5,6 @@ the processor's cache, and threads never wait for each other.
 """
 
 import math
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -17,6 +16,7 @@ from jax import Array
 from mujoco.batch import Batch, SimulationError
 from threadpoolctl import threadpool_limits
 
+from evolvability.core.cores import num_cores
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import (
     TORQUE_LIMIT,
@@ -38,7 +38,7 @@ BLOCK = 128
 
 def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
     """An engine of native MuJoCo, which drives a robot with a network family."""
-    num_threads = options.threads or len(os.sched_getaffinity(0))
+    num_threads = options.threads or num_cores()
 
     def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
         key_start, key_seen = jax.random.split(key)

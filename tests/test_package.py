@@ -1,0 +1,80 @@
+"""The package as somebody else gets it: built, and installed beside nothing but what it always needs."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("setuptools", minversion="77", reason="the extra 'dev' brings what builds the package")
+
+ROOT = Path(__file__).parents[1]
+EXTRAS = ("mujoco", "gymnasium", "Box2D", "pybullet", "distributed", "ribs", "imageio", "pytest", "mkdocs")
+"""Modules that the package does without until they are asked for."""
+
+
+def build(kind: str, source: Path, output: Path) -> Path:
+    """A wheel or an sdist, by the backend that pyproject.toml names; no index is asked."""
+    output.mkdir(exist_ok=True)
+    code = f"from setuptools import build_meta; build_meta.build_{kind}({str(output)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, check=True, timeout=300)
+    return next(file for file in output.iterdir() if file.suffix == {"wheel": ".whl", "sdist": ".gz"}[kind])
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from the sdist, so that the sdist has all it takes."""
+    folder = tmp_path_factory.mktemp("package")
+    source = folder / "clone"  # building leaves files behind
+    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("*.egg-info", "__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    with tarfile.open(build("sdist", source, folder / "dist")) as archive:
+        archive.extractall(folder, filter="data")
+    return build("wheel", next(folder.glob("evolvability_es-*")), folder / "dist")
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a Python that has the wheel, and none of the extras."""
+    folder = tmp_path_factory.mktemp("site")
+    zipfile.ZipFile(wheel).extractall(folder)
+    (folder / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({EXTRAS}))\n")
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def ees(environment: dict[str, str], folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    run = [sys.executable, "-m", "evolvability", *command.split()]
+    return subprocess.run(run, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.mark.full
+def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    files = {path for path in (ROOT / "src" / "evolvability").rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    assert {str(path.relative_to(ROOT / "src")) for path in files} <= names
+
+
+@pytest.mark.full
+def test_an_installed_wheel_lists_and_trains_without_any_extra(installed: dict[str, str], tmp_path: Path) -> None:
+    listed = ees(installed, tmp_path, "list")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert "interference" in listed.stdout
+    trained = ees(installed, tmp_path, "train interference --preset smoke --output run")
+    assert trained.returncode == 0, trained.stderr
+    shown = ees(installed, tmp_path, "show run")
+    assert shown.returncode == 0, shown.stderr
+
+
+@pytest.mark.full
+def test_an_installed_wheel_says_what_a_robot_lacks(installed: dict[str, str], tmp_path: Path) -> None:
+    """No clone is there to install from, so that the packages themselves are named."""
+    done = ees(installed, tmp_path, "train cheetah --output run")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "which is not installed" in done.stderr
+    assert f"{sys.executable} -m pip install 'mujoco" in done.stderr.replace("\n", " ")
