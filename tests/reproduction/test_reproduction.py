@@ -128,9 +128,14 @@ def test_interrupted_anywhere_and_run_again_it_computes_nothing_twice(
 def test_a_study_is_done_once_and_only_its_own_folder_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr(plan, "adapt", lambda run, goals, **sizes: asked.append(run.path.name))
-    monkeypatch.setattr(plan, "adapted_goals", lambda run: ["left", "right"] if run.path.name in asked else [])
     looked_at: dict[str, int | None] = {"max_variance": None, "max_entropy": None}
-    monkeypatch.setattr(plan, "load_adaptation", lambda run, goal: SimpleNamespace(generation=looked_at[run.path.name]))
+
+    def load(run: Run, goal: str) -> SimpleNamespace:
+        if run.path.name not in asked:
+            raise RunFolderError("There is none.")
+        return SimpleNamespace(generation=looked_at[run.path.name])
+
+    monkeypatch.setattr(plan, "load_adaptation", load)
     works = plan.plan(items_named(["adaptation"]), SCALES["smoke"], tmp_path)
     for work in works:
         if isinstance(work, RunWork):

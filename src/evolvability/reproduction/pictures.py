@@ -36,27 +36,20 @@ class Picture(NamedTuple):
     draw: Callable[[Runs], Figure]
 
 
-def _trained(runs: Runs, task: str, objectives: Sequence[str] = ("mean_fitness", *EVOLVABILITY)) -> list[list[Run]]:
-    """The runs of each of some methods that there are; an error if there is none of any."""
-    found, missing = [], None
+def _trained(
+    runs: Runs, task: str, objectives: Sequence[str] = ("mean_fitness", *EVOLVABILITY), *, each: int | None = None
+) -> list[Run]:
+    """The runs of those of some methods that there are, or the first few of each; an error if there are none."""
+    found: list[Run] = []
+    missing = []
     for objective in objectives:
         try:
-            found.append(list(trained_by(runs, task, objective).runs))
+            found += trained_by(runs, task, objective).runs[:each]
         except RunFolderError as error:
-            missing = missing or error
-    if missing is not None and not found:
-        raise missing
+            missing.append(error)
+    if not found:
+        raise missing[0]
     return found
-
-
-def _all(runs: Runs, task: str, *objectives: str) -> list[Run]:
-    groups = _trained(runs, task, objectives) if objectives else _trained(runs, task)
-    return [run for group in groups for run in group]
-
-
-def _first(runs: Runs, task: str) -> list[Run]:
-    """One run per method: a figure that shows one seed of each needs no other."""
-    return [group[0] for group in _trained(runs, task)]
 
 
 def _further(runs: Runs) -> list[Run]:
@@ -110,17 +103,17 @@ PICTURES: dict[str, Picture] = {
     "1": Picture(
         "Interference pattern: the behavior over the one parameter, and the centers over generations; dashed, the most "
         "evolvable parameter.",
-        lambda runs: interference.figure(_all(runs, "interference")),
+        lambda runs: interference.figure(_trained(runs, "interference")),
     ),
     "2": Picture(
         "Behaviors of the cheetah's population over generations.",
-        lambda runs: behaviors.figure(_first(runs, "cheetah")),
+        lambda runs: behaviors.figure(_trained(runs, "cheetah", each=1)),
     ),
     "3": Picture(
         "Where mutations of trained centers end, by mutations of training's size.",
         lambda runs: _offspring(runs, 1.0),
     ),
-    "4": Picture("Last populations of the ant.", lambda runs: final.figure(_first(runs, "ant"))),
+    "4": Picture("Last populations of the ant.", lambda runs: final.figure(_trained(runs, "ant", each=1))),
     "5": Picture(
         "The ant's population while standard ES turns it to the right, seeded by MaxEnt-EES.",
         lambda runs: behaviors.figure(evolved_from(runs, "ant", "max_entropy").runs[:1]),
@@ -135,11 +128,11 @@ PICTURES: dict[str, Picture] = {
     ),
     "S1": Picture(
         "Mean distance of the cheetah's population over generations.",
-        lambda runs: curves.distance_figure(_all(runs, "cheetah")),
+        lambda runs: curves.distance_figure(_trained(runs, "cheetah")),
     ),
     "S2": Picture(
         "Mean distance of the ant's population over generations.",
-        lambda runs: curves.distance_figure(_all(runs, "ant")),
+        lambda runs: curves.distance_figure(_trained(runs, "ant")),
     ),
     "S3": Picture(
         "As figure 5, seeded by MaxVar-EES.",
@@ -157,11 +150,11 @@ PICTURES: dict[str, Picture] = {
     "S11": Picture("MaxEnt-EES.", _graph("max_entropy_graph")),
     "best of k": Picture(
         "How far the best of k mutations gets; not in the paper, which gives k = 40.",
-        lambda runs: adaptation.figure(_all(runs, "cheetah", *EVOLVABILITY)),
+        lambda runs: adaptation.figure(_trained(runs, "cheetah", EVOLVABILITY)),
     ),
     "race": Picture(
         "What each method reaches over the episodes it uses to adapt; not in the paper.",
-        lambda runs: race.figure(_all(runs, "cheetah", *EVOLVABILITY, MAML)),
+        lambda runs: race.figure(_trained(runs, "cheetah", (*EVOLVABILITY, MAML))),
     ),
     "MAML's training": Picture(
         "Returns before and after adaptation over MAML's outer steps; not in the paper.",

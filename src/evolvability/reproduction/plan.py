@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from evolvability.config.schema import MAML, Config
-from evolvability.core.errors import UserError
+from evolvability.core.errors import RunFolderError, UserError
 from evolvability.reproduction.claims.uses import GOALS
 from evolvability.reproduction.items import Item, Study, Training
 from evolvability.reproduction.scales import Scale
 from evolvability.runs.environment import describe_devices
 from evolvability.runs.folder import Run
-from evolvability.studies.adaptation import adapt, adapted_goals, load_adaptation
-from evolvability.studies.offspring import kept_generation, kept_sigmas, offspring_of_run
-from evolvability.studies.races import own_adapter, race, races_of
+from evolvability.studies.adaptation import adapt, load_adaptation
+from evolvability.studies.offspring import kept_generation, offspring_of_run
+from evolvability.studies.races import load_race, own_adapter, race
 from evolvability.studies.result_files import is_current
 from evolvability.studies.sweeps import Status, batches, status
 from evolvability.training.driver import Evolution, Rows, resume, train
@@ -91,8 +91,10 @@ class StudyWork:
         if not (self.path / "config.toml").exists():
             return "new"
         run = Run(self.path)
-        made = {"adapt": self._adapted, "race": self._raced, "offspring": self._born}[self.study.kind](run)
-        return "done" if made and all(is_current(run, generation) for generation in made) else "new"
+        try:
+            return "done" if all(is_current(run, generation) for generation in self._generations(run)) else "new"
+        except RunFolderError:  # a part of it is missing
+            return "new"
 
     def conduct(self, show: Show) -> None:
         """Do it, into the run folder."""
@@ -104,19 +106,13 @@ class StudyWork:
         else:
             offspring_of_run(run, sigma=self._sigma(run), save=True, **self.sizes)
 
-    # The generations of the centers of all its parts; none where a part is missing.
-
-    def _adapted(self, run: Run) -> list[int | None]:
-        there = set(GOALS) <= set(adapted_goals(run))
-        return [load_adaptation(run, goal).generation for goal in GOALS] if there else []
-
-    def _raced(self, run: Run) -> list[int | None]:
-        made = {one.goal: one.generation for one in races_of(run) if one.adapter == own_adapter(run)}
-        return [made[goal] for goal in GOALS] if set(GOALS) <= set(made) else []
-
-    def _born(self, run: Run) -> list[int | None]:
-        # Nearly equal: a folder's name has its sigma in a few digits.
-        return [kept_generation(run, sigma) for sigma in kept_sigmas(run) if abs(sigma / self._sigma(run) - 1) < 1e-6]
+    def _generations(self, run: Run) -> list[int | None]:
+        """Of the centers that each part of the result is about."""
+        if self.study.kind == "adapt":
+            return [load_adaptation(run, goal).generation for goal in GOALS]
+        if self.study.kind == "race":
+            return [load_race(run, goal, own_adapter(run)).generation for goal in GOALS]
+        return [kept_generation(run, self._sigma(run))]
 
     def _sigma(self, run: Run) -> float:
         return self.study.share * run.config.sigma

@@ -17,9 +17,6 @@ from evolvability.reproduction.scales import Scale, are_of
 from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
 
-Row = tuple[str, str, str]
-"""A hyperparameter, the paper's setting, and its name here or the setting of the runs."""
-
 
 @dataclass(frozen=True)
 class Report:
@@ -107,53 +104,54 @@ def figure_title(number: str) -> str:
 
 # The paper's tables S1 to S5
 
-LOCOMOTION: tuple[Row, ...] = (
-    ("learning rate", "0.01", "learning_rate"),
-    ("population standard deviation", "0.02", "sigma"),
-    ("population size", "10,000", "population_size"),
-    ("L2 regularization coefficient", "0.05", "l2"),
-)
-INTERFERENCE: tuple[Row, ...] = (
-    ("population standard deviation", "0.5", "sigma"),
-    ("population size", "500", "population_size"),
-)
-KERNEL: Row = ("kernel standard deviation", "1", "bandwidth")
-MAML_ROWS: tuple[Row, ...] = (
-    ("adaptation learning rate", "0.1", "inner_rate"),
-    ("conjugate gradient damping", "1e-05", "damping"),
-    ("conjugate gradient iterations", "10", "iterations"),
-    ("max number of line search steps", "15", "line_search_steps"),
-    ("line search backtrack ratio", "0.8", "line_search_ratio"),
-    ("discount factor", "0.99", "discount"),
-    ("adaptation batch size", "10", "episodes"),
-    ("outer batch size", "40", "tasks"),
-)
-TABLES: dict[str, tuple[tuple[str, ...], str, tuple[Row, ...]]] = {
-    "Table S1: MaxVar, interference": (
-        ("interference",),
-        "max_variance",
-        (("learning rate", "0.03", "learning_rate"), *INTERFERENCE),
-    ),
+LABELS = {
+    "learning_rate": "learning rate",
+    "sigma": "population standard deviation",
+    "population_size": "population size",
+    "l2": "L2 regularization coefficient",
+    "bandwidth": "kernel standard deviation",
+    "inner_rate": "adaptation learning rate",
+    "damping": "conjugate gradient damping",
+    "iterations": "conjugate gradient iterations",
+    "line_search_steps": "max number of line search steps",
+    "line_search_ratio": "line search backtrack ratio",
+    "discount": "discount factor",
+    "episodes": "adaptation batch size",
+    "tasks": "outer batch size",
+}
+"""What the paper calls our settings."""
+INTERFERENCE = {"sigma": "0.5", "population_size": "500"}
+LOCOMOTION = {"learning_rate": "0.01", "sigma": "0.02", "population_size": "10,000", "l2": "0.05"}
+TRUST_REGION = {"damping": "1e-05", "iterations": "10", "line_search_steps": "15", "line_search_ratio": "0.8"}
+KERNEL = {"bandwidth": "1"}
+
+Table = tuple[tuple[str, ...], str, dict[str, str]]
+"""Tasks, an objective, and the paper's settings of it."""
+TABLES: dict[str, Table] = {
+    "Table S1: MaxVar, interference": (("interference",), "max_variance", {"learning_rate": "0.03"} | INTERFERENCE),
     "Table S2: MaxEnt, interference": (
         ("interference",),
         "max_entropy",
-        (("learning rate", "0.1", "learning_rate"), *INTERFERENCE, KERNEL),
+        {"learning_rate": "0.1"} | INTERFERENCE | KERNEL,
     ),
     "Table S3: MaxVar, locomotion": (("cheetah", "ant"), "max_variance", LOCOMOTION),
-    "Table S4: MaxEnt, locomotion": (("cheetah", "ant"), "max_entropy", (*LOCOMOTION, KERNEL)),
-    "Table S5: MAML": (("cheetah",), MAML, MAML_ROWS),
+    "Table S4: MaxEnt, locomotion": (("cheetah", "ant"), "max_entropy", LOCOMOTION | KERNEL),
+    "Table S5: MAML": (
+        ("cheetah",),
+        MAML,
+        {"inner_rate": "0.1"} | TRUST_REGION | {"discount": "0.99", "episodes": "10", "tasks": "40"},
+    ),
 }
-"""By title: the tasks and the objective it is about, and its rows."""
 
 
-def hyperparameters(title: str, runs: Sequence[Run]) -> list[Row]:
-    """A table's rows, with the settings of runs in place of the settings' names."""
-    tasks, objective, rows = TABLES[title]
+def hyperparameters(title: str, runs: Sequence[Run]) -> list[tuple[str, str, str]]:
+    """The rows of one of `TABLES`: a hyperparameter, the paper's setting, and that of runs from scratch."""
+    tasks, objective, settings = TABLES[title]
     configs = [run.config for run in runs if run.config.task in tasks and run.config.objective == objective]
     scratch: list[Any] = [config.maml if objective == MAML else config for config in configs if not config.start_from]
-    found = []
-    for name, paper, setting in rows:
+    rows = []
+    for setting, paper in settings.items():
         values = [getattr(one, setting) for one in scratch]
-        texts = dict.fromkeys(f"{value:,}" if isinstance(value, int) else f"{value:g}" for value in values)
-        found.append((name, paper, " and ".join(texts) or "no runs"))
-    return found
+        here = dict.fromkeys(f"{value:,}" if isinstance(value, int) else f"{value:g}" for value in values)
+        rows.append((LABELS[setting], paper, " and ".join(here) or "no runs"))
+    return rows

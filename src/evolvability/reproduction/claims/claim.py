@@ -1,8 +1,9 @@
 """Claims: a statement of the paper and what some run folders say about it; how statements are written and judged."""
 
+import inspect
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -65,14 +66,30 @@ class Answer(NamedTuple):
 
 # How a statement is written
 
-Choice = Mapping[Any, Mapping[str, str]]
-"""The values of an argument, each with the words that a statement's texts have for it."""
-
-EVOLVABILITY: Choice = {name: {"method": METHOD_NAMES[name]} for name in ("max_variance", "max_entropy")}
-ROBOTS: Choice = {
+EVOLVABILITY = ("max_variance", "max_entropy")
+CHOICES: dict[str, Sequence[Any]] = {
+    "task": ("cheetah", "ant"),
+    "objective": EVOLVABILITY,
+    "generation": (5, 10, 20),
+    "origin": ("mixture", "split"),
+    "size": ("sigma", "quarter"),
+}
+"""What statements are made about, one by one: the values of arguments of these names."""
+WORDS: dict[Any, dict[str, str]] = {
+    "max_variance": {"method": METHOD_NAMES["max_variance"], "species": "figure S4"},
+    "max_entropy": {"method": METHOD_NAMES["max_entropy"], "species": "figure 7"},
     "cheetah": {"section": "5.2", "curves": "figure S1", "parameters": "74,246"},
     "ant": {"section": "5.3", "curves": "figure S2", "parameters": "75,272"},
+    ("cheetah", "max_variance"): {"share": "92.1"},
+    ("cheetah", "max_entropy"): {"share": "93.9"},
+    ("ant", "max_variance"): {"share": "85.4"},
+    ("ant", "max_entropy"): {"share": "83.2"},
+    "mixture": {"how": "mixture from scratch"},
+    "split": {"how": "split after training"},
+    "sigma": {"smaller": "", "where": "5.2.1", "printed": "p < 0.00005"},
+    "quarter": {"smaller": " of 0.25 sigma", "where": "figure S5", "printed": "similar results"},
 }
+"""What the paper says of a value, or of several together."""
 
 Judge = Callable[..., Answer]
 
@@ -83,45 +100,46 @@ class Statement:
 
     Attributes:
         item: the item of the paper that it belongs to, by name.
-        texts: what the paper says, where, its value as printed, and what the answer's value is.
+        claim: what the paper says, not yet held against runs.
         judge: finds the runs that it is about by their configurations, and answers.
     """
 
     item: str
-    texts: tuple[str, str, str, str]
+    claim: Claim
     judge: Judge
 
     def __call__(self, runs: Sequence[Run]) -> Claim:
         """The claim with its answer, or with the reason why there is none."""
         try:
-            return Claim(*self.texts, **self.judge(runs)._asdict())
+            return replace(self.claim, **self.judge(runs)._asdict())
         except (ConfigError, RunFolderError) as error:  # runs or studies of them are missing, or runs are too short
-            return Claim(*self.texts, reason=str(error))
+            return replace(self.claim, reason=str(error))
 
 
 CLAIMS: dict[str, Statement] = {}
 """Every statement by name, as `statement` enters them."""
 
 
-def statement(item: str, section: str, paper: str, statistic: str, **choices: Choice) -> Callable[[Judge], Judge]:
-    """Enter a statement of the paper into `CLAIMS`, once for each combination of choices.
+def statement(item: str, section: str, paper: str, statistic: str) -> Callable[[Judge], Judge]:
+    """Enter a statement of the paper into `CLAIMS`, once for each combination of `CHOICES`.
 
-    It decorates a function from runs, and one value per choice, to an `Answer`. The function's docstring is what the
-    paper says; its name with the values is the claim's name. In all texts, ``{task}`` stands for the value of the
-    choice ``task``, and ``{method}`` for the word that some choice has for its value under that key.
+    It decorates a function from runs, and one value per choice that it has an argument for, to an `Answer`. The
+    function's docstring is what the paper says; its name with the values is the claim's name. In all texts, ``{task}``
+    stands for the value of the choice ``task``, and ``{method}`` for what `WORDS` has of a value under that key.
     """
 
     def enter(judge: Judge) -> Judge:
-        for values in itertools.product(*choices.values()):
-            chosen = dict(zip(choices, values, strict=True))
+        _, *arguments = inspect.signature(judge).parameters
+        for values in itertools.product(*(CHOICES[argument] for argument in arguments)):
+            chosen = dict(zip(arguments, values, strict=True))
             words = dict(chosen)
-            for choice, value in chosen.items():
-                words |= choices[choice][value]
+            for key in (*values, values):
+                words |= WORDS.get(key, {})
             templates = ((judge.__doc__ or "").rstrip("."), section, paper, statistic)
-            says, where, printed, measure = (template.format(**words) for template in templates)
+            says, where, printed, measured = (template.format(**words) for template in templates)
             name = "/".join([judge.__name__.replace("_", "-"), *map(str, values)])
-            texts = (says, where, printed, measure)
-            CLAIMS[name] = Statement(item.format(**words), texts, partial(judge, **chosen))
+            claim = Claim(says, where, printed, measured)
+            CLAIMS[name] = Statement(item.format(**words), claim, partial(judge, **chosen))
         return judge
 
     return enter
