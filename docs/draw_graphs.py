@@ -10,7 +10,7 @@ from evolvability.theory import paper_graphs
 
 ASSETS = Path(__file__).parent / "assets"
 VARIANCE = {
-    "z'": (0, 2), "B'": (1.8, 2), "mean": (3.9, 2), "z": (1.8, 0), "B": (3.9, 0), "square": (5.9, 1), "E_z": (8.2, 1),
+    "z'": (0, 2), "B'": (1.8, 2), "E_z'": (3.9, 2), "z": (1.8, 0), "B": (3.9, 0), "square": (5.9, 1), "E_z": (8.2, 1),
     "theta": (5.9, 3),
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from evolvability.core.errors import RunFolderError
-from evolvability.figures.style import Array, line_styles, plural
+from evolvability.figures.style import Array, line_styles
 from evolvability.runs.checkpoints import Arrays
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import identity
@@ -115,7 +115,7 @@ def draw_lines(ax: Axes, data: Lines, panel: str, alpha: float = 0.22) -> None:
         if len(line.x) == 1:
             look = {"marker": "o", **look}  # a line of one point would not be seen
         fewest, most = data.firsts[line.name].num_seeds
-        seeds = plural(most, "seed") if fewest == most else f"{fewest} to {most} seeds"
+        seeds = f"{most} seed{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} seeds"
         ax.plot(line.x, band.median, label=f"{line.name} ({seeds})", markersize=3, **look)
         ax.fill_between(line.x, band.low, band.high, color=look["color"], alpha=alpha, linewidth=0)
     ax.grid(visible=True)

@@ -134,19 +134,15 @@ def figure(runs: Sequence[Run]) -> Figure:
 def _strips(data: Heatmaps) -> Figure:
     columns = min(len(data.rows), MAX_STRIPS)
     drawing = new_figure(PAGE_WIDTH * (0.75 if columns < MAX_STRIPS else 1), 0.4 + 1.9 * -(-len(data.rows) // columns))
-    axes, whole = grid(drawing, len(data.rows), columns)
+    axes, whole = grid(drawing, len(data.rows), columns, ("generation", data.labels[0]))
     meshes = [draw(ax, data, index) for index, ax in enumerate(axes)]
-    for ax in whole[:, 0]:
-        ax.set_ylabel(data.labels[0])
-    for ax in axes[-columns:]:
-        ax.set_xlabel("generation")
     add_colorbar(drawing, meshes[0], whole)
     return drawing
 
 
 def _maps(data: Heatmaps) -> Figure:
     columns = max(len(row.generations) for row in data.rows)
-    drawing = new_figure(1.2 + 1.16 * max(columns, 2), 0.8 + 1.32 * len(data.rows))
+    drawing = new_figure(1.2 + 1.16 * columns, 0.8 + 1.32 * len(data.rows))
     axes = drawing.subplots(len(data.rows), columns, squeeze=False, sharex=True, sharey=True)
     meshes = []
     for index, row in enumerate(data.rows):

@@ -34,15 +34,11 @@ def figure(runs: Sequence[Run]) -> Figure:
     flat = len(data.labels) == 1
     height = 1.8 if flat else PANEL_WIDTH + 0.3
     drawing = new_figure(PANEL_WIDTH * columns + 0.8, height * -(-len(runs) // columns) + 0.5)
-    axes, whole = grid(drawing, len(runs), columns)
+    axes, whole = grid(drawing, len(runs), columns, (data.labels[0], "share of population" if flat else data.labels[1]))
     for row, (ax, run) in enumerate(zip(axes, runs, strict=True)):
         draw(ax, data, row, method_color(run.config.objective))
     if not flat:
         add_colorbar(drawing, axes[0].collections[0], whole)
-    for ax in whole[:, 0]:
-        ax.set_ylabel("share of population" if flat else data.labels[1])
-    for ax in axes[-columns:]:
-        ax.set_xlabel(data.labels[0])
     last = np.unique([row.generations[-1] for row in data.rows])
     drawing.suptitle(f"generation {last[0]:,}" if len(last) == 1 else "last generation of each run", fontsize=8)
     if any(run.config.seeds > 1 for run in runs):

@@ -70,7 +70,7 @@ def figure(runs: Sequence[Run]) -> Figure:
     data = data_from_runs(runs)
     columns = min(len(data), 3)
     drawing = new_figure(0.7 + 2.1 * columns, 0.3 + 2.35 * -(-len(data) // columns))
-    axes, whole = grid(drawing, len(data), columns)
+    axes, whole = grid(drawing, len(data), columns, ("", ""))
     last = max(1, *(int(ends.generation.max(initial=0)) for ends in data))
     for index, (ax, ends) in enumerate(zip(axes, data, strict=True)):
         dots = draw(ax, ends, last)

@@ -71,13 +71,21 @@ def add_note(drawing: Figure, text: str, size: float = 6.5) -> None:
     drawing.supxlabel(fill(text, int(drawing.get_figwidth() / (LETTER_WIDTH * size))), fontsize=size, color=NOTE_COLOR)
 
 
-def grid(drawing: Figure, number: int, columns: int) -> tuple[list[Axes], Array]:
-    """Axes that share their scales for so many panels, row by row, and the whole grid: the rest of it is hidden."""
+def grid(drawing: Figure, number: int, columns: int, labels: tuple[str, str]) -> tuple[list[Axes], Array]:
+    """Panels that share their scales, row by row, with labels on the outer ones; and the whole grid of axes.
+
+    Axes that are left over in the last row are hidden, and the ticks above them shown in their place.
+    """
     axes = drawing.subplots(-(-number // columns), columns, squeeze=False, sharex=True, sharey=True)
     for ax in axes.flat[number:]:
         ax.set_axis_off()
         axes[-2, ax.get_subplotspec().colspan.start].xaxis.set_tick_params(labelbottom=True)
-    return list(axes.flat[:number]), axes
+    panels = list(axes.flat[:number])
+    for ax in axes[:, 0]:
+        ax.set_ylabel(labels[1])
+    for ax in panels[-columns:]:
+        ax.set_xlabel(labels[0])
+    return panels, axes
 
 
 def draw_histogram(ax: Axes, shares: Array, edges: Array, color: str) -> None:
@@ -87,24 +95,9 @@ def draw_histogram(ax: Axes, shares: Array, edges: Array, color: str) -> None:
     ax.yaxis.set_major_formatter(percent)
 
 
-def percent(share: float, _: Any = None) -> str:
-    """A share as a tick's text.
-
-    Examples:
-        >>> percent(0.025)
-        '2.5%'
-    """
+def percent(share: float, _: float = 0) -> str:
+    """A share as a tick's text: 2.5%."""
     return f"{100 * share:g}%"
-
-
-def plural(number: int, noun: str) -> str:
-    """A number of things.
-
-    Examples:
-        >>> plural(1, "seed"), plural(2, "seed")
-        ('1 seed', '2 seeds')
-    """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def told_apart(names: Sequence[str]) -> list[str]:

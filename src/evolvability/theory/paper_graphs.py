@@ -95,14 +95,7 @@ def nested_markov_reward_process(
 
 def natural_es(f: Function = negative_square, population: Conditional = Normal) -> NestedGraph:
     r"""Natural Evolution Strategies: $\mathbb{E}_z[f(z)]$ for $z$ drawn from the population at $\theta$."""
-    return NestedGraph(
-        (
-            THETA,
-            Stochastic("z"),
-            Deterministic("f", ("z",), f),
-            Expectation("E_z", over="z", integrand="f", given=("theta",), distribution=population),
-        )
-    )
+    return NestedGraph((THETA, Stochastic("z"), Deterministic("f", ("z",), f), _over("z", "f", population)))
 
 
 def max_variance_graph(
@@ -114,15 +107,8 @@ def max_variance_graph(
     the graph is evaluated, its value and its gradient there are those of the variance, because there
     $\nabla_\mu \mathbb{E}_z[|\mathbf{B} - \mu|^2] = 0$. `variance_graph` estimates the mean itself.
     """
-    return NestedGraph(
-        (
-            THETA,
-            Stochastic("z"),
-            Deterministic("B", ("z",), behavior, label=r"\mathbfit{B}"),
-            Deterministic("square", ("B",), lambda b: square(b - mean), label=r"(\cdot)^2"),
-            Expectation("E_z", over="z", integrand="square", given=("theta",), distribution=population),
-        )
-    )
+    distance = Deterministic("square", ("B",), lambda b: square(b - mean), label=r"(\cdot)^2")
+    return NestedGraph((THETA, *_behaviors(behavior, "z"), distance, _over("z", "square", population)))
 
 
 def variance_graph(behavior: Function = identity, population: Conditional = Normal) -> NestedGraph:
@@ -130,13 +116,10 @@ def variance_graph(behavior: Function = identity, population: Conditional = Norm
     return NestedGraph(
         (
             THETA,
-            Stochastic("z"),
-            Stochastic("z'"),
-            Deterministic("B", ("z",), behavior, label=r"\mathbfit{B}"),
-            Deterministic("B'", ("z'",), behavior, label=r"\mathbfit{B}"),
-            Expectation("mean", over="z'", integrand="B'", given=("theta",), distribution=population),
-            Deterministic("square", ("B", "mean"), lambda b, mean: square(b - mean), label=r"(-)^2"),
-            Expectation("E_z", over="z", integrand="square", given=("theta",), distribution=population),
+            *_behaviors(behavior, "z", "z'"),
+            _over("z'", "B'", population),
+            Deterministic("square", ("B", "E_z'"), lambda b, mean: square(b - mean), label=r"(-)^2"),
+            _over("z", "square", population),
         )
     )
 
@@ -151,13 +134,21 @@ def max_entropy_graph(
     return NestedGraph(
         (
             THETA,
-            Stochastic("z"),
-            Stochastic("z'"),
-            Deterministic("B", ("z",), behavior, label=r"\mathbfit{B}"),
-            Deterministic("B'", ("z'",), behavior, label=r"\mathbfit{B}"),
+            *_behaviors(behavior, "z", "z'"),
             Deterministic("phi", ("B", "B'"), lambda b, other: kernel(other - b), label=r"\varphi"),
-            Expectation("E_z'", over="z'", integrand="phi", given=("theta",), distribution=population),
+            _over("z'", "phi", population),
             Deterministic("-log", ("E_z'",), lambda density: -jnp.log(density), label=r"-\log"),
-            Expectation("E_z", over="z", integrand="-log", given=("theta",), distribution=population),
+            _over("z", "-log", population),
         )
     )
+
+
+def _behaviors(behavior: Function, *samples: str) -> list[Stochastic | Deterministic]:
+    """Samples, and the behavior of each: B of z, B' of z'."""
+    found: list[Stochastic | Deterministic] = [Stochastic(z) for z in samples]
+    return found + [Deterministic(z.replace("z", "B"), (z,), behavior, label=r"\mathbfit{B}") for z in samples]
+
+
+def _over(z: str, integrand: str, population: Conditional) -> Expectation:
+    """The expectation over a sample from the population at theta."""
+    return Expectation(f"E_{z}", over=z, integrand=integrand, given=("theta",), distribution=population)
