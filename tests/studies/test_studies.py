@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evolvability import Run, evolve
+from evolvability import Run, RunFolderError, evolve
 from evolvability.studies.adaptation import adapt, load_adaptation
 from evolvability.studies.offspring import kept_generation, kept_offspring, offspring_of_run
 from evolvability.studies.races import load_race, race
-from evolvability.studies.result_files import OneSeed, each_seed, finish, is_current
+from evolvability.studies.result_files import OneSeed, each_seed, finish, is_current, keep, kept
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +83,23 @@ def test_what_is_kept_of_a_study_may_be_damaged_and_others_stay(run: Run) -> Non
     finish(run, ["other"])
     each_seed(run, "a task of one's own", find, by_name=False)
     assert not (run.path / "unfinished").exists()
+
+
+@pytest.mark.parametrize("kind", ["races", "offspring"])
+def test_a_result_is_read_as_it_was_kept_and_a_torn_one_is_told(kind: str, run: Run) -> None:
+    table = {"goal": "left", "generation": 2, "count": np.array([1, 2]), "value": np.array([[0.5, np.nan]])}
+    keep(run, kind, "one result", {**table, "unknown": None})
+    found = kept(run, kind, "one result")
+    assert found.keys() == table.keys()
+    assert (found["goal"], found["generation"], found["count"].dtype.kind) == ("left", 2, "i")
+    np.testing.assert_array_equal(found["value"], table["value"])
+    (path,) = (run.path / kind).glob("one-result.*")
+    path.write_bytes(b"{")
+    with pytest.raises(RunFolderError, match="damaged"):
+        kept(run, kind, "one result")
+    path.unlink()
+    with pytest.raises(RunFolderError, match=r"one-result.*ees something"):
+        kept(run, kind, "one result", "ees something")
 
 
 def test_a_study_of_earlier_centers_is_not_current(run: Run, tmp_path: Path) -> None:
