@@ -22,14 +22,14 @@ import jax
 import jax.numpy as jnp
 
 from evolvability.config.schema import layered
-from evolvability.core.strategy import step
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.mjx import simulator
 from evolvability.tasks.normalizer import Moments, include
 from evolvability.tasks.observations import has_fallen, is_plausible, observe
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.robots import ROBOTS, Robot, Solver
-from evolvability.training.driver import Evolution
+from evolvability.training.evolution import Evolution
+from evolvability.training.generation import step, whole
 
 PARTS = ("noise", "policy", "physics", "statistics", "objective", "update")
 
@@ -67,7 +67,9 @@ def measure(options: argparse.Namespace, size: int) -> dict[str, Any]:
     row["policy"], _ = timed(jax.jit(partial(_act, robot, options.steps)), sample)
     row["physics"], _ = timed(jax.jit(partial(_simulate, robot, options.implementation, options.steps, size)))
     row["statistics"], _ = timed(jax.jit(partial(_observe, robot, options.steps, size)))
-    row["whole"], (state, _, outcome) = timed(jax.jit(partial(step, algorithm, evolution.task)), state)
+    row["whole"], (state, _, outcome) = timed(
+        jax.jit(partial(step, algorithm, whole(algorithm, evolution.population, evolution.task))), state
+    )
     row["objective"], (weights, _) = timed(jax.jit(algorithm.weigh), state, outcome)
     ascend = jax.jit(
         lambda state, sample, weights: algorithm.ascend(state, evolution.population.gradient(sample, weights))

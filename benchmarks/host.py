@@ -37,7 +37,7 @@ from evolvability.tasks.normalizer import LIMIT
 from evolvability.tasks.policies import network
 from evolvability.tasks.replay import HostArray
 from evolvability.tasks.simulators import Address, Simulator, Trial, host_task
-from evolvability.training.driver import Evolution
+from evolvability.training.evolution import Evolution
 from evolvability.workers.connect import Crew
 from evolvability.workers.dask import DaskPool
 from evolvability.workers.pools import LocalProcesses, Pool

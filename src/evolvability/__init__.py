@@ -4,8 +4,9 @@ from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, RunFolderError, TaskError, UserError
 from evolvability.core.expectation import Distribution, box, expect, expectation
 from evolvability.core.natural_gradient import natural_gradient
-from evolvability.core.objectives import max_entropy, max_variance, mean_fitness, sample_weights, weighted_sum
+from evolvability.core.objectives import max_entropy, max_variance, mean_fitness, sample_weights
 from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal
+from evolvability.core.stateful_objectives import weighted_sum
 from evolvability.core.strategy import Algorithm, Info, State, evolvability_es
 from evolvability.core.types import Cloud, Outcome, Sample, outcome
 from evolvability.runs.folder import Run

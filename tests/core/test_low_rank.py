@@ -17,9 +17,9 @@ from evolvability import ConfigError, evolvability_es, evolve, function_task, lo
 from evolvability.config.schema import layered
 from evolvability.core.noise import Factors, LowRank, in_factors, num_numbers, rows
 from evolvability.core.populations import normal
-from evolvability.core.strategy import start, step
 from evolvability.core.types import Cloud, Sample
-from evolvability.training.driver import Evolution
+from evolvability.training.evolution import Evolution
+from evolvability.training.generation import start, step
 
 SHAPES = ((12, 8), (8,), (8, 3))
 NUM_PARAMS = sum(map(prod, SHAPES))

@@ -12,6 +12,7 @@ from evolvability.core.populations import diagonal_normal, normal
 from evolvability.core.shaping import SHAPINGS
 from evolvability.core.strategy import State
 from evolvability.core.types import Cloud, outcome
+from evolvability.training.generation import step, told
 
 CLOUD = Cloud(jnp.array([[0.5, -1.0, 2.0]]), jnp.log(jnp.array([[0.1, 1.0, 3.0]])))
 GRADIENT = Cloud(jnp.array([[1.0, -2.0, 0.5]]), jnp.array([[0.3, 1.0, -1.0]]))
@@ -99,7 +100,7 @@ def climbed(units: Array, is_natural: bool, generations: int = 20) -> Array:
         sample = algorithm.ask(state)
         z = sample.members() / units
         fitness = -jnp.sum(jnp.array([1.0, 2.0, 3.0]) * (z - 0.5) ** 2, axis=1)
-        return algorithm.tell(state, sample, outcome(z, fitness))[0], None
+        return step(algorithm, told(algorithm, population, outcome(z, fitness)), state)[0], None
 
     last, _ = jax.lax.scan(generation, state, length=generations)
     return last.cloud.center[0]

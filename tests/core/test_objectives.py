@@ -16,10 +16,10 @@ from evolvability.core.objectives import (
     raw_entropy,
     raw_variance,
     sample_weights,
-    weighted_sum,
 )
 from evolvability.core.populations import normal
 from evolvability.core.shaping import centered_ranks, identity, standardize
+from evolvability.core.stateful_objectives import weighted_sum
 from evolvability.core.types import Cloud, Outcome, outcome
 from tests.conftest import clustered_outcome
 

@@ -1,6 +1,8 @@
 """The strategy: what it finds on tasks whose answer is known."""
 
+import re
 from functools import partial
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -8,11 +10,14 @@ import numpy as np
 import optax
 import pytest
 
-from evolvability import AskTell, evolve, function_task, max_variance, mean_fitness, normal
+import evolvability
+from evolvability import AskTell, TaskError, evolve, function_task, max_variance, mean_fitness, normal
+from evolvability.core.keys import Purpose, key_for, noise_key
 from evolvability.core.objectives import max_entropy
-from evolvability.core.strategy import evolvability_es, noise_key, start, step, step_in_chunks
+from evolvability.core.strategy import evolvability_es
 from evolvability.tasks.interference import MOST_EVOLVABLE
 from evolvability.tasks.point import PointOptions, point
+from evolvability.training.generation import in_chunks, start, step, whole
 
 
 @pytest.mark.parametrize("objective", ["max_variance", "max_entropy"])
@@ -81,9 +86,10 @@ def test_baseline_changes_noise_not_mirrored_gradients() -> None:
     task = point(PointOptions(num_steps=10))
     states = []
     for baseline in (True, False):
-        algorithm = evolvability_es(normal(0.05), max_variance(), optax.sgd(0.1), population_size=64, baseline=baseline)
+        population = normal(0.05)
+        algorithm = evolvability_es(population, max_variance(), optax.sgd(0.1), population_size=64, baseline=baseline)
         state = start(algorithm, task, 1, jax.random.key(0))
-        states.append(step(algorithm, task, state)[0].cloud.center)
+        states.append(step(algorithm, whole(algorithm, population, task), state)[0].cloud.center)
     np.testing.assert_allclose(states[0], states[1], atol=1e-5)
 
 
@@ -104,9 +110,11 @@ def test_memory_grows_with_the_chunk_not_with_the_population() -> None:
     task = point(PointOptions(num_steps=2, hidden=256))
 
     def bytes_needed(num_chunks: int) -> int:
-        algorithm = evolvability_es(normal(), max_variance(), optax.sgd(1.0), population_size=64 * num_chunks)
+        population, size = normal(), 64 * num_chunks
+        algorithm = evolvability_es(population, max_variance(), optax.sgd(1.0), population_size=size)
         state = jax.eval_shape(partial(start, algorithm, task, 1), jax.random.key(0))
-        compiled = jax.jit(partial(step_in_chunks, algorithm, task, num_chunks)).lower(state).compile()
+        where = in_chunks(algorithm, population, task, population.draws(size).reshape(num_chunks, -1))
+        compiled = jax.jit(partial(step, algorithm, where)).lower(state).compile()
         memory = compiled.memory_analysis()
         assert memory is not None
         return int(memory.temp_size_in_bytes)
@@ -137,7 +145,7 @@ def test_ask_and_tell_is_the_same_strategy_as_step() -> None:
         optimizer=optax.adam(0.02),
     )
     state = loop.state
-    advance = jax.jit(partial(step, algorithm, task))
+    advance = jax.jit(partial(step, algorithm, whole(algorithm, normal(0.1), task)))
     for _ in range(3):
         state, _, _ = advance(state)
         loop.tell(jax.vmap(behavior)(loop.ask()))
@@ -167,11 +175,45 @@ def test_ask_and_tell_takes_the_names_of_objectives() -> None:
     by_name.tell(behavior)
     by_object.tell(behavior)
     np.testing.assert_array_equal(by_name.center, by_object.center)
-    with pytest.raises(ValueError, match="fitness, so it is needed"):
+    with pytest.raises(ValueError, match="fitness"):
         AskTell(jnp.zeros(4), population_size=10, objective="mean_fitness").tell(behavior)
 
 
 def test_tell_refuses_the_wrong_number_of_behaviors() -> None:
     loop = AskTell(jnp.zeros(4), population_size=10)
-    with pytest.raises(ValueError, match=r"one row for each of the 10 mutations, got shape \(9, 2\)"):
+    with pytest.raises(ValueError, match=r"10 mutations.*\(9, 2\)"):
         loop.tell(np.zeros((9, 2)))
+
+
+def test_telling_twice_without_asking_is_refused() -> None:
+    """Behaviors of the last mutations would meet the noise of the next."""
+    loop = AskTell(jnp.zeros(4), population_size=10)
+    behavior = loop.ask()[:, :2]
+    loop.tell(behavior)
+    told = loop.state
+    with pytest.raises(TaskError, match="ask"):
+        loop.tell(behavior)
+    assert loop.state is told
+    loop.tell(loop.ask()[:, :2])
+    assert loop.generation == 2
+
+
+def test_mutations_may_be_told_to_a_loop_that_did_not_hand_them_out() -> None:
+    """As when another process asked, and this one takes over its state."""
+    first, second = (AskTell(jnp.zeros(4), population_size=10) for _ in range(2))
+    first.tell(first.ask()[:, :2])
+    second.state = first.state
+    second.tell(first.ask()[:, :2])
+    second.state = first.state
+    second.tell(first.ask()[:, :2])
+    assert second.generation == 2
+
+
+def test_random_keys_have_one_purpose_each() -> None:
+    """Recorded runs depend on the numbers of training; nothing else may share one of them."""
+    training = (Purpose.NOISE, Purpose.EPISODES, Purpose.START, Purpose.SPLIT, Purpose.REPRODUCTION)
+    assert [int(purpose) for purpose in training] == [0, 1, 2, 3, 4]
+    keys = [tuple(jax.random.key_data(key_for(purpose, jax.random.key(0))).tolist()) for purpose in Purpose]
+    assert len(set(keys)) == len(Purpose.__members__)  # __members__ has aliases, too
+    for path in Path(evolvability.__file__).parent.rglob("*.py"):
+        assert not re.search(r"fold_in\(.*, *\d+\)", path.read_text()), f"{path} has a purpose without a name"

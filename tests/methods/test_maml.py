@@ -11,7 +11,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.core.expectation import expect
-from evolvability.methods.maml import Estimator, Outer, adapt, divergence, expected_gain, outer_problem
+from evolvability.methods.meta_gradient import Estimator, Outer, adapt, divergence, expected_gain, outer_problem
 from evolvability.methods.rollouts import Actor, Batch, advantages, baseline, log_prob, returns
 from evolvability.methods.trust_region import Step, trust_region_step
 from evolvability.tasks.policies import Policy, mlp

@@ -24,7 +24,7 @@ from evolvability.reproduction.plan import RunWork, StudyWork, conduct, estimate
 from evolvability.reproduction.report import make_report, of_scale
 from evolvability.reproduction.scales import SCALES, are_of
 from evolvability.reproduction.write import to_html, write_report
-from evolvability.training.driver import Evolution
+from evolvability.training.evolution import Evolution
 from tests.reproduction.test_claims import ring, scores
 from tests.synthetic import config, made_up
 

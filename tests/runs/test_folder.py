@@ -14,7 +14,8 @@ from evolvability import Config, Run, RunFolderError, evolve
 from evolvability.config.schema import layered
 from evolvability.runs.checkpoints import checkpoint_generations
 from evolvability.runs.folder import RunWriter, locked
-from evolvability.training.driver import Evolution, resume, train
+from evolvability.training.driver import resume, train
+from evolvability.training.evolution import Evolution
 
 GENERATIONS = 12
 

@@ -13,7 +13,8 @@ from evolvability import Config, ConfigError, Run, RunFolderError, evolve, funct
 from evolvability.config.schema import layered
 from evolvability.runs.export import export, folder_size
 from evolvability.tasks.goals import goal_named, with_goal
-from evolvability.training.driver import Evolution, resume, train
+from evolvability.training.driver import resume, train
+from evolvability.training.evolution import Evolution
 
 SMALL: dict[str, Any] = {"population_size": 16, "generations": 3, "seeds": 2, "seed": 4}
 OPTIONS = {"num_steps": 5, "hidden": 4}

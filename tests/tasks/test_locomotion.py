@@ -16,7 +16,7 @@ from evolvability.core.noise import rows
 from evolvability.tasks.engines.base import remembered
 from evolvability.tasks.goals import heading
 from evolvability.tasks.normalizer import Moments
-from evolvability.training.driver import Evolution
+from evolvability.training.evolution import Evolution
 
 NUM_STEPS = 20
 NUM_MEMBERS = 16

@@ -13,9 +13,10 @@ from jax import Array
 from evolvability import Run, make_task
 from evolvability.config.schema import Config, layered, to_toml
 from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.core.strategy import Algorithm
 from evolvability.core.types import written_out
 from evolvability.figures.registry import draw_figure
-from evolvability.methods.maml import adapt
+from evolvability.methods.meta_gradient import adapt
 from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.studies.adapters import ADAPTERS, AdaptationContext, adapter_named, goal_vector
 from evolvability.studies.comparison import quantity
@@ -23,7 +24,8 @@ from evolvability.studies.offspring import evaluator, kept_offspring, kept_sigma
 from evolvability.studies.races import load_race, race, starts_of
 from evolvability.studies.sweeps import plan
 from evolvability.tasks.base import world_of
-from evolvability.training.driver import Evolution, resume, train
+from evolvability.training.driver import resume, train
+from evolvability.training.evolution import Evolution
 
 SEEDS, TASKS, GENERATIONS = 5, 10, 15
 TASK = make_task("navigation")
@@ -49,10 +51,10 @@ def before_and_after(key: Array, actor: Actor) -> tuple[Array, Array]:
     key_goals, key_before, key_after = jax.random.split(key, 3)
     goals = WORLD.goals.draw(key_goals, 20)
     same = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (20, *leaf.shape)), actor)
-    batch, before = roll_out(WORLD, key_before, same, goals, (), 10, 0.99)
+    batch, before, _ = roll_out(WORLD, key_before, same, goals, (), 10, 0.99)
     adapted = jax.vmap(lambda own: adapt(WORLD.policy, actor, own, rate=0.1, discount=0.99))(batch)
     after = roll_out(WORLD, key_after, adapted, goals, (), 10, 0.99)[1]
-    return jnp.mean(before.total), jnp.mean(after.total)
+    return jnp.mean(before.fitness), jnp.mean(after.fitness)
 
 
 def test_one_step_from_the_trained_start_improves_and_beats_that_from_a_random_start(run: Run) -> None:
@@ -130,7 +132,7 @@ def test_world_and_population_see_the_same_task(run: Run) -> None:
     actor = Actor(start.center[None], jnp.full((1, 2), -30.0))
     ended = jax.jit(lambda actor: roll_out(WORLD, jax.random.key(0), actor, jnp.zeros((1, 2)), (), 1, 0.99)[1])(actor)
     outcome, _ = evaluator(TASK)(jax.random.key(0), written_out(start.center[None]), ())
-    np.testing.assert_allclose(ended.position[0], outcome.behavior, atol=1e-4)
+    np.testing.assert_allclose(ended.behavior[0], outcome.behavior, atol=1e-4)
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +200,7 @@ def test_es_maml_rewards_what_members_reach_by_hill_climbing_to_a_goal_that_pair
     changed = config(objective="es_maml", seeds=1, population_size=8, maml={"episodes": 6})
     evolution = Evolution(changed)
     state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
+    assert isinstance(evolution.algorithm, Algorithm)
     sample = evolution.algorithm.ask(state)
     key = jax.random.key(7)
     adapted, _ = jax.jit(evolution.task.evaluate)(key, sample, ())

@@ -99,14 +99,14 @@ def test_robot_steps_in_its_world_as_under_an_engine() -> None:
         lambda actors: roll_out(world, jax.random.key(0), actors, goals, task.memory, 1, 0.99),
         compiler_options={"xla_backend_optimization_level": 0},
     )
-    batch, ended = run(actors)
+    batch, ended, pooled = run(actors)
     outcome, memory = task.evaluate(jax.random.key(1), written_out(sound[None]), task.memory)
     assert ended.valid[:, 0].tolist() == [True, False]
-    np.testing.assert_allclose(ended.position[0, 0], outcome.behavior[0], atol=1e-4)
-    np.testing.assert_allclose(ended.total[0, 0], -outcome.behavior[0, 0], atol=1e-4)  # asked to go left
+    np.testing.assert_allclose(ended.behavior[0, 0], outcome.behavior[0], atol=1e-4)
+    np.testing.assert_allclose(ended.fitness[0, 0], -outcome.behavior[0, 0], atol=1e-4)  # asked to go left
     assert batch.counts[0].all()
     assert not batch.counts[1].any()
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(batch))
     # What was seen is that of the sound one alone.
-    seen = merge(no_moments(26), ended.seen)
+    seen = merge(no_moments(26), pooled)
     np.testing.assert_allclose(seen.mean, memory.mean, atol=2e-3)

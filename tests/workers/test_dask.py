@@ -18,7 +18,8 @@ from evolvability import Run, evolve, resume
 from evolvability.config.schema import layered
 from evolvability.core.errors import ClusterError, ConfigError
 from evolvability.runs.folder import metric_arrays
-from evolvability.training.driver import Evolution, Result
+from evolvability.training.driver import Result
+from evolvability.training.evolution import Evolution
 from evolvability.workers.connect import Crew, make_pool
 from evolvability.workers.dask import DaskPool
 from evolvability.workers.worker import evaluate_members, sum_gradient

@@ -18,9 +18,10 @@ import pytest
 from evolvability import Config, ConfigError, Run, TaskError, evolve, resume
 from evolvability.config.build import build_population
 from evolvability.core.errors import ClusterError
-from evolvability.core.strategy import noise_key
+from evolvability.core.keys import noise_key
 from evolvability.tasks.simulators import Address, outcome_of, simulator_task
-from evolvability.training.driver import Evolution, InvalidMembersError, Result
+from evolvability.training.driver import Result
+from evolvability.training.evolution import Evolution, InvalidMembersError
 from evolvability.workers.connect import Crew, make_pool
 from evolvability.workers.evaluator import NUM_SUMS
 from evolvability.workers.per_machine import split
@@ -149,6 +150,7 @@ def test_summed_gradient_is_the_population_s(population: str, tmp_path: Path) ->
     evolution = Evolution(config, task)
     state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
     evaluator = evolution.evaluator
+    assert evaluator is not None
     broadcast = evaluator.broadcast(state)
     weights = jnp.linspace(-1, 2, 40)
     (gradient,) = evaluator.gradient([broadcast], [weights])
@@ -165,10 +167,12 @@ def test_unit_of_one_has_the_bits_of_a_whole_population(tmp_path: Path) -> None:
     config = Config("python:diary", population_size=40, units=1)
     task = diary_task(Diary(tmp_path / "diary.txt"))
     evolution = Evolution(config, task)
-    broadcast = evolution.evaluator.broadcast(jax.tree.map(lambda leaf: leaf[0], evolution.start()))
-    together = evolution.evaluator.evaluate([broadcast])[0]
-    evolution.evaluator.units = [range(k, k + 1) for k in range(40)]
-    alone = evolution.evaluator.evaluate([broadcast])[0]
+    evaluator = evolution.evaluator
+    assert evaluator is not None
+    broadcast = evaluator.broadcast(jax.tree.map(lambda leaf: leaf[0], evolution.start()))
+    together = evaluator.evaluate([broadcast])[0]
+    evaluator.units = [range(k, k + 1) for k in range(40)]
+    alone = evaluator.evaluate([broadcast])[0]
     for one, other in zip(jax.tree.leaves(together), jax.tree.leaves(alone), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -216,9 +220,11 @@ def test_worker_that_cannot_build_the_simulator_stops_the_run_with_its_words(tmp
 def test_other_versions_on_a_worker_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evolution = Evolution(Config("python:diary", population_size=4), diary_task(Diary(tmp_path / "diary.txt")))
     monkeypatch.setattr("evolvability.workers.worker.version", lambda name: "0.0.1")
-    broadcast = evolution.evaluator.broadcast(jax.tree.map(lambda leaf: leaf[0], evolution.start()))
+    evaluator = evolution.evaluator
+    assert evaluator is not None
+    broadcast = evaluator.broadcast(jax.tree.map(lambda leaf: leaf[0], evolution.start()))
     with pytest.raises(TaskError, match=r"this worker has evolvability-es 0.0.1, but the driver has"):
-        evolution.evaluator.evaluate([broadcast])
+        evaluator.evaluate([broadcast])
 
 
 def test_broken_executor_stops_the_run_resumably(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ from evolvability.methods.maml import MamlOptions
 from evolvability.runs.folder import Run
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
-from evolvability.training.driver import Evolution
 from evolvability.training.driver import resume as resume_run
 from evolvability.training.driver import train as train_run
+from evolvability.training.evolution import Evolution
 from evolvability.training.processes import Processes, is_first, join
 from evolvability.training.progress import display
 from evolvability.workers.connect import Crew, opened

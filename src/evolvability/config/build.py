@@ -14,7 +14,7 @@ from evolvability.core.noise import Shapes
 from evolvability.core.objectives import Objective, max_entropy, max_variance, mean_fitness
 from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal
 from evolvability.core.shaping import SHAPINGS
-from evolvability.core.stateful_objectives import StatefulObjective, combined
+from evolvability.core.stateful_objectives import StatefulObjective, weighted_sum
 from evolvability.core.strategy import Algorithm, evolvability_es
 from evolvability.methods.evolvability_search import evolvability_search, in_turn
 from evolvability.methods.novelty import ns_es, nsr_es, nsra_es
@@ -82,7 +82,7 @@ def objective_named(text: str) -> Objective | StatefulObjective:
 
 def _sum(text: str, parts: Mapping[str, Objective | StatefulObjective]) -> Objective | StatefulObjective:
     terms = [(weight, parts[name]) for weight, name in parse_objective(text)]
-    return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else combined(*terms)
+    return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else weighted_sum(*terms)
 
 
 def build_algorithm(config: Config, population: Population, num_behaviors: int) -> Algorithm:

@@ -12,7 +12,13 @@ import tomli_w
 from tyro.conf import Suppress, arg
 
 from evolvability.config.objective_text import ES_MAML as ES_MAML
-from evolvability.config.objective_text import EVOLVABILITY_SEARCH, names_in, parse_objective, spelled
+from evolvability.config.objective_text import (
+    EVOLVABILITY_SEARCH,
+    STANDALONE_OBJECTIVES,
+    names_in,
+    parse_objective,
+    spelled,
+)
 from evolvability.config.objective_text import MAML as MAML
 from evolvability.core.errors import ConfigError, unknown
 from evolvability.methods.maml import MamlOptions
@@ -95,6 +101,12 @@ class Config:
     """Subtract the mean weight: less noise in the gradient, the same direction on average."""
     goal: str = ""
     """What counts as fitness instead of the task's own: right, left, an angle in degrees, or point:X,Y."""
+    estimator: Literal["parameters", "actions"] = setting("parameters", heeded_by=tuple(OBJECTIVES))
+    """What the gradient is credited to: members' parameters, or the actions they draw (a policy gradient)."""
+    action_std: float = setting(0.0, ZERO_OR_MORE, heeded_by=tuple(OBJECTIVES))
+    """Standard deviation of actions around the network's output; 0 for members that act without noise."""
+    times: tuple[int, ...] = setting((), heeded_by=tuple(OBJECTIVES))
+    """Steps of an episode after which behaviors count, with estimator actions or action_std; the last unless given."""
 
     population: Literal["normal", "low_rank", "diagonal_normal", "mixture"] = "normal"
     """The distribution that members are drawn from."""
@@ -146,8 +158,14 @@ class Config:
     units: int = setting(256, ONE_OR_MORE, same_course=True)
     """Pieces of work that a generation of a simulator on workers is cut into, at most; several for each worker."""
 
+    @property
+    def explores(self) -> bool:
+        """Whether members are followed step by step through their episodes, with drawn actions."""
+        return self.estimator == "actions" or self.action_std > 0 or bool(self.times)
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "objective", spelled(self.objective))
+        object.__setattr__(self, "times", tuple(self.times))  # TOML has lists
         if isinstance(self.task_options, dict):
             entry = task_entry(self.task)
             object.__setattr__(self, "task_options", from_table(self.task_options, entry.options, "task_options."))
@@ -311,5 +329,17 @@ def _validate(config: Config) -> None:
         require(config.population_size % families == 0, "population_size", multiple)
     else:
         parse_objective(config.objective)
+    if config.explores:
+        by_strategy = config.objective not in STANDALONE_OBJECTIVES
+        require(
+            by_strategy, "objective", "one that a strategy climbs, for drawn actions (estimator, action_std, times)"
+        )
+        require(config.chunk_size == 0, "chunk_size", "0 where actions are drawn: whole episodes are kept")
+        all_steps = all(isinstance(time, int) and time >= 1 for time in config.times)
+        require(all_steps, "times", "steps of an episode, from 1 on")
+    if config.estimator == "actions":
+        require(config.action_std > 0, "action_std", "positive for estimator actions: only drawn actions have a score")
+        learns_scales = config.population == "diagonal_normal"
+        require(not learns_scales, "population", "another for estimator actions, which learns centers alone")
     if config.goal:
         check_goal(config.goal)

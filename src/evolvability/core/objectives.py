@@ -1,7 +1,7 @@
 r"""Objectives, written as nested expectations over the population and differentiated as such.
 
 An objective is a function ``(outcome, log_prob) -> scalar``, to be maximized. It sees the members only through their
-behaviors and their log-probabilities: differentiating it by the latter gives one weight a member,
+behaviors and their log-probabilities: differentiating it by the latter gives one weight per member,
 
 $$w_k = n \frac{\partial J}{\partial \log p(z_k)},$$
 
@@ -66,21 +66,6 @@ def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave
         log_density = jnp.log(jnp.maximum(density, jnp.finfo(density.dtype).tiny))
         entropy = -expect(log_density, log_prob, where=outcome.valid)
         return entropy + log_kernel_volume(bandwidth, behavior.shape[1])
-
-    return objective
-
-
-def weighted_sum(*terms: tuple[float | Array, Objective]) -> Objective:
-    """A weighted sum of objectives over the same members: no further evaluation.
-
-    Examples:
-        >>> objective = weighted_sum((1.0, mean_fitness()), (0.1, max_entropy()))
-    """
-    if not terms:
-        raise ValueError("weighted_sum: at least one (weight, objective) pair is expected, got none.")
-
-    def objective(outcome: Outcome, log_prob: Array) -> Array:
-        return sum((weight * term(outcome, log_prob) for weight, term in terms), start=jnp.zeros(()))
 
     return objective
 

@@ -4,7 +4,7 @@ With weights $w_k = n\, \partial J / \partial \log p(z_k)$ an objective's gradie
 
 $$\nabla_\theta J = \frac1n \sum_k w_k \nabla_\theta \log p(z_k; \theta),$$
 
-computed here from a `Sample` in its parts: one product with the noise, never a full parameter vector a member.
+computed here from a `Sample` in its parts: one product with the noise, never a full parameter vector per member.
 
 Noise is addressed: draw ``i`` of generation ``g`` is a pure function of (key, g, i), so any process can rebuild any
 part of a population alone.
@@ -12,7 +12,7 @@ part of a population alone.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,10 @@ from evolvability.core.noise import low_rank as low_rank_noise
 from evolvability.core.types import Cloud, Sample
 
 Schedule = float | Callable[[Array], Array]
+Draw = Callable[[Array, Cloud, Array | int, Array], Noise]
+"""``(key, cloud, generation, draws) -> Noise``."""
+Scale = Callable[[Cloud, Array | int], Array]
+"""``(cloud, generation) -> (num_components, 1) or (num_components, num_params)``, the standard deviations."""
 
 
 class SampleFn(Protocol):
@@ -48,15 +52,17 @@ class Population:
         init: ``(key, centers) -> Cloud`` from (num_components, num_params) starting means.
         sample: ``(key, cloud, generation, draws) -> Sample`` for any array of draw indices.
         components: ``(key, generation, draws) -> (num_draws,)``, the component each draw belongs to.
+        scale: ``(cloud, generation) -> standard deviations``, of every component, for all parameters or for each.
         log_prob: ``(cloud, parameters, generation) -> scalar`` at one (num_params,) vector.
         gradient: ``(sample, weights) -> Cloud``, the ascent direction.
         num_components: how many means there are.
-        num_signs: members a draw; 2 when sampling is mirrored.
+        num_signs: members per draw; 2 when sampling is mirrored.
     """
 
     init: Callable[[Array, Array], Cloud]
     sample: SampleFn
     components: Callable[[Array, Array | int, Array], Array]
+    scale: Scale
     log_prob: LogProbFn
     gradient: Callable[[Sample, Array], Cloud]
     num_components: int
@@ -83,11 +89,7 @@ def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeL
         mirrored: whether members come in pairs $\mu \pm \sigma\epsilon$.
         noise_dtype: the type noise is kept in.
     """
-
-    def draw(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Noise:
-        return draw_noise(key, generation, draws, cloud.center.shape[1], noise_dtype)
-
-    return _isotropic(sigma, mirrored, draw)
+    return _isotropic(sigma, mirrored, _full_noise(noise_dtype))
 
 
 def low_rank(
@@ -100,7 +102,7 @@ def low_rank(
 ) -> Population:
     r"""Like `normal`, but the noise of every weight matrix has a low rank; $\mu$ is learned.
 
-    A matrix' noise is $E = A^	op B / \sqrt r$, kept as its factors. It has no density, so the score is that of the
+    A matrix' noise is $E = A^\top B / \sqrt r$, kept as its factors. It has no density, so the score is that of the
     normal it stands for, $E / \sigma$. Arrays that factors would not make smaller have full noise.
 
     Args:
@@ -126,17 +128,9 @@ def low_rank(
     return _isotropic(sigma, mirrored, draw)
 
 
-def _isotropic(
-    sigma: Schedule, mirrored: bool, draw: Callable[[Array, Cloud, Array | int, Array], Noise]
-) -> Population:
+def _isotropic(sigma: Schedule, mirrored: bool, draw: Draw) -> Population:
     """One mean and one standard deviation, with noise of any kind; the density is that of a normal."""
     sigma_at = _schedule(sigma)
-    signs = _signs(mirrored)
-
-    def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
-        noise = draw(key, cloud, generation, draws)
-        scale = jnp.full((1, 1), sigma_at(generation))
-        return Sample(cloud.center, scale, noise, _only_component(key, generation, draws), signs, draws)
 
     def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
         return jnp.sum(jax.scipy.stats.norm.logpdf(parameters, cloud.center[0], sigma_at(generation)))
@@ -146,11 +140,11 @@ def _isotropic(
         pulls = _per_draw(sample, weights) @ sample.sign
         return Cloud(noise_sum(pulls, sample.noise)[None] / sample.scale / sample.num_members)
 
-    return Population(_at_centers, sample, _only_component, log_prob, gradient, 1, len(signs))
+    return _population(draw, _fixed(sigma_at, 1), log_prob, gradient, mirrored)
 
 
 def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: DTypeLike = jnp.float32) -> Population:
-    r"""Normal with a standard deviation a parameter, $\mathcal{N}(\mu, \mathrm{diag}(s)^2)$; both are learned.
+    r"""Normal with one standard deviation per parameter, $\mathcal{N}(\mu, \mathrm{diag}(s)^2)$; both are learned.
 
     Args:
         sigma: the standard deviation every parameter starts with.
@@ -158,19 +152,19 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
         noise_dtype: the type noise is kept in.
     """
     log_sigma = jnp.log(_schedule(sigma)(0))
-    signs = _signs(mirrored)
 
     def init(key: Array, centers: Array) -> Cloud:
         del key
         return Cloud(centers, jnp.full_like(centers, log_sigma))
 
-    def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
-        noise = draw_noise(key, generation, draws, cloud.center.shape[1], noise_dtype)
-        return Sample(cloud.center, _scale(cloud), noise, _only_component(key, generation, draws), signs, draws)
+    def scale(cloud: Cloud, generation: Array | int) -> Array:
+        del generation
+        if cloud.log_scale is None:
+            raise ValueError("diagonal_normal: this cloud has no log_scale. Start it with the population's own init.")
+        return jnp.exp(cloud.log_scale)
 
     def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
-        del generation
-        return jnp.sum(jax.scipy.stats.norm.logpdf(parameters, cloud.center[0], _scale(cloud)[0]))
+        return jnp.sum(jax.scipy.stats.norm.logpdf(parameters, cloud.center[0], scale(cloud, generation)[0]))
 
     def gradient(sample: Sample, weights: Array) -> Cloud:
         # d log p / d log scale = noise^2 - 1, whatever the sign.
@@ -179,7 +173,7 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
         stretch = noise_sum(per_draw.sum(axis=1), rows(sample.noise) ** 2) - jnp.sum(weights)
         return Cloud(center / sample.num_members, stretch[None] / sample.num_members)
 
-    return Population(init, sample, _only_component, log_prob, gradient, 1, len(signs))
+    return _population(_full_noise(noise_dtype), scale, log_prob, gradient, mirrored, init=init)
 
 
 def mixture(
@@ -202,8 +196,7 @@ def mixture(
     """
     if num_components < 2:
         raise ValueError(f"mixture: two components or more are expected, got {num_components}. For one, use normal.")
-    sigma_at = _schedule(sigma)
-    signs = _signs(mirrored)
+    sigma_at, full_noise = _schedule(sigma), _full_noise(noise_dtype)
 
     def init(key: Array, centers: Array) -> Cloud:
         # Components at one point would get one gradient and never part: then each starts at a mutation of its own.
@@ -211,16 +204,14 @@ def mixture(
         mutations = centers + sigma_at(0) * jax.random.normal(key, centers.shape)
         return Cloud(jnp.where(together, mutations, centers))
 
+    def draw(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Noise:
+        key_noise, _ = jax.random.split(key)
+        return full_noise(key_noise, cloud, generation, draws)
+
     def components(key: Array, generation: Array | int, draws: Array) -> Array:
         _, key_component = jax.random.split(key)
         choose = jax.vmap(lambda key: jax.random.randint(key, (), 0, num_components))
         return choose(draw_keys(key_component, generation, draws))
-
-    def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
-        key_noise, _ = jax.random.split(key)
-        noise = draw_noise(key_noise, generation, draws, cloud.center.shape[1], noise_dtype)
-        scale = jnp.full((num_components, 1), sigma_at(generation))
-        return Sample(cloud.center, scale, noise, components(key, generation, draws), signs, draws)
 
     def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
         densities = jax.scipy.stats.norm.logpdf(parameters, cloud.center, sigma_at(generation)).sum(axis=1)
@@ -237,7 +228,9 @@ def mixture(
         total = noise_sum(pulls, sample.noise) / sigma + offsets / sigma**2
         return Cloud(total / sample.num_members)
 
-    return Population(init, sample, components, log_prob, gradient, num_components, len(signs))
+    scale = _fixed(sigma_at, num_components)
+    species: dict[str, Any] = {"init": init, "components": components, "num_components": num_components}
+    return _population(draw, scale, log_prob, gradient, mirrored, **species)
 
 
 def responsibilities(sample: Sample) -> Array:
@@ -267,27 +260,40 @@ def draw_noise(
     return draw(draw_keys(key, generation, draws))
 
 
+def _population(
+    draw: Draw,
+    scale: Scale,
+    log_prob: LogProbFn,
+    gradient: Callable[[Sample, Array], Cloud],
+    mirrored: bool,
+    *,
+    init: Callable[[Array, Array], Cloud] = lambda key, centers: Cloud(centers),
+    components: Callable[[Array, Array | int, Array], Array] | None = None,
+    num_components: int = 1,
+) -> Population:
+    """A population from its noise, its standard deviations and its density; of one component unless said otherwise."""
+    signs = jnp.array([1.0, -1.0]) if mirrored else jnp.array([1.0])
+    choose = components or (lambda key, generation, draws: jnp.zeros(len(draws), jnp.int32))
+
+    def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
+        noise = draw(key, cloud, generation, draws)
+        component = choose(key, generation, draws)
+        return Sample(cloud.center, scale(cloud, generation), noise, component, signs, draws)
+
+    return Population(init, sample, choose, scale, log_prob, gradient, num_components, len(signs))
+
+
+def _full_noise(dtype: DTypeLike) -> Draw:
+    return lambda key, cloud, generation, draws: draw_noise(key, generation, draws, cloud.center.shape[1], dtype)
+
+
+def _fixed(sigma_at: Callable[[Array | int], Array], num_components: int) -> Scale:
+    """One standard deviation for all parameters, by the generation alone."""
+    return lambda cloud, generation: jnp.full((num_components, 1), sigma_at(generation))
+
+
 def _per_draw(sample: Sample, weights: Array) -> Array:
     return weights.reshape(sample.num_draws, -1)
-
-
-def _at_centers(key: Array, centers: Array) -> Cloud:
-    del key
-    return Cloud(centers)
-
-
-def _only_component(key: Array, generation: Array | int, draws: Array) -> Array:
-    return jnp.zeros(len(draws), jnp.int32)
-
-
-def _scale(cloud: Cloud) -> Array:
-    if cloud.log_scale is None:
-        raise ValueError("diagonal_normal: this cloud has no log_scale. Start it with the population's own init.")
-    return jnp.exp(cloud.log_scale)
-
-
-def _signs(mirrored: bool) -> Array:
-    return jnp.array([1.0, -1.0]) if mirrored else jnp.array([1.0])
 
 
 def _schedule(sigma: Schedule) -> Callable[[Array | int], Array]:

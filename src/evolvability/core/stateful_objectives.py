@@ -5,14 +5,14 @@ objective, ``(outcome, log_prob) -> scalar``, whose weights come from automatic 
 archive, an adaptive weight and a schedule all fit this one interface, and the strategy knows of none of them.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.core.objectives import Objective, weighted_sum
+from evolvability.core.objectives import Objective
 from evolvability.core.types import Outcome, PyTree
 
 
@@ -21,8 +21,8 @@ class StatefulObjective(NamedTuple):
 
     Attributes:
         init: ``() -> history``, any pytree of arrays; it is saved with the State, and batched over seeds.
-        remember: ``(history, centers) -> history``, once a generation and before its members are weighed; centers: what
-            each component's center does, an Outcome with one row a component (see `center_outcome`).
+        remember: ``(history, centers) -> history``, once per generation, before its members are weighed; centers:
+            what each component's center does, an Outcome with one row per component (see `center_outcome`).
         at: ``(history, generation) -> Objective``, what is climbed at that moment.
     """
 
@@ -53,6 +53,10 @@ class Ramp(NamedTuple):
         return f"{self.start:g}:{self.end:g}:{self.generations}"
 
 
+Weight = float | Array | Ramp | Callable[[Array], Array]
+"""A number, or a schedule of it over generations: a `Ramp`, any of optax's."""
+
+
 def lifted(objective: Objective | StatefulObjective) -> StatefulObjective:
     """Any objective as a stateful one; an ordinary one has no history and is the same at every moment."""
     if isinstance(objective, StatefulObjective):
@@ -60,25 +64,43 @@ def lifted(objective: Objective | StatefulObjective) -> StatefulObjective:
     return StatefulObjective(tuple, lambda history, centers: history, lambda history, generation: objective)
 
 
-def combined(*terms: tuple[float | Ramp, Objective | StatefulObjective]) -> StatefulObjective:
-    r"""A weighted sum whose weights may follow a schedule: $J_g = \sum_i \lambda_i(g)\, J_i$ at generation $g$.
+def weighted_sum(*terms: tuple[Weight, Objective | StatefulObjective]) -> Any:
+    r"""A weighted sum of objectives over the same members, $J_g = \sum_i \lambda_i(g)\, J_i$: no further evaluation.
+
+    Args:
+        *terms: pairs of a weight, a number or a schedule such as `Ramp`, and an objective.
+
+    Returns:
+        An Objective; a StatefulObjective where a term has a history, or a weight a schedule.
 
     Examples:
         >>> from evolvability.core.objectives import max_entropy, mean_fitness
-        >>> objective = combined((1.0, mean_fitness()), (Ramp(1.0, 0.0, 50), max_entropy()))
+        >>> objective = weighted_sum((1.0, mean_fitness()), (0.1, max_entropy()))
+        >>> fading = weighted_sum((1.0, mean_fitness()), (Ramp(1.0, 0.0, 50), max_entropy()))
     """
-    weights = [weight for weight, _ in terms]
-    parts = [lifted(objective) for _, objective in terms]
+    if not terms:
+        raise ValueError("weighted_sum: at least one (weight, objective) pair is expected, got none.")
+    weights, parts = [weight for weight, _ in terms], [lifted(objective) for _, objective in terms]
 
     def remember(history: PyTree, centers: Outcome) -> PyTree:
         return tuple(part.remember(own, centers) for part, own in zip(parts, history, strict=True))
 
     def at(history: PyTree, generation: Array) -> Objective:
-        now = [weight(generation) if isinstance(weight, Ramp) else weight for weight in weights]
+        now = [weight(generation) if callable(weight) else weight for weight in weights]
         objectives = [part.at(own, generation) for part, own in zip(parts, history, strict=True)]
-        return weighted_sum(*zip(now, objectives, strict=True))
+        return _sum(now, objectives)
 
-    return StatefulObjective(lambda: tuple(part.init() for part in parts), remember, at)
+    if any(map(callable, weights)) or any(isinstance(objective, StatefulObjective) for _, objective in terms):
+        return StatefulObjective(lambda: tuple(part.init() for part in parts), remember, at)
+    return _sum(weights, [objective for _, objective in terms])
+
+
+def _sum(weights: Sequence[Any], objectives: Sequence[Any]) -> Objective:
+    def objective(outcome: Outcome, log_prob: Array) -> Array:
+        values = (weight * term(outcome, log_prob) for weight, term in zip(weights, objectives, strict=True))
+        return sum(values, start=jnp.zeros(()))
+
+    return objective
 
 
 def center_outcome(outcome: Outcome, component: Array, num_components: int) -> Outcome:

@@ -3,20 +3,22 @@ r"""Evolvability search: a genetic algorithm that selects for evolvability as it
 Each parent has the same number of offspring, and its fitness is how many of them behave distinctly. The best parent
 lives on as it is; the others are succeeded by mutations of the winners of tournaments. A parent's evolvability is
 judged by its own offspring alone, so that every generation evaluates (parents x offspring) members and learns one
-number a parent: what Evolvability ES replaces by one weight a member.
+number per parent: what Evolvability ES replaces by one weight per member.
 
 Reference: Mengistu, Lehman and Clune, *Evolvability search: directly selecting for evolvability in order to study and
 produce it* (2016).
 """
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
+from evolvability.core.keys import Purpose, key_for
 from evolvability.core.populations import Population
-from evolvability.core.strategy import Algorithm, Info, State, describe, noise_key
+from evolvability.core.strategy import Algorithm, State, asking, describe
 from evolvability.core.types import Cloud, Outcome, PyTree, Sample
 
 TOURNAMENT = 3
@@ -24,17 +26,24 @@ TOURNAMENT = 3
 
 
 def in_turn(population: Population) -> Population:
-    """The same population; its draws belong to one component after the other, so that all have equally many."""
+    """The same population, whose draws belong to one component after the other, so that all have equally many.
+
+    It has no gradient: parents are not moved but succeeded.
+    """
 
     def components(key: Array, generation: Array | int, draws: Array) -> Array:
         del key, generation
         return draws % population.num_components
 
     def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
-        whole = population.sample(key, cloud, generation, draws)
-        return whole._replace(component=components(key, generation, draws))
+        drawn = population.sample(key, cloud, generation, draws)
+        return drawn._replace(component=components(key, generation, draws))
 
-    return replace(population, components=components, sample=sample)
+    def gradient(sample: Sample, weights: Array) -> Cloud:
+        del weights
+        return Cloud(jnp.zeros_like(sample.center))
+
+    return replace(population, components=components, sample=sample, gradient=gradient)
 
 
 def num_distinct(behavior: Array, valid: Array, threshold: float) -> Array:
@@ -66,8 +75,8 @@ def evolvability_search(population: Population, *, population_size: int, thresho
     members are zero, since no gradient is climbed. After a generation, the first parent is the best of the last.
 
     Args:
-        population: with one component a parent, which gets offspring `in_turn`.
-        population_size: offspring a generation, of all parents together.
+        population: with one component per parent, which gets offspring `in_turn`.
+        population_size: offspring per generation, of all parents together.
         threshold: offspring that differ by less than this do the same, in units of behavior.
     """
     num_parents, num_signs = population.num_components, population.num_signs
@@ -76,15 +85,12 @@ def evolvability_search(population: Population, *, population_size: int, thresho
             f"population_size must be a multiple of {num_parents * num_signs} so that {num_parents} parents have "
             f"equally many offspring, got {population_size}."
         )
-    all_draws = population.draws(population_size)
+    draws = population.draws(population_size)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
-        cloud = population.init(jax.random.fold_in(key, 2), centers)
+        cloud = population.init(key_for(Purpose.START, key), centers)
         counts = jnp.zeros(num_parents, jnp.int32)
         return State(key, jnp.zeros((), jnp.int32), cloud, (), memory, counts)
-
-    def ask(state: State, draws: Array = all_draws) -> Sample:
-        return population.sample(noise_key(state.key), state.cloud, state.generation, draws)
 
     def remember(state: State, outcome: Outcome) -> State:
         def families(values: Array) -> Array:
@@ -101,9 +107,10 @@ def evolvability_search(population: Population, *, population_size: int, thresho
 
     def ascend(state: State, gradient: Cloud) -> State:
         del gradient
-        key_rivals, key_noise = jax.random.split(jax.random.fold_in(jax.random.fold_in(state.key, 4), state.generation))
-        rivals = jax.random.randint(key_rivals, (num_parents, TOURNAMENT), 0, num_parents)
-        winners = jnp.take_along_axis(rivals, jnp.argmax(state.history[rivals], axis=1)[:, None], axis=1)[:, 0]
+        key = jax.random.fold_in(key_for(Purpose.REPRODUCTION, state.key), state.generation)
+        key_entrants, key_noise = jax.random.split(key)
+        entrants = jax.random.randint(key_entrants, (num_parents, TOURNAMENT), 0, num_parents)
+        winners = jnp.take_along_axis(entrants, jnp.argmax(state.history[entrants], axis=1)[:, None], axis=1)[:, 0]
         # Successors are drawn as offspring are: the mutations that are counted are those that are inherited.
         chosen = state.cloud._replace(center=state.cloud.center[winners])
         drawn = population.sample(key_noise, chosen, state.generation, jnp.arange(num_parents))
@@ -111,13 +118,4 @@ def evolvability_search(population: Population, *, population_size: int, thresho
         centers = drawn.members()[::num_signs].at[0].set(best)
         return state._replace(generation=state.generation + 1, cloud=chosen._replace(center=centers))
 
-    def tell(state: State, sample: Sample, outcome: Outcome) -> tuple[State, Info]:
-        state = remember(state, outcome)
-        nothing = jax.tree.map(jnp.zeros_like, state.cloud)
-        return ascend(state, nothing), describe(sample, outcome, weigh(state, outcome)[1], nothing)
-
-    def tell_in_chunks(state: State, chunks: Array, outcome: Outcome) -> tuple[State, Info]:
-        del chunks
-        return tell(state, ask(state, all_draws[:1]), outcome)
-
-    return Algorithm(all_draws, init, ask, remember, weigh, ascend, tell, tell_in_chunks)
+    return Algorithm(init, asking(population, draws), remember, weigh, ascend, partial(describe, population))

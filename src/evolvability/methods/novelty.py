@@ -19,9 +19,9 @@ from jax import Array
 from scipy.spatial import cKDTree
 
 from evolvability.core.expectation import expect
-from evolvability.core.objectives import Objective, mean_fitness, weighted_sum
+from evolvability.core.objectives import Objective, mean_fitness
 from evolvability.core.shaping import Shaping, centered_ranks, identity
-from evolvability.core.stateful_objectives import StatefulObjective, combined
+from evolvability.core.stateful_objectives import StatefulObjective, weighted_sum
 from evolvability.core.types import Outcome
 
 ARCHIVE_SIZE = 10_000
@@ -135,7 +135,7 @@ def nsr_es(num_behaviors: int, *, shaping: Shaping = centered_ranks, **settings:
         shaping: what is done to novelty and to fitness.
         **settings: those of `ns_es`.
     """
-    return combined((0.5, mean_fitness(shaping)), (0.5, ns_es(num_behaviors, shaping=shaping, **settings)))
+    return weighted_sum((0.5, mean_fitness(shaping)), (0.5, ns_es(num_behaviors, shaping=shaping, **settings)))
 
 
 class Adapted(NamedTuple):

@@ -1,10 +1,11 @@
 r"""Episodes of Gaussian policies, step by step, and what their rewards say about their actions.
 
 A policy acts with $a_t \sim \mathcal{N}(\mu_\theta(o_t), e^{2 \ell})$: the mean is the network of the task's own
-parameters, the log standard deviations $\ell$ are learned beside it, one an action.
+parameters, the log standard deviations $\ell$ are learned beside it, one per action.
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.core.types import PyTree
+from evolvability.core.types import Outcome, PyTree
 from evolvability.tasks.normalizer import Moments, include, pool
 from evolvability.tasks.policies import Policy
 from evolvability.tasks.world import Situation, World
@@ -50,21 +51,23 @@ class Batch(NamedTuple):
     counts: Array
 
 
-class Ending(NamedTuple):
-    """What became of some episodes; leading axes (num_tasks, num_episodes).
+class Episodes(NamedTuple):
+    """Some episodes, step by step; leading axis (num_episodes,).
 
     Attributes:
-        position: (..., num_behaviors) where they ended.
-        total: (...) the sum of their rewards.
+        inputs: (..., num_steps, num_inputs) what the network saw.
+        actions: (..., num_steps, num_actions) what was drawn, before any clipping.
+        path: (..., num_steps + 1, num_behaviors) where it was, from the start to the end.
+        counts: (..., num_steps) whether the episode was going on; all False where it is invalid.
         valid: (...) False where the simulation broke down.
-        num_steps: (...) how long they lasted.
         seen: the statistics of all valid observations, pooled.
     """
 
-    position: Array
-    total: Array
+    inputs: Array
+    actions: Array
+    path: Array
+    counts: Array
     valid: Array
-    num_steps: Array
     seen: Moments
 
 
@@ -74,9 +77,42 @@ def log_prob(policy: Policy, actor: Actor, inputs: Array, actions: Array) -> Arr
     return -jnp.sum(0.5 * standard**2 + actor.log_std + 0.5 * LOG_2_PI, axis=-1)
 
 
+def follow(
+    world: World, key: Array, act: Callable[[Array, Array], Array], num_episodes: int, memory: PyTree
+) -> Episodes:
+    """Episodes from start to end.
+
+    Args:
+        world: where.
+        key: of start states and actions.
+        act: ``(inputs, noise) -> actions``, all with the axis (num_episodes,) in front; noise: standard normal.
+        num_episodes: how many.
+        memory: the task's, by which observations are scaled.
+    """
+    key_start, key_actions = jax.random.split(key)
+
+    def step(carry: tuple[Situation, Moments], key_step: Array) -> tuple[tuple[Situation, Moments], tuple[Array, ...]]:
+        now, seen = carry
+        inputs = world.scale(memory, now.observation)
+        actions = act(inputs, jax.random.normal(key_step, (num_episodes, world.num_actions)))
+        after = world.advance(now, actions)
+        return (after, include(seen, now.observation, now.running)), (inputs, actions, after.position, now.running)
+
+    first = world.begin(key_start, num_episodes)
+    blank = jnp.zeros((num_episodes, world.num_observations))
+    carry = (first, Moments(blank[:, 0], blank, blank))
+    (last, seen), parts = jax.lax.scan(step, carry, jax.random.split(key_actions, world.num_steps))
+    inputs, actions, path, running = (jnp.moveaxis(part, 0, 1) for part in parts)
+    counts = running & last.valid[:, None]
+    # Not a product: a broken episode may hold nan.
+    inputs, actions = (jnp.where(counts[..., None], part, 0) for part in (inputs, actions))
+    path = jnp.concatenate([first.position[:, None], path], axis=1)
+    return Episodes(inputs, actions, path, counts, last.valid, pool(seen, last.valid))
+
+
 def roll_out(
     world: World, key: Array, actors: Actor, goals: Array, memory: PyTree, num_episodes: int, discount: float
-) -> tuple[Batch, Ending]:
+) -> tuple[Batch, Outcome, Moments]:
     """Episodes of several policies, each with a goal of its own.
 
     Args:
@@ -87,40 +123,26 @@ def roll_out(
         memory: the task's, by which observations are scaled.
         num_episodes: of each policy.
         discount: of rewards, in advantages.
+
+    Returns:
+        The episodes; what became of them, an Outcome with the axes (num_tasks, num_episodes) in front, whose fitness
+        is the sum of rewards; and the statistics of all valid observations, pooled.
     """
-    num_tasks = len(goals)
-    shape = (num_tasks, num_episodes)
-    key_start, key_actions = jax.random.split(key)
+    shape = (len(goals), num_episodes)
 
-    def act(actor: Actor, inputs: Array, noise: Array) -> Array:
-        return world.policy.apply(actor.center, inputs) + jnp.exp(actor.log_std) * noise
+    def act(inputs: Array, noise: Array) -> Array:
+        def of_task(actor: Actor, inputs: Array, noise: Array) -> Array:
+            return world.policy.apply(actor.center, inputs) + jnp.exp(actor.log_std) * noise
 
-    def step(carry: tuple[Situation, Moments], key_step: Array) -> tuple[tuple[Situation, Moments], tuple[Array, ...]]:
-        now, seen = carry
-        inputs = world.scale(memory, now.observation).reshape(*shape, -1)
-        actions = jax.vmap(act)(actors, inputs, jax.random.normal(key_step, (*shape, world.num_actions)))
-        after = world.advance(now, actions.reshape(-1, world.num_actions))
-        places = (situation.position.reshape(*shape, -1) for situation in (now, after))
-        reward = world.goals.reward(goals[:, None], *places)
-        running = now.running.reshape(shape)
-        seen = include(seen, now.observation, now.running)
-        return (after, seen), (inputs, actions, jnp.where(running, reward, 0), running)
+        by_task = (part.reshape(*shape, -1) for part in (inputs, noise))
+        return jax.vmap(of_task)(actors, *by_task).reshape(noise.shape)
 
-    first = world.begin(key_start, num_tasks * num_episodes)
-    blank = jnp.zeros((num_tasks * num_episodes, world.num_observations))
-    carry = (first, Moments(blank[:, 0], blank, blank))
-    (last, seen), parts = jax.lax.scan(step, carry, jax.random.split(key_actions, world.num_steps))
-    inputs, actions, rewards, running = (jnp.moveaxis(part, 0, 2) for part in parts)
-    valid = last.valid.reshape(shape)
-    counts = running & valid[..., None]
-    # Not a product: a broken episode may hold nan.
+    *parts, seen = follow(world, key, act, math.prod(shape), memory)
+    inputs, actions, path, counts, valid = (part.reshape(*shape, *part.shape[1:]) for part in parts)
+    rewards = world.goals.reward(goals[:, None, None], path[:, :, :-1], path[:, :, 1:])
     rewards = jnp.where(counts, rewards, 0)
-    inputs, actions = (jnp.where(counts[..., None], part, 0) for part in (inputs, actions))
     batch = Batch(inputs, actions, jax.vmap(partial(advantages, discount=discount))(inputs, rewards, counts), counts)
-    ending = Ending(
-        last.position.reshape(*shape, -1), rewards.sum(axis=2), valid, counts.sum(axis=2), pool(seen, last.valid)
-    )
-    return batch, ending
+    return batch, Outcome(path[:, :, -1], rewards.sum(axis=2), valid, counts.sum(axis=2)), seen
 
 
 def advantages(inputs: Array, rewards: Array, counts: Array, discount: float) -> Array:

@@ -21,7 +21,9 @@ from evolvability.studies.offspring import kept_generation, offspring_of_run
 from evolvability.studies.races import load_race, own_adapter, race
 from evolvability.studies.result_files import is_current
 from evolvability.studies.sweeps import Status, batches, status
-from evolvability.training.driver import Evolution, Rows, resume, train
+from evolvability.training.driver import resume, train
+from evolvability.training.evolution import Evolution
+from evolvability.training.metrics import Rows
 
 TIMES = "times.jsonl"
 """One object per piece of work, in the output folder: what was done, interrupted or not, and its seconds."""

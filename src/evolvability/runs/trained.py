@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -12,6 +13,7 @@ from jax import Array
 from evolvability.config.build import build_population
 from evolvability.config.schema import Config, to_table
 from evolvability.core.errors import ConfigError
+from evolvability.core.keys import Purpose, key_for
 from evolvability.core.noise import Shapes
 from evolvability.core.types import Cloud, PyTree, Sample
 from evolvability.runs.checkpoints import load_checkpoint, restore
@@ -93,7 +95,7 @@ def inherited(origin: Run, config: Config, task: Task, keys: Array) -> tuple[Arr
     def samples(key: Array, cloud: Cloud) -> Array:
         return mutations(origin.config, task.shapes, cloud, key, found.generation, num_components).members()
 
-    key_split = jax.vmap(lambda key: jax.random.fold_in(key, 3))(keys)  # 0 to 2 are the run's own
+    key_split = jax.vmap(partial(key_for, Purpose.SPLIT))(keys)
     return keys, Cloud(jax.vmap(samples)(key_split, cloud)), memory
 
 

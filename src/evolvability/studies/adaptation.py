@@ -10,6 +10,7 @@ from jax import Array
 
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, TaskError
+from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import PyTree
 from evolvability.runs.folder import Run
 from evolvability.studies.offspring import Evaluate, Parent, evaluator, parent_at, parents_of, scores_of
@@ -169,7 +170,7 @@ def adapt(
     parts = ("scores", "repeated", "vector")
 
     def of_seed(index: int) -> dict[str, HostArray]:
-        key = jax.random.fold_in(parents[index].key, 4)  # 0 to 3 are the run's own
+        key = key_for(Purpose.ADAPTATION, parents[index].key)
         picks = zip(goals, _pick(parents[index], once, again, wanted, mutations, repeats, key), strict=True)
         return {f"{part} {goal}": np.asarray(getattr(pick, part)) for goal, pick in picks for part in parts}
 

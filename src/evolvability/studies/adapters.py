@@ -21,13 +21,14 @@ from evolvability.core.populations import normal
 from evolvability.core.strategy import evolvability_es
 from evolvability.core.types import Cloud, PyTree, Sample
 from evolvability.methods.maml import MamlOptions
-from evolvability.methods.maml import adapt as gradient_step
+from evolvability.methods.meta_gradient import adapt as gradient_step
 from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.studies.offspring import Evaluate, scores_of
 from evolvability.studies.result_files import HostArray
 from evolvability.tasks.base import Task, world_of
 from evolvability.tasks.goals import POINT, goal_named, heading
 from evolvability.tasks.world import World
+from evolvability.training.generation import step, told
 
 
 class Start(NamedTuple):
@@ -111,7 +112,7 @@ def gradient_steps(context: AdaptationContext) -> Adapter:
     @jax.jit
     def step(key: Array, actor: Actor, goal: Array, memory: PyTree) -> Actor:
         several = jax.tree.map(lambda leaf: leaf[None], actor)  # rollouts are of several actors, each with a goal
-        batch, _ = roll_out(world, key, several, goal[None], memory, size, options.discount)
+        batch, _, _ = roll_out(world, key, several, goal[None], memory, size, options.discount)
         own = jax.tree.map(lambda leaf: leaf[0], batch)
         return gradient_step(world.policy, actor, own, rate=options.inner_rate, discount=options.discount)
 
@@ -130,8 +131,10 @@ def gradient_steps(context: AdaptationContext) -> Adapter:
 def standard_es(context: AdaptationContext, *, population_size: int = 10, learning_rate: float = 0.01) -> Adapter:
     """Standard ES for as many generations as the budget has; after each, its center."""
     size = min(population_size, context.budget - context.budget % 2)  # mirrored members come in pairs
-    algorithm = evolvability_es(normal(context.sigma), mean_fitness(), optax.adam(learning_rate), population_size=size)
-    ask, tell = jax.jit(algorithm.ask), jax.jit(algorithm.tell)
+    population = normal(context.sigma)
+    algorithm = evolvability_es(population, mean_fitness(), optax.adam(learning_rate), population_size=size)
+    ask = jax.jit(algorithm.ask)
+    learn = jax.jit(lambda state, outcome: step(algorithm, told(algorithm, population, outcome), state))
 
     def adapt(key: Array, start: Start, goal: str) -> Trace:
         key_noise, key_episode = jax.random.split(key)
@@ -141,7 +144,7 @@ def standard_es(context: AdaptationContext, *, population_size: int = 10, learni
             sample = ask(state)
             outcome = jax.tree.map(jnp.asarray, context.evaluate(key_generation, sample, start.memory)[0])
             outcome = outcome._replace(fitness=goal_named(goal, context.task)(outcome))
-            state, _ = tell(state, sample, outcome)
+            state, _, _ = learn(state, outcome)
             centers.append(state.cloud.center[0])
         return Trace(size * np.arange(len(centers)), jnp.stack(centers))
 

@@ -19,6 +19,7 @@ from jax.flatten_util import ravel_pytree
 
 from evolvability.config.schema import Config, layered
 from evolvability.core.errors import ConfigError, TaskError
+from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Cloud, Outcome, PyTree, Sample
 from evolvability.runs.checkpoints import Arrays, restore
 from evolvability.runs.folder import Run
@@ -160,7 +161,7 @@ def offspring_of_run(
     evaluate = evaluator(parents[0].task)
 
     def find(index: int) -> dict[str, HostArray]:
-        key = jax.random.fold_in(parents[index].key, 5)
+        key = key_for(Purpose.OFFSPRING, parents[index].key)
         born = offspring(parents[index], evaluate, number, key)
         return {name: np.asarray(value) for name, value in born._asdict().items()}
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evolvability.config.schema import ES_MAML, MAML
+from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import written_out
 from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.folder import Run
@@ -82,7 +83,7 @@ def race(
     for goal, name in itertools.product(goals, ways):
 
         def of_seed(index: int, goal: str = goal, name: str = name) -> dict[str, HostArray]:
-            key = jax.random.fold_in(parents[index].key, 6)  # 0 to 5 are those of runs and mutations
+            key = key_for(Purpose.RACE, parents[index].key)
             key_adapt, key_again = jax.random.split(key)
             trace = ways[name](key_adapt, starts[index], goal)
             sample, memory = written_out(trace.parameters), starts[index].memory

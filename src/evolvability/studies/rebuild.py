@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from evolvability.config.build import build_population
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, TaskError
-from evolvability.core.strategy import episode_key, noise_key
+from evolvability.core.keys import Purpose, episode_key, key_for, noise_key
 from evolvability.core.types import Cloud, Outcome, Sample, written_out
 from evolvability.runs.checkpoints import restore
 from evolvability.runs.folder import Run
@@ -88,7 +88,7 @@ def members(parent: Parent, indices: Sequence[int]) -> Brood:
 
 def fresh(parent: Parent, chunk: int) -> Brood:
     """Mutations that the run never tried, drawn as its population draws members: one chunk of an endless row."""
-    key_noise, key_episode = jax.random.split(jax.random.fold_in(parent.key, 6))  # 0 to 5 are others'
+    key_noise, key_episode = jax.random.split(key_for(Purpose.FRESH, parent.key))
     noise = jax.random.fold_in(key_noise, chunk)
     sample = parent.mutations(noise, FRESH_TOGETHER)
     key = jax.random.fold_in(key_episode, chunk)
@@ -108,7 +108,7 @@ def center(parent: Parent) -> Brood:
     num_components = len(parent.cloud.center)
     drawn = parent.mutations(parent.key, num_components)
     sample = drawn._replace(noise=jax.tree.map(jnp.zeros_like, drawn.noise), component=jnp.arange(num_components))
-    key = jax.random.fold_in(parent.key, 7)
+    key = key_for(Purpose.CENTER, parent.key)
     return Brood(sample, np.arange(num_components), key, _addresses(key, parent.generation, range(num_components)))
 
 

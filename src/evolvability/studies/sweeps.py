@@ -16,7 +16,9 @@ from evolvability.config.schema import MAML, Config, layered, to_table
 from evolvability.core.errors import ConfigError, RunFolderError, UserError
 from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
-from evolvability.training.driver import Evolution, Rows, resume, train
+from evolvability.training.driver import resume, train
+from evolvability.training.evolution import Evolution
+from evolvability.training.metrics import Rows
 
 TABLES = ("task_options", MAML)
 Status = Literal["new", "begun", "done"]

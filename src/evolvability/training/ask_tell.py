@@ -15,9 +15,10 @@ from evolvability.core.errors import TaskError
 from evolvability.core.objectives import Objective
 from evolvability.core.populations import Population, normal
 from evolvability.core.stateful_objectives import StatefulObjective
-from evolvability.core.strategy import Info, evolvability_es
-from evolvability.core.types import PyTree, outcome
+from evolvability.core.strategy import Info, State, evolvability_es
+from evolvability.core.types import Outcome, PyTree, outcome
 from evolvability.methods.registry import needs_fitness
+from evolvability.training.generation import step, told
 
 
 class AskTell:
@@ -25,11 +26,11 @@ class AskTell:
 
     Args:
         start: the parameters evolution starts from, any pytree of floats.
-        population_size: mutations a generation.
+        population_size: mutations per generation.
         population: the distribution of mutations.
         objective: what to maximize: an objective, or a name as on the command line.
         optimizer: any optax optimizer.
-        l2: pull of the center towards zero.
+        l2: weight decay of the center.
         seed: of the mutations.
 
     Examples:
@@ -54,21 +55,24 @@ class AskTell:
         seed: int = 0,
     ) -> None:
         flat, self._unflatten = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
-        self._population = normal() if population is None else population
+        population = normal() if population is None else population
         algorithm = evolvability_es(
-            self._population,
+            population,
             objective_named(objective) if isinstance(objective, str) else objective,
             optax.adam(0.01) if optimizer is None else optimizer,
             population_size=population_size,
             l2=l2,
         )
-        centers = jnp.tile(flat, (self._population.num_components, 1))
+        centers = jnp.tile(flat, (population.num_components, 1))
         self._population_size = population_size
         self._needs_fitness = isinstance(objective, str) and needs_fitness(objective)
         self._ask: Callable[..., Any] = jax.jit(algorithm.ask)
-        self._tell: Callable[..., Any] = jax.jit(algorithm.tell)
+        self._step: Callable[..., tuple[State, Info, Outcome]] = jax.jit(
+            lambda state, outcome: step(algorithm, told(algorithm, population, outcome), state)
+        )
         self.state = algorithm.init(jax.random.key(seed), centers)
         """What the next generation needs: save it to go on later."""
+        self._unasked: State | None = None  # the state that a tell led to, until its mutations are asked for
 
     @property
     def generation(self) -> int:
@@ -82,6 +86,7 @@ class AskTell:
 
     def ask(self) -> PyTree:
         """This generation's mutations, as ``start`` with an axis of ``population_size`` in front."""
+        self._unasked = None
         return jax.vmap(self._unflatten)(self._ask(self.state).members())
 
     def tell(self, behavior: Any, fitness: Any = None) -> Info:
@@ -91,12 +96,18 @@ class AskTell:
             behavior: (population_size, num_behaviors), or (population_size,) for one dimension.
             fitness: (population_size,), if the objective uses it. A member with nan counts for nothing.
         """
+        # A state that was assigned may have been asked in another process, and so may a loop that has told nothing yet.
+        if self.state is self._unasked:
+            raise TaskError(
+                f"tell: the mutations of generation {self.generation} were not asked for yet: behaviors of the last "
+                "ones would meet their noise. Call ask before each tell."
+            )
         behavior = self._checked("behavior", behavior, (1, 2))
         if fitness is None and self._needs_fitness:
             raise TaskError("tell: the objective is about fitness, so it is needed beside the behavior.")
         fitness = None if fitness is None else self._checked("fitness", fitness, (1,))
-        sample = self._ask(self.state)  # rebuilt from its address: nothing to carry between ask and tell
-        self.state, info = self._tell(self.state, sample, outcome(behavior.reshape(len(behavior), -1), fitness))
+        self.state, info, _ = self._step(self.state, outcome(behavior.reshape(len(behavior), -1), fitness))
+        self._unasked = self.state
         return info
 
     def _checked(self, name: str, values: Any, ndims: tuple[int, ...]) -> Array:

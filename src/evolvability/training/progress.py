@@ -4,15 +4,15 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
 from evolvability.config.schema import Config
+from evolvability.training.metrics import Rows
 
-Rows = list[dict[str, Any]]
 PLAIN_LINES = 20
 PLAIN_SECONDS = 30.0
 
@@ -80,7 +80,7 @@ class _Plain:
 
 
 class _Rate:
-    """Evaluations a second over the last generations; the first one of all compiles, and is forgotten at the next."""
+    """Evaluations per second over the last generations; the first one of all compiles, and is forgotten at the next."""
 
     def __init__(self, config: Config, memory: float = 0.9) -> None:
         self.members = config.population_size * config.seeds

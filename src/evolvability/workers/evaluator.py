@@ -15,7 +15,8 @@ from jax import Array
 
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError
-from evolvability.core.strategy import State, noise_key
+from evolvability.core.keys import noise_key
+from evolvability.core.strategy import State
 from evolvability.core.types import Cloud
 from evolvability.tasks.base import Task
 from evolvability.tasks.simulators import Part, joined

@@ -1,0 +1,64 @@
+"""What random keys are for. Every use has a number of its own, so that no two ever draw the same random numbers.
+
+A run's key never changes: what is drawn is addressed by (key, purpose, generation, index), so that any process can
+draw it again alone.
+"""
+
+from enum import IntEnum, unique
+from typing import Protocol
+
+import jax
+from jax import Array
+
+
+@unique
+class Purpose(IntEnum):
+    """The number that is folded into a run's or a seed's key. Recorded runs depend on them: add, never renumber."""
+
+    NOISE = 0
+    """Members' noise, and their components."""
+    EPISODES = 1
+    """Members' episodes: start states, drawn actions."""
+    START = 2
+    """Where a population's components start."""
+    SPLIT = 3
+    """Where components start that a run inherits from a population with another number of them."""
+    REPRODUCTION = 4
+    """Tournaments and successors in evolvability search."""
+    OFFSPRING = 5
+    """Offspring of a trained center, and their episodes."""
+    FRESH = 6
+    """Mutations that a run never tried, for the explorer."""
+    CENTER = 7
+    """Episodes of a center itself."""
+    ADAPTATION = 8
+    """Mutations to pick from, and the episodes of those that were picked."""
+    RACE = 9
+    """Adapters' episodes."""
+
+
+def key_for(purpose: Purpose, key: Array) -> Array:
+    """The part of a run's or a seed's key that one use draws from."""
+    return jax.random.fold_in(key, int(purpose))
+
+
+def noise_key(key: Array) -> Array:
+    """The part of a run's key that the members' noise is addressed by."""
+    return key_for(Purpose.NOISE, key)
+
+
+class Addressed(Protocol):
+    """What has a run's key and a generation: a State, for one."""
+
+    @property
+    def key(self) -> Array:
+        """The run's key."""
+
+    @property
+    def generation(self) -> Array | int:
+        """The generation to be evaluated."""
+
+
+def episode_key(state: Addressed) -> Array:
+    """The key of this generation's episodes."""
+    return jax.random.fold_in(key_for(Purpose.EPISODES, state.key), state.generation)

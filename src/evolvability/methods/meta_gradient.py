@@ -1,0 +1,168 @@
+r"""The gradient of the return after adaptation: a policy-gradient step, and what its outcome says about its start.
+
+With expected returns $J_i$ of tasks $i$ and $\theta_i' = \theta + \alpha \nabla J_i(\theta)$, the gradient of
+$\mathbb{E}_i[J_i(\theta_i')]$ is $(I + \alpha \nabla^2 J_i(\theta))\, \nabla J_i(\theta_i')$: it needs second
+derivatives of an expectation. Differentiating the usual estimate $\frac1N \sum \nabla \log \pi\, A$ once more, as
+the original did, does not give them: samples move with $\theta$ too. `expected_gain` is written with `expect`, whose
+derivatives of every order are right.
+
+References: Foerster et al., *DiCE* (2018); Farquhar, Whiteson and Foerster, *Loaded DiCE* (2019), for advantages in
+estimates of any order.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.flatten_util import ravel_pytree
+
+from evolvability.core.expectation import expect
+from evolvability.core.types import PyTree
+from evolvability.methods.rollouts import Actor, Batch, fading, log_prob
+from evolvability.tasks.policies import Policy
+
+TASKS_AT_ONCE = 8
+"""How many tasks' derivatives are worked on at a time, at most: memory for more would buy little time."""
+
+Estimator = Callable[[Array, Batch, float], Array]
+
+
+def expected_gain(log_prob: Array, batch: Batch, discount: float) -> Array:
+    r"""The expected advantage per step, whose derivatives of every order are right in the actions' log-probabilities.
+
+    Action $t$ is worth its advantage times the likelihood ratio of all actions up to it, less the ratio of those
+    before it (Loaded DiCE), each action's part in later ratios fading with the discount:
+
+    $$\mathbb{E}\Big[\sum_t \big(\mathcal{L}(w_t) - \mathcal{L}(v_t)\big) A_t\Big], \qquad
+    w_t = v_t + \log \pi(a_t), \quad v_{t + 1} = \gamma\, w_t.$$
+
+    Its value is zero and its gradient the policy gradient, $\sum_t \nabla \log \pi(a_t) A_t$. For $\gamma = 1$ and any
+    baseline in $A$ its second derivative is an unbiased estimate of that of the expected return.
+
+    Args:
+        log_prob: (num_episodes, num_steps) of one policy's actions, differentiable.
+        batch: the same policy's episodes.
+        discount: $\gamma$.
+
+    Returns:
+        A scalar; a mean over the steps that count.
+    """
+    log_prob = jnp.where(batch.counts, log_prob, 0)
+    # Sums over the past, u < t: the transpose of sums over the future, without the step itself.
+    past = jnp.matmul(log_prob, fading(log_prob.shape[1], discount).T, precision="highest") - log_prob
+    values, where = batch.advantages.ravel(), batch.counts.ravel()
+    return expect(values, (past + log_prob).ravel(), where=where) - expect(values, past.ravel(), where=where)
+
+
+def adapt(
+    policy: Policy, actor: Actor, batch: Batch, *, rate: float, discount: float, estimator: Estimator = expected_gain
+) -> Actor:
+    """One policy-gradient step on one task's episodes, differentiable in the actor it starts from."""
+
+    def gain(actor: Actor) -> Array:
+        return estimator(log_prob(policy, actor, batch.inputs, batch.actions), batch, discount)
+
+    return jax.tree.map(lambda leaf, slope: leaf + rate * slope, actor, jax.grad(gain)(actor))
+
+
+class Outer(NamedTuple):
+    """The outer problem around an actor, as functions of its flat parameters; see `trust_region_step`."""
+
+    position: Array
+    gradient: Array
+    curvature: Callable[[Array], Array]
+    evaluate: Callable[[Array], tuple[Array, Array]]
+
+
+def outer_problem(
+    policy: Policy,
+    actor: Actor,
+    before: Batch,
+    after: Batch,
+    *,
+    rate: float,
+    discount: float,
+    estimator: Estimator = expected_gain,
+) -> Outer:
+    """What a trust-region step needs of the return after adaptation.
+
+    Args:
+        policy: the network family.
+        actor: the policy that is adapted.
+        before: its own episodes, with the axis (num_tasks,) in front.
+        after: those of each task's adapted policy, likewise.
+        rate: of the inner step.
+        discount: of the inner step.
+        estimator: whose gradient the inner step is.
+    """
+    position, unflatten = ravel_pytree(actor)
+    inner: dict[str, Any] = {"rate": rate, "discount": discount, "estimator": estimator}
+
+    def actions_after(flat: Array, before: Batch, after: Batch) -> Actor:
+        """The adapted policy's means, (num_episodes, num_steps, num_actions), and its log standard deviations."""
+        adapted = adapt(policy, unflatten(flat), before, **inner)
+        return Actor(policy.apply(adapted.center, after.inputs), adapted.log_std)
+
+    def gain(flat: Array, old: Actor, before: Batch, after: Batch) -> Array:
+        """The mean advantage per step, weighed by how much more likely each action has become."""
+        ratio = jnp.exp(_log_prob(actions_after(flat, before, after), after) - _log_prob(old, after))
+        return masked_mean(ratio * after.advantages, after.counts)
+
+    def slope(before: Batch, after: Batch) -> Array:
+        old = actions_after(position, before, after)
+        return jax.grad(gain)(position, old, before, after)
+
+    def product(vector: Array) -> Array:
+        def of_task(before: Batch, after: Batch) -> Array:
+            def outputs(flat: Array) -> Actor:
+                return actions_after(flat, before, after)
+
+            # The divergence is least, and zero, at the position. So its second derivative there is J' F J with the
+            # Jacobian J of means and deviations and the Fisher matrix F of normal distributions, which is diagonal.
+            old, change = jax.jvp(outputs, (position,), (vector,))
+            weight = after.counts[..., None] / jnp.maximum(jnp.sum(after.counts), 1)
+            fisher = Actor(weight * change.center * jnp.exp(-2 * old.log_std), 2 * change.log_std)
+            return jax.vjp(outputs, position)[1](fisher)[0]
+
+        return _over_tasks(of_task, before, after)
+
+    def evaluate(flat: Array) -> tuple[Array, Array]:
+        def of_task(before: Batch, after: Batch) -> tuple[Array, Array]:
+            old, new = actions_after(position, before, after), actions_after(flat, before, after)
+            gained = gain(flat, old, before, after) - masked_mean(after.advantages, after.counts)
+            return gained, masked_mean(divergence(old, new), after.counts)
+
+        return _over_tasks(of_task, before, after)
+
+    return Outer(position, _over_tasks(slope, before, after), product, evaluate)
+
+
+def divergence(old: Actor, new: Actor) -> Array:
+    """(...) the KL divergence of normal distributions, old from new; their means are ``center``."""
+    variance = jnp.exp(2 * (old.log_std - new.log_std))
+    distance = ((old.center - new.center) * jnp.exp(-new.log_std)) ** 2
+    return jnp.sum(new.log_std - old.log_std + 0.5 * (variance + distance - 1), axis=-1)
+
+
+def _log_prob(actions: Actor, batch: Batch) -> Array:
+    standard = (batch.actions - actions.center) * jnp.exp(-actions.log_std)
+    return -jnp.sum(0.5 * standard**2 + actions.log_std, axis=-1)  # up to a constant, which ratios do not have
+
+
+def _over_tasks(function: Callable[..., PyTree], *batches: Batch) -> PyTree:
+    """The mean over tasks of a function of their batches, a few tasks at a time."""
+    return jax.tree.map(lambda leaf: jnp.mean(leaf, axis=0), for_tasks(function, *batches))
+
+
+def for_tasks(function: Callable[..., PyTree], *batches: Batch) -> PyTree:
+    """A function of every task's batches; as many at once as divide their number, or a rest would be compiled too."""
+    num_tasks = len(batches[0].counts)
+    at_once = max(size for size in range(1, TASKS_AT_ONCE + 1) if num_tasks % size == 0)
+    return jax.lax.map(lambda own: function(*own), batches, batch_size=at_once)
+
+
+def masked_mean(values: Array, where: Array) -> Array:
+    """The mean of the values that count; zero where none does."""
+    return jnp.sum(jnp.where(where, values, 0)) / jnp.maximum(jnp.sum(where), 1)

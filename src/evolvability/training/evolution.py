@@ -1,0 +1,202 @@
+"""A configuration and its task, compiled: all that a run consists of but its State."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from evolvability.config.build import build_algorithm, build_population
+from evolvability.config.schema import ES_MAML, MAML, Config, to_toml
+from evolvability.core.errors import ConfigError, UserError
+from evolvability.core.keys import noise_key
+from evolvability.core.strategy import Algorithm, Info, State
+from evolvability.core.types import Outcome
+from evolvability.methods.es_maml import adapting
+from evolvability.methods.maml import Meta, maml
+from evolvability.methods.policy_gradient import Exploration
+from evolvability.methods.registry import needs_fitness
+from evolvability.runs.folder import Run
+from evolvability.runs.trained import inherited
+from evolvability.tasks.base import Task, world_of
+from evolvability.tasks.goals import judge, with_goal
+from evolvability.tasks.registry import make_task
+from evolvability.training.generation import (
+    Where,
+    exploring,
+    in_chunks,
+    on_workers,
+    seed_by_seed,
+    start,
+    step,
+    unbatched,
+    whole,
+)
+from evolvability.training.interrupts import delayed_interrupts
+from evolvability.training.metrics import MAX_RECORDED_CENTER, Rows, metric_rows
+from evolvability.training.processes import agree
+from evolvability.training.sharding import replicated, spread_population, spread_task, usable
+from evolvability.workers.connect import Crew
+from evolvability.workers.evaluator import Evaluator
+from evolvability.workers.pools import InProcess
+
+Step = Callable[[State], tuple[State, Info, Outcome]]
+
+
+class InvalidMembersError(UserError):
+    """Too many members of a generation broke down."""
+
+
+class Evolution:
+    """What a configuration trains, and how.
+
+    Attributes:
+        config: every setting.
+        task: what members are asked to do, with the run's goal for fitness.
+        devices: that the population is spread over.
+        population: what members are drawn from; of MAML, its center's.
+        algorithm: the strategy's functions, or MAML's.
+        evaluator: of members on workers, or in this process; None where the devices evaluate them.
+        components: ``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw.
+    """
+
+    def __init__(self, config: Config, task: Task | None = None, crew: Crew | None = None) -> None:
+        agree(to_toml(config))
+        self.config = config
+        task = task or make_task(config.task, config.task_options)
+        if config.explores:  # what is seen of an episode is where it led, not the task's own fitness
+            task = replace(task, has_fitness=False)
+        self._judge = judge(config.goal, task)
+        self.task = _asked(task, config)
+        population = build_population(config, self.task.shapes)
+        self.devices = _devices(config, self.task, population.num_signs)
+        self.population = spread_population(population, self.devices)
+        self.algorithm: Algorithm | Meta
+        self.evaluator: Evaluator | None = None
+        if config.objective == MAML:
+            self.algorithm = maml(world_of(self.task), config.maml)
+        else:
+            self.algorithm = build_algorithm(config, self.population, len(self.task.behavior))
+            if crew is not None or (self.task.simulator is not None and not config.explores):
+                self.evaluator = Evaluator(config, self.task, population.num_signs, crew or Crew(InProcess()))
+        self._on_accelerator = jax.default_backend() != "cpu" and (_in_world(config) or not self.task.on_host)
+        self._batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else unbatched
+        self._compile = partial(jax.jit, out_shardings=replicated(self.devices))
+        num_components = self.population.num_components
+        self._start = self._compile(self._batch(partial(start, self.algorithm, self.task, num_components)))
+        self._init = self._compile(jax.vmap(self.algorithm.init))
+        self._step = self._prepared_step()
+        # The episodes of MAML are no draws of a population: all belong to its one center.
+        draws = jnp.arange(1) if config.objective == MAML else self.population.draws(config.population_size)
+        self.components = jax.jit(
+            jax.vmap(lambda key, generation: self.population.components(noise_key(key), generation, draws), (0, None))
+        )
+
+    def _prepared_step(self) -> Step:
+        """One generation of all seeds: compiled in one piece on devices, out of compiled parts on the host."""
+        if isinstance(self.algorithm, Meta):
+            return self._compile(self._batch(self.algorithm.step))
+        if self.evaluator is not None:
+            parts = Algorithm(*(seed_by_seed(jax.jit(part)) for part in self.algorithm))
+            return partial(step, parts, on_workers(self.evaluator, self._judge, self.config.seed))
+        if self.task.on_host and not self.config.explores:
+            parts = Algorithm(*(jax.jit(part) for part in self.algorithm))
+            where = self._where(parts, self.task)
+            return seed_by_seed(partial(step, parts, where._replace(gradient=jax.jit(where.gradient))))
+        where = self._where(self.algorithm, spread_task(self.task, self.devices))
+        return self._compile(self._batch(partial(step, self.algorithm, where)))
+
+    def _where(self, algorithm: Algorithm, task: Task) -> Where:
+        if self.config.explores:
+            exploration = Exploration(world_of(task), self.config.action_std, self.config.times)
+            by_actions = self.config.estimator == "actions"
+            return exploring(algorithm, self.population, exploration, self._judge, by_actions=by_actions)
+        if self.config.chunk_size in (0, self.config.population_size):
+            return whole(algorithm, self.population, task)
+        num_chunks = self.config.population_size // self.config.chunk_size
+        chunks = self.population.draws(self.config.population_size).reshape(num_chunks, -1)
+        return in_chunks(algorithm, self.population, task, chunks)
+
+    def start(self) -> State:
+        """The first State, with a seed axis in front."""
+        if not self.config.start_from:
+            return self._start(self._keys())
+        keys, cloud, memory = inherited(Run(self.config.start_from), self.config, self.task, self._keys())
+        state = self._init(keys, cloud.center, memory)
+        if state.cloud.log_scale is not None and cloud.log_scale is not None:
+            state = state._replace(cloud=cloud)
+        return state
+
+    def place(self, state: State) -> State:
+        """A State that was read from a file where the next step wants it: on every device."""
+        return self._compile(lambda state: state)(state)
+
+    def template(self) -> State:
+        """The shapes of a State."""
+        return jax.eval_shape(lambda: self._start(self._keys()))
+
+    def generations(self, state: State) -> Iterator[tuple[State, Rows, Outcome]]:
+        """Run from a State to the last generation; yields the State, the metrics and the outcome of each."""
+        for generation in range(int(state.generation[0]), self.config.generations):
+            began = time.perf_counter()
+            is_small = math.prod(state.cloud.center.shape[1:]) <= MAX_RECORDED_CENTER
+            centers = state.cloud.center if is_small else None
+            with delayed_interrupts() if self._on_accelerator else nullcontext():
+                state, info, outcome = self._step(state)
+                info, centers = jax.device_get((info, centers))  # waits for the step
+            seconds = time.perf_counter() - began
+            rows = metric_rows(self.config, self.task.has_fitness, generation, info, centers, seconds)
+            self._check_invalid(generation, info)
+            yield state, rows, outcome
+
+    def _keys(self) -> Array:
+        return jax.vmap(jax.random.key)(jnp.arange(self.config.seed, self.config.seed + self.config.seeds))
+
+    def _check_invalid(self, generation: int, info: Info) -> None:
+        worst = int(np.max(info.num_invalid))
+        if worst > self.config.max_invalid * self.config.population_size:
+            raise InvalidMembersError(
+                f"{worst} of {self.config.population_size} members were invalid in generation {generation} (their "
+                f"behavior or fitness was not finite), more than max_invalid = {self.config.max_invalid} allows. "
+                "Look for NaN in the task, or lower sigma or the learning rate."
+            )
+
+
+def _in_world(config: Config) -> bool:
+    """Whether episodes are followed step by step on the device, whatever evaluates the task's members otherwise."""
+    return config.objective == MAML or config.explores
+
+
+def _asked(task: Task, config: Config) -> Task:
+    """The task, with what the configuration wants of its members."""
+    if config.goal:
+        task = with_goal(task, config.goal)
+    if config.objective == ES_MAML:
+        task = adapting(task, episodes=config.maml.episodes, sigma=config.sigma)
+    if not task.has_fitness and needs_fitness(config.objective):
+        raise ConfigError(
+            f"Task '{task.name}' has no fitness{' with drawn actions' if config.explores else ''}, so the objective "
+            f"{config.objective} has none to climb. Give it one with --goal."
+        )
+    return task
+
+
+def _devices(config: Config, task: Task, num_signs: int) -> Any:
+    """Those that a generation runs on; one alone in worlds, and for tasks that run in Python."""
+    if not task.on_host and not _in_world(config):
+        return usable(jax.devices(), (config.chunk_size or config.population_size) // num_signs)
+    if jax.process_count() > 1 and _in_world(config):
+        raise ConfigError("MAML, and drawn actions, run in one process alone. Leave out the options of several.")
+    if jax.process_count() > 1:
+        raise ConfigError(
+            f"Task '{task.name}' runs on {task.engine or 'the host, in Python'}, in one process alone. "
+            "Several need a task that runs on JAX's devices; for the robots choose --engine mjx."
+        )
+    return jax.local_devices()[:1]

@@ -1,0 +1,61 @@
+"""What is kept of a generation: rows of metrics, and arrays of behaviors."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from evolvability.config.schema import ES_MAML, Config
+from evolvability.core.types import Outcome
+from evolvability.runs.checkpoints import Arrays
+
+Rows = list[dict[str, Any]]
+"""One row per seed, ready for JSON."""
+
+MAX_RECORDED_CENTER = 16
+"""Numbers in a center that is still recorded in every row."""
+
+
+def metric_rows(config: Config, has_fitness: bool, generation: int, info: Any, centers: Any, seconds: float) -> Rows:
+    """One row per seed; what is not finite, or means nothing for the task, is None.
+
+    Args:
+        config: of the run.
+        has_fitness: whether fitness means something.
+        generation: the one that is done.
+        info: the diagnostics of all seeds.
+        centers: (num_seeds, num_components, num_params), where they are small enough to be recorded, or None.
+        seconds: that it took.
+    """
+    rows = []
+    episodes = 1 + config.maml.episodes if config.objective == ES_MAML else 1
+    for k in range(config.seeds):
+        row: dict[str, Any] = {"generation": generation, "seed": config.seed + k}
+        row |= {name: _jsonable(values[k]) for name, values in info._asdict().items()}
+        if not has_fitness:
+            row["fitness_mean"] = row["fitness_max"] = None
+        row["seconds"] = round(seconds, 6)
+        row["evaluations"] = (generation + 1) * config.population_size * episodes
+        if centers is not None:
+            row["center"] = centers[k].ravel().tolist()
+        rows.append(row)
+    return rows
+
+
+def behavior_arrays(component: Any, outcome: Outcome) -> Arrays:
+    """What is kept of behaviors, with a seed axis in front; component: (num_seeds, num_draws)."""
+    num_signs = outcome.valid.shape[1] // component.shape[1]
+    return {
+        "behavior": np.asarray(outcome.behavior),
+        "fitness": np.asarray(outcome.fitness),
+        "valid": np.asarray(outcome.valid),
+        "component": np.repeat(np.asarray(component, np.uint16), num_signs, axis=1),
+    }
+
+
+def _jsonable(value: Any) -> float | int | None:
+    """A number in the digits that tell it from every other of its own type, and no more; None where not finite."""
+    number = value.item()
+    if not math.isfinite(number):
+        return None
+    return float(str(np.asarray(value)[()])) if isinstance(number, float) else number
