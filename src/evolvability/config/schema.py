@@ -51,6 +51,7 @@ class Rule(NamedTuple):
 POSITIVE = Rule("positive", lambda value: value > 0)
 ZERO_OR_MORE = Rule("0 or more", lambda value: value >= 0)
 ONE_OR_MORE = Rule("1 or more", lambda value: value >= 1)
+STEPS = Rule("steps of an episode, from 1 on", lambda times: all(type(time) is int and time >= 1 for time in times))
 
 
 def setting(
@@ -105,7 +106,7 @@ class Config:
     """What the gradient is credited to: members' parameters, or the actions they draw (a policy gradient)."""
     action_std: float = setting(0.0, ZERO_OR_MORE, heeded_by=tuple(OBJECTIVES))
     """Standard deviation of actions around the network's output; 0 for members that act without noise."""
-    times: tuple[int, ...] = setting((), heeded_by=tuple(OBJECTIVES))
+    times: tuple[int, ...] = setting((), STEPS, heeded_by=tuple(OBJECTIVES))
     """Steps of an episode after which behaviors count, with estimator actions or action_std; the last unless given."""
 
     population: Literal["normal", "low_rank", "diagonal_normal", "mixture"] = "normal"
@@ -331,12 +332,8 @@ def _validate(config: Config) -> None:
         parse_objective(config.objective)
     if config.explores:
         by_strategy = config.objective not in STANDALONE_OBJECTIVES
-        require(
-            by_strategy, "objective", "one that a strategy climbs, for drawn actions (estimator, action_std, times)"
-        )
+        require(by_strategy, "objective", "one that a strategy climbs where actions are drawn (estimator, action_std)")
         require(config.chunk_size == 0, "chunk_size", "0 where actions are drawn: whole episodes are kept")
-        all_steps = all(isinstance(time, int) and time >= 1 for time in config.times)
-        require(all_steps, "times", "steps of an episode, from 1 on")
     if config.estimator == "actions":
         require(config.action_std > 0, "action_std", "positive for estimator actions: only drawn actions have a score")
         learns_scales = config.population == "diagonal_normal"
