@@ -104,6 +104,7 @@ class Lines:
 
     @property
     def _quartiles(self) -> bool:
+        # One answer for the whole figure: its note says what all bands span. One seed has no band at all.
         sizes = [len(line.values) for line in self.firsts.values()]
         return all(size == 1 or size >= ENOUGH_FOR_QUARTILES for size in sizes)
 
@@ -124,6 +125,7 @@ def draw_lines(ax: Axes, data: Lines, panel: str, alpha: float = 0.22) -> None:
 def add_legend(drawing: Figure | SubFigure, note: str, columns: int = 3, *, beside: bool = False) -> None:
     """One legend for all panels: below them in so many columns, if the names are short, or beside them in one."""
     every = [line for ax in drawing.axes for line in ax.get_lines()]
+    # Matplotlib's own labels, of lines at zero and the like, begin with an underscore.
     lines = {str(line.get_label()): line for line in every if not str(line.get_label()).startswith("_")}
     if beside:
         drawing.legend(lines.values(), lines.keys(), loc="outside right center", title=note.replace("; ", "\n"))
@@ -165,6 +167,7 @@ def stacked(series: Sequence[Array]) -> Array:
 def quantiles(values: Array, ranks: Sequence[float]) -> Array:
     """(num_ranks, num_points) over the series that have a value there; nan where none has."""
     result = np.full((len(ranks), values.shape[1]), np.nan)
+    # nanquantile warns of points that no series has reached.
     reached = np.isfinite(values).any(axis=0)
     result[:, reached] = np.nanquantile(values[:, reached], ranks, axis=0)
     return result

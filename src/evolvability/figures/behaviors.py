@@ -104,6 +104,7 @@ def representative_seed(run: Run) -> int:
 def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:
     """One behavior dimension: generations from left to right, behavior upwards."""
     shown = data.rows[row]
+    # A column reaches halfway to its neighbors, as generations need not be recorded at equal distances.
     middles = (shown.generations[1:] + shown.generations[:-1]) / 2
     first, last = shown.generations[0], shown.generations[-1]
     across = np.array([first, *middles, last]) if len(middles) else np.array([first - 0.5, first + 0.5])
@@ -175,6 +176,7 @@ def add_colorbar(drawing: Figure, mesh: Collection, axes: Array) -> None:
 
 def _heat(ax: Axes, across: Array, up: Array, shares: Array, data: Heatmaps) -> QuadMesh:
     top = max(float(row.shares.max()) for row in data.rows)
+    # Logarithmic: a bin with a single member is seen beside one with a tenth of the population.
     norm = LogNorm(data.least, max(top, 2 * data.least))
     # Empty bins stay white. Drawn as an image, so that a vector file stays small.
     return ax.pcolormesh(across, up, np.ma.masked_equal(shares, 0), norm=norm, cmap=HEAT, rasterized=True)

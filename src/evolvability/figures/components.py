@@ -75,6 +75,7 @@ def data_from_runs(runs: Sequence[Run]) -> Panels:
 
 def _shown_seeds(runs: Sequence[Run]) -> list[int]:
     seeds = [representative_seed(run) for run in runs]
+    # What was split is shown beside what it was split from, so both panels must be of one seed.
     split = {run.seeds[seed] for run, seed in zip(runs, seeds, strict=True) if run.origin}
     for index, run in enumerate(runs):
         if run.config.population != "mixture" and len(split) == 1 and split <= set(run.seeds):

@@ -68,6 +68,7 @@ def draw(ax: Axes, data: Lines, metric: str) -> None:
         ax.set_yscale("log")
     elif metric in FROM_ZERO:
         ax.set_ylim(bottom=0)
+    # Up to the end of the last window, and the same in every panel.
     end = max(line.x[-1] for line in data.firsts.values()) + (data.window + 1) / 2
     ax.set(xlabel="generation", xlim=(0, end))
     ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))

@@ -62,6 +62,7 @@ def draw_curve(ax: Axes, data: Illumination, curve: str) -> None:
 
 def draw_map(ax: Axes, data: Illumination, name: str) -> Any:
     """The elites of a run's first seed, as colors; empty cells stay white."""
+    # One scale for all maps.
     everywhere = np.concatenate([fitness.ravel() for fitness in data.fitness.values()])
     limits = {"vmin": np.nanmin(everywhere), "vmax": np.nanmax(everywhere)}
     box = (-data.reach, data.reach, -data.reach, data.reach)

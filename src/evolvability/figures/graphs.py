@@ -125,6 +125,7 @@ def _edges(graph: Graph[Any]) -> list[tuple[str, str]]:
 
 
 def _shape(graph: Graph[Any], node: Node) -> Shape:
+    # A path, not a text: texts have sizes in points, which nodes in centimeters would not fit.
     text = TextPath((0, 0), f"${label(graph, node)}$", size=FONT_SIZE, prop=FontProperties(math_fontfamily="cm"))
     box = text.get_extents()
     centered = text.transformed(Affine2D().translate(-(box.x0 + box.x1) / 2, -(box.y0 + box.y1) / 2))

@@ -65,6 +65,7 @@ def figure(runs: Sequence[Run]) -> Figure:
     bounds = {run.config.maml.trust_region for run in runs}
     for bound in bounds:
         axes[1].axhline(bound, **ZERO_LINE)
+    # The bound stays in sight, however far below it the steps are.
     axes[1].set_ylim(0, 1.15 * max(bounds))
     add_legend(drawing, "; ".join(filter(None, (data.note, "dashed in (b): the bound"))), columns=2)
     return drawing

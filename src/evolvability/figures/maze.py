@@ -81,6 +81,7 @@ def figure(runs: Sequence[Run]) -> Figure:
 
 
 def _ends(name: str, run: Run) -> Ends:
+    # Fitness is the distance to the goal, negated.
     solved = np.atleast_1d(np.any(run.metrics["fitness_max"] > -REACHED, axis=1))
     index = int(np.argmax(solved))
     position, generation = [], []

@@ -76,6 +76,7 @@ def data_from_runs(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Histogr
     dimensions = {row.behavior.shape[1] for row in rows}
     if len(dimensions) > 1 or len({run.config.task for run in runs}) > 1:
         raise ConfigError("The offspring of one task are compared, but the runs are of several.")
+    # Symmetric around the origin, so that left and right are compared at a glance.
     farthest = max(float(np.abs(row.behavior[:, 0]).max()) for row in rows)
     edges = np.linspace(-farthest, farthest, NUM_BINS + 1)
     return Histograms(rows, edges, behavior_names(runs[0].config, dimensions.pop())[0])

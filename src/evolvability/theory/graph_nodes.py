@@ -156,6 +156,7 @@ def _check_leaf(nodes: Nodes, node: Stochastic) -> None:
             f"Stochastic node '{node.name}' of a nested graph must be a bare leaf, got {got}. "
             f"Give the expectation node over '{node.name}' its parents (as `given`) and its distribution."
         )
+    # A draw has its distribution from the expectation over it, and two could disagree.
     over = [other.name for other in nodes.values() if isinstance(other, Expectation) and other.over == node.name]
     if len(over) != 1:
         got = ", ".join(map(repr, over)) or "none"

@@ -127,6 +127,7 @@ class StochasticGraph(Graph[int]):
     def _sample_outputs(self, inputs: Mapping[str, Any], key: Array) -> list[tuple[Any, Array]]:
         """For one joint sample, every output with the log-density of the draws that it depends on."""
         values, log_prob = dict(inputs), {}
+        # One key per draw, in the order of evaluation.
         keys = iter(jax.random.split(key, sum(isinstance(node, Stochastic) for node in self.nodes)))
         for name in graph_nodes.parents_first(self.by_name):
             node = self[name]
@@ -227,6 +228,7 @@ class NestedGraph(Graph[int | Mapping[str, int]]):
                 draw = self._map(partial(_sample, self.expectations[name].distribution), (name, *needs))
                 values[name], log_prob[name] = draw(keys_draw, *arguments)
             elif isinstance(node, Expectation):
+                # Not mapped over its own sample: that axis is what the mean is taken over.
                 mean = self._map(_mean, (node.integrand, node.over), but=node.over)
                 values[name] = mean(values[node.integrand], log_prob[node.over])
         return _sum(*(values[name] for name in self.outputs))
@@ -253,6 +255,7 @@ def nest(graph: StochasticGraph) -> NestedGraph:
     """
     nodes = dict(graph.by_name)
     terms = list(graph.outputs)
+    # Inner expectations first: whatever conditions a draw must still be there, as a draw further out.
     for z in [graph[name] for name in reversed(graph_nodes.parents_first(nodes))]:
         if not isinstance(z, Stochastic) or z.distribution is None:
             continue
@@ -281,6 +284,7 @@ def _sample(conditional: Callable[..., Distribution], key: Array, *given: Any) -
 
 
 def _mean(values: Any, log_prob: Array) -> Any:
+    # Values may be any tree of arrays, e.g. a fitness and a behavior together.
     return jax.tree.map(lambda leaf: expect(leaf, log_prob), values)
 
 
