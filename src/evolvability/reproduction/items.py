@@ -90,7 +90,7 @@ _ITEMS = (
     Item(
         "adaptation",
         "Fast adaptation: pick a mutation (section 5.2.1)",
-        _trained("cheetah")[1:],
+        _trained("cheetah")[1:],  # mutations of standard ES all go one way
         (Study("adapt", CHEETAH_EES),),
         figures=("best of k",),
     ),
@@ -102,7 +102,7 @@ _ITEMS = (
             Study("adapt", CHEETAH_EES),
             Study("race", (*CHEETAH_EES, MAML_TRAINING.name)),
             Study("offspring", (*CHEETAH_EES, MAML_TRAINING.name)),
-            Study("offspring", (MAML_TRAINING.name,), share=0.25),
+            Study("offspring", (MAML_TRAINING.name,), share=0.25),  # figure S5
         ),
         figures=("3", "S5", "race", "MAML's training"),
     ),

@@ -101,6 +101,7 @@ def _counts(report: Report, items: Sequence[Item], output: Path) -> tuple[str, .
         if row["item"] in names:
             seconds[row["devices"][0].partition(":")[0].upper()] += row["seconds"]
     took = ", ".join(f"{duration(seconds[kind])} on {kind}" for kind in sorted(seconds, reverse=True))
+    # Blank instead of 0: the eye finds what is there.
     return (*(str(found.count(verdict) or "") for verdict in VERDICTS), took)
 
 
@@ -117,6 +118,7 @@ def _claim(name: str, claim: Claim) -> tuple[str, ...]:
     """A row for `CLAIM_COLUMNS`; what explains a value or a verdict is in italics."""
     medians = "medians " + " and ".join(f"{median:.3g}" for median in claim.medians) if claim.medians else ""
     here = _noted(_value(claim), claim.statistic, medians)
+    # Three digits tell a p-value from the bounds 0.05 and 0.1; smaller ones have two that count.
     p = "" if claim.p is None else f"{claim.p:.3f}" if claim.p >= SIGNIFICANT / 5 else p_text(claim.p)
     runs = " and ".join(map(str, claim.num_runs)) or "0"
     says = f"{text(claim.statement)} `{name}`"

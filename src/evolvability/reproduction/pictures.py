@@ -41,7 +41,7 @@ def _trained(
 ) -> list[Run]:
     """The runs of those of some methods that there are, or the first few of each; an error if there are none."""
     found: list[Run] = []
-    missing = []
+    missing = []  # one method less is still a figure
     for objective in objectives:
         try:
             found += trained_by(runs, task, objective).runs[:each]

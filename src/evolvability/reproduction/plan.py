@@ -62,6 +62,7 @@ class RunWork:
         if not (self.path / "config.toml").exists():
             return self.config
         found = Run(self.path).config.start_from
+        # TASK/NAME are the same wherever the output folder lies.
         moved = Path(found).parts[-2:] == Path(self.config.start_from).parts[-2:]
         return replace(self.config, start_from=found) if moved else self.config
 
@@ -136,7 +137,7 @@ def plan(items: Sequence[Item], scale: Scale, output: Path) -> list[Work]:
             sizes = dict(scale.studies[study.kind])
             works += [StudyWork(item.name, study, run.path, sizes) for name in study.trainings for run in made[name]]
         for work in works:
-            found.setdefault(work.title, work)
+            found.setdefault(work.title, work)  # what several items need is booked under the first
     return list(found.values())
 
 

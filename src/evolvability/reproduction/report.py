@@ -54,6 +54,7 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
     """
     if not output.is_dir():
         raise RunFolderError(f"There is no folder {output} to report on. Leave out --stage report to make the runs.")
+    # A second command for one item must not drop the others from the report.
     named = {row["item"] for row in times(output)} | {item.name for item in items}
     items = [item for item in ITEMS.values() if item.name in named]
     runs = [run for path in sorted(output.rglob("config.toml")) if (run := Run(path.parent)).rows]
@@ -68,6 +69,7 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
 
 def of_scale(runs: Sequence[Run], scale: Scale) -> list[Run]:
     """All of some runs; but where some that differ in size or settings alone are of a scale, only those."""
+    # Groups are made of runs of one configuration, the longest wins: without this it could be another scale's.
     fitting = {run.path for run in runs if are_of([run.config], scale)}
     decided = {_what(run.config) for run in runs if run.path in fitting}
     return [run for run in runs if run.path in fitting or _what(run.config) not in decided]

@@ -56,6 +56,7 @@ def to_html(markdown: str, folder: Path) -> str:
     tokens = parser.parse(markdown)
     columns: list[str] = []
     cell = 0
+    # Tokens come in the order of the page, a tag's opening right before what is in it.
     for before, token in pairwise(tokens):
         if before.type == "heading_open":
             before.attrSet("id", anchor(token.content))

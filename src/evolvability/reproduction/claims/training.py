@@ -128,7 +128,7 @@ def as_many_evaluations(runs: Runs, task: str, objective: str) -> Answer:
 def as_many_parameters(runs: Runs, task: str) -> Answer:
     """The network has {parameters} parameters ({task})."""
     group = trained_by(runs, task, "max_entropy")
-    number = group.runs[0].center.shape[-1]
+    number = group.runs[0].center.shape[-1]  # all methods have the same network
     num_runs = sum(run.config.seeds for run in group.runs)
     return Answer(number, (num_runs,), "holds" if f"{number:,}" == WORDS[task]["parameters"] else "does not hold")
 

@@ -60,20 +60,20 @@ def maxvar_adapts_like_maml(runs: Runs) -> Answer:
 @statement("maml", "{where}", "{printed}", "P({method} is above MAML)")
 def offspring_distance(runs: Runs, objective: str, size: str) -> Answer:
     """Mutations of {method} have a larger mean distance than those of MAML{smaller} (cheetah)."""
-    return _offspring_have_more(runs, "distance", objective, size)
+    return _offspring_have_more(runs, objective, size, lambda cloud: np.mean(np.linalg.norm(cloud, axis=1)))
 
 
 @statement("maml", "{where}", "{printed}", "P({method} is above MAML)")
 def offspring_spread(runs: Runs, objective: str, size: str) -> Answer:
     """Mutations of {method} have a larger variance of distance than those of MAML{smaller} (cheetah)."""
-    return _offspring_have_more(runs, "spread", objective, size)
+    return _offspring_have_more(runs, objective, size, lambda cloud: np.var(np.linalg.norm(cloud, axis=1)))
 
 
 @statement("maml", "figure S5", "eliminated", "P(the farthest right of sigma is above that of a quarter)")
 def small_mutations_lose_far_right(runs: Runs) -> Answer:
     """No mutation of a quarter of sigma of MAML's policies walks as far right as one of sigma (cheetah)."""
     group = trained_by(runs, "cheetah", MAML)
-    return is_more(_of_offspring(group, "farthest right"), _of_offspring(group, "farthest right", QUARTER))
+    return is_more(*(_of_offspring(group, share, lambda cloud: np.max(cloud[:, 0])) for share in (1.0, QUARTER)))
 
 
 def _best_mutation(runs: Runs, objective: str) -> Array:
@@ -89,22 +89,17 @@ def _after_one_step(runs: Runs) -> Array:
     return np.mean([by_seed(group, [own.tolist() for own in several]) for several in reached], axis=0)
 
 
-def _offspring_have_more(runs: Runs, what: str, objective: str, size: str) -> Answer:
+def _offspring_have_more(runs: Runs, objective: str, size: str, statistic: Callable[[Array], Any]) -> Answer:
     own, baseline = trained_by(runs, "cheetah", objective), trained_by(runs, "cheetah", MAML)
     # For smaller mutations the paper gives no p-value.
     share, bound = (1.0, 0.00005) if size == "sigma" else (QUARTER, SIGNIFICANT)
-    return is_more(_of_offspring(own, what), _of_offspring(baseline, what, share), bound=bound)
+    return is_more(_of_offspring(own, 1.0, statistic), _of_offspring(baseline, share, statistic), bound=bound)
 
 
-def _of_offspring(group: RunGroup, what: str, share: float = 1.0) -> list[float]:
+def _of_offspring(group: RunGroup, share: float, statistic: Callable[[Array], Any]) -> list[float]:
     """A statistic of kept offspring per seed, for mutations of a share of training's standard deviation."""
-    statistics: dict[str, Callable[[Array], Any]] = {
-        "distance": lambda cloud: np.mean(np.linalg.norm(cloud, axis=1)),
-        "spread": lambda cloud: np.var(np.linalg.norm(cloud, axis=1)),
-        "farthest right": lambda cloud: np.max(cloud[:, 0]),
-    }
     clouds = [kept_offspring(run, share * run.config.sigma) for run in group.runs]
-    return by_seed(group, [[float(statistics[what](cloud)) for cloud in own] for own in clouds])
+    return by_seed(group, [[float(statistic(cloud)) for cloud in own] for own in clouds])
 
 
 # Section 5.3.1: seed further evolution
