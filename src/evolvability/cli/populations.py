@@ -175,12 +175,7 @@ def measure(
     """
     if not centers:
         raise ConfigError("ees measure: give at least one run folder.")
-    born = {
-        str(path): _offspring_of_run(path, task, sigma, offspring, keep)
-        if path.is_dir()
-        else _offspring_of_file(path, task, options, sigma, offspring, keep)
-        for path in centers
-    }
+    born = {str(path): _offspring(path, task, options, sigma, offspring, keep) for path in centers}
     furthest = common_reach([one.behavior for several in born.values() for one in several])
     by = measure_scale(furthest if reach is None else reach, threshold=threshold, radius=radius, cells=cells)
     measured = {name: [measures(one.behavior, by) for one in several] for name, several in born.items()}
@@ -202,16 +197,14 @@ def _draw(name: str, runs: Sequence[Run], output: Path | None) -> None:
         print_text(f"wrote {draw_figure(name, runs, output)}")
 
 
-def _offspring_of_run(path: Path, task: str | None, sigma: float | None, number: int, keep: bool) -> list[Offspring]:
-    run = Run(path)
-    if task not in (None, run.config.task):
-        raise ConfigError(f"{path} is a run of '{run.config.task}', not of '{task}'. Leave out --task.")
-    return offspring_of_run(run, number=number, sigma=sigma, save=keep)
-
-
-def _offspring_of_file(
+def _offspring(
     path: Path, task: str | None, options: Sequence[str], sigma: float | None, number: int, keep: bool
 ) -> list[Offspring]:
+    if path.is_dir():
+        run = Run(path)
+        if task not in (None, run.config.task):
+            raise ConfigError(f"{path} is a run of '{run.config.task}', not of '{task}'. Leave out --task.")
+        return offspring_of_run(run, number=number, sigma=sigma, save=keep)
     if keep:
         raise ConfigError(f"--keep is for run folders: {path} has nowhere to keep its offspring.")
     if not path.exists():

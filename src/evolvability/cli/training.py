@@ -5,7 +5,7 @@ import dataclasses
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +25,7 @@ from evolvability.training.driver import resume as resume_run
 from evolvability.training.driver import train as train_run
 from evolvability.training.evolution import Evolution
 from evolvability.training.processes import Processes, is_first, join
-from evolvability.training.progress import display
+from evolvability.training.progress import Display, display
 from evolvability.workers.connect import Crew, opened
 
 UNNAMED = "module:name"
@@ -88,7 +88,7 @@ def train(arguments: Sequence[str]) -> None:
             f"{config.task}: {config.objective}, {config.population_size:,} {each}, {config.generations:,} "
             f"generations, {plural(config.seeds, 'seed')} on {_devices(task, crew)}, into {output}",
         )
-        with display(config, console, quiet=options.quiet, status=crew.status if crew else str) as show:
+        with _progress(config, options.quiet, crew) as show:
             train_run(evolution, output, show)
     if is_first():
         finish(output)
@@ -122,11 +122,7 @@ def resume(
         return
     config = found.config if generations is None else dataclasses.replace(found.config, generations=generations)
     task = make_task(config.task, config.task_options)
-    with (
-        resumable(run),
-        _crew(task, evaluation) as crew,
-        display(config, console, quiet=quiet, status=crew.status if crew else str) as show,
-    ):
+    with resumable(run), _crew(task, evaluation) as crew, _progress(config, quiet, crew) as show:
         resume_run(found, task, generations=generations, on_generation=show, workers=crew)
     if is_first():
         finish(run)
@@ -197,6 +193,10 @@ def _crew(task: Task, options: WorkerOptions) -> Iterator[Crew | None]:
     workers = os.cpu_count() if asked is None else asked
     with opened(workers or None, options.deadline, options.processes_per_worker) as crew:
         yield crew
+
+
+def _progress(config: Config, quiet: bool, crew: Crew | None) -> AbstractContextManager[Display]:
+    return display(config, console, quiet=quiet, status=crew.status if crew else str)
 
 
 def _devices(task: Task, crew: Crew | None) -> str:
