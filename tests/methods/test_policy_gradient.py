@@ -264,6 +264,8 @@ def test_bad_explorations_are_refused() -> None:
         evolve("point", **SETTINGS, times=(41,))
     with pytest.raises(ConfigError, match="interference"):
         evolve("interference", action_std=0.1)
+    with pytest.raises(ConfigError, match="workers"):
+        evolve("point", **SETTINGS, workers=1)
     with pytest.raises(ConfigError, match="--goal"):
         evolve("navigation", action_std=0.1, objective="mean_fitness")
 

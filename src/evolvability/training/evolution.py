@@ -71,22 +71,26 @@ class Evolution:
         agree(to_toml(config))
         self.config = config
         task = task or make_task(config.task, config.task_options)
-        if config.explores:  # what is seen of an episode is where it led, not the task's own fitness
-            task = replace(task, has_fitness=False)
+        if config.explores:
+            if crew is not None:
+                raise ConfigError("Actions are drawn on the device, not on workers. Leave out workers, or action_std.")
+            # What is seen of an episode is where it led, not the task's own fitness; and no simulator is asked.
+            task = replace(task, has_fitness=False, on_host=False, simulator=None)
         self._judge = judge(config.goal, task)
         self.task = _asked(task, config)
         population = build_population(config, self.task.shapes)
         self.devices = _devices(config, self.task, population.num_signs)
         self.population = spread_population(population, self.devices)
+        is_maml = config.objective == MAML
         self.algorithm: Algorithm | Meta
         self.evaluator: Evaluator | None = None
-        if config.objective == MAML:
+        if is_maml:
             self.algorithm = maml(world_of(self.task), config.maml)
         else:
             self.algorithm = build_algorithm(config, self.population, len(self.task.behavior))
-            if crew is not None or (self.task.simulator is not None and not config.explores):
+            if crew is not None or self.task.simulator is not None:
                 self.evaluator = Evaluator(config, self.task, population.num_signs, crew or Crew(InProcess()))
-        self._on_accelerator = jax.default_backend() != "cpu" and (_in_world(config) or not self.task.on_host)
+        self._on_accelerator = jax.default_backend() != "cpu" and (is_maml or not self.task.on_host)
         self._batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else unbatched
         self._compile = partial(jax.jit, out_shardings=replicated(self.devices))
         num_components = self.population.num_components
@@ -94,7 +98,7 @@ class Evolution:
         self._init = self._compile(jax.vmap(self.algorithm.init))
         self._step = self._prepared_step()
         # The episodes of MAML are no draws of a population: all belong to its one center.
-        draws = jnp.arange(1) if config.objective == MAML else self.population.draws(config.population_size)
+        draws = jnp.arange(1) if is_maml else self.population.draws(config.population_size)
         self.components = jax.jit(
             jax.vmap(lambda key, generation: self.population.components(noise_key(key), generation, draws), (0, None))
         )
@@ -106,7 +110,7 @@ class Evolution:
         if self.evaluator is not None:
             parts = Algorithm(*(seed_by_seed(jax.jit(part)) for part in self.algorithm))
             return partial(step, parts, on_workers(self.evaluator, self._judge, self.config.seed))
-        if self.task.on_host and not self.config.explores:
+        if self.task.on_host:
             parts = Algorithm(*(jax.jit(part) for part in self.algorithm))
             where = self._where(parts, self.task)
             return seed_by_seed(partial(step, parts, where._replace(gradient=jax.jit(where.gradient))))
@@ -169,11 +173,6 @@ class Evolution:
             )
 
 
-def _in_world(config: Config) -> bool:
-    """Whether episodes are followed step by step on the device, whatever evaluates the task's members otherwise."""
-    return config.objective == MAML or config.explores
-
-
 def _asked(task: Task, config: Config) -> Task:
     """The task, with what the configuration wants of its members."""
     if config.goal:
@@ -189,14 +188,13 @@ def _asked(task: Task, config: Config) -> Task:
 
 
 def _devices(config: Config, task: Task, num_signs: int) -> Any:
-    """Those that a generation runs on; one alone in worlds, and for tasks that run in Python."""
-    if not task.on_host and not _in_world(config):
+    """Those that a generation runs on; one alone where episodes are followed step by step, and in Python."""
+    in_world = config.objective == MAML or config.explores
+    if not task.on_host and not in_world:
         return usable(jax.devices(), (config.chunk_size or config.population_size) // num_signs)
-    if jax.process_count() > 1 and _in_world(config):
-        raise ConfigError("MAML, and drawn actions, run in one process alone. Leave out the options of several.")
     if jax.process_count() > 1:
+        what = "MAML, and members that draw their actions," if in_world else f"Task '{task.name}', without JAX,"
         raise ConfigError(
-            f"Task '{task.name}' runs on {task.engine or 'the host, in Python'}, in one process alone. "
-            "Several need a task that runs on JAX's devices; for the robots choose --engine mjx."
+            f"{what} cannot be spread over several processes. Leave out their options; for a robot choose --engine mjx."
         )
     return jax.local_devices()[:1]
