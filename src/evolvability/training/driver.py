@@ -13,7 +13,7 @@ from jax import Array
 from evolvability.config.schema import MAML, Config, layered
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.strategy import State
-from evolvability.core.types import PyTree
+from evolvability.core.types import Outcome, PyTree
 from evolvability.runs.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
 from evolvability.runs.folder import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
 from evolvability.runs.trained import describe_origin
@@ -21,7 +21,7 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON
 from evolvability.training.evolution import Evolution
 from evolvability.training.metrics import Rows, behavior_arrays
-from evolvability.training.processes import first_alone, is_first
+from evolvability.training.processes import first_alone
 from evolvability.training.sharding import local
 from evolvability.workers.connect import Workers, opened
 
@@ -53,7 +53,7 @@ def evolve(
     config: Config | None = None,
     *,
     output: str | Path | None = None,
-    on_generation: Callable[[Rows], None] | None = None,
+    on_generation: Callable[[Rows], None] = lambda rows: None,
     workers: Workers = None,
     **settings: Any,
 ) -> Result:
@@ -83,32 +83,27 @@ def evolve(
 
     def collect(new: Rows) -> None:
         rows.extend(new)
-        if on_generation is not None:
-            on_generation(new)
+        on_generation(new)
 
     with opened(workers) as crew:
         evolution = Evolution(config, None if isinstance(task, str) else task, None if workers is None else crew)
-        if output is None or not is_first():
-            state = evolution.start()
-            for new_state, new_rows, _ in evolution.generations(state):
-                state = new_state
-                collect(new_rows)
-            return Result(state, metric_arrays(rows, config.seeds), state.cloud.center, evolution.task)
-        train(evolution, Path(output), collect)
-    run = Run(output)
-    state = restore(evolution.template(), run.state())
-    return Result(state, run.metrics, state.cloud.center, evolution.task)
+        state = train(evolution, None if output is None else Path(output), collect)
+    return Result(state, metric_arrays(rows, config.seeds), state.cloud.center, evolution.task)
 
 
-def train(evolution: Evolution, output: Path, on_generation: Callable[[Rows], None] = lambda rows: None) -> None:
-    """Run from the start, into a new run folder; of several processes, the first one writes."""
+def train(
+    evolution: Evolution, output: Path | None = None, on_generation: Callable[[Rows], None] = lambda rows: None
+) -> State:
+    """Run from the start, into a new run folder if one is given; of several processes, the first one writes."""
+    writer = None
     with ExitStack() as held:
         state = evolution.start()  # first: where it starts from may be missing
-        with first_alone() as first:
-            writer = _new_folder(output, evolution.config, held) if first else None
+        if output is not None:
+            with first_alone() as first:
+                writer = _new_folder(output, evolution.config, held) if first else None
         if writer:
             writer.checkpoint(local(state))
-        _write_generations(evolution, state, writer, on_generation)
+        return _run(evolution, state, writer, on_generation)
 
 
 def resume(
@@ -145,7 +140,7 @@ def resume(
             if config != run.config:
                 writer.write_config(config)
             writer.rewind(generation)
-        _write_generations(evolution, state, writer, on_generation)
+        _run(evolution, state, writer, on_generation)
 
 
 def _new_folder(output: Path, config: Config, held: ExitStack) -> RunWriter:
@@ -185,32 +180,32 @@ def _saved_state(path: Path, evolution: Evolution) -> State:
     return evolution.place(restore(template, arrays))
 
 
-def _write_generations(
-    evolution: Evolution, state: State, writer: RunWriter | None, on_generation: Callable[[Rows], None]
-) -> None:
-    if writer is None:  # another process does it
-        for _ in evolution.generations(state):
-            pass
-        return
-    config = evolution.config
-    complete = saved = local(state)
-    saved_at = time.monotonic()
+def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_generation: Callable[[Rows], None]) -> State:
+    """From a State to the last generation; what is to be kept of each is written, if this process writes."""
+    saved, saved_at = state, time.monotonic()
     try:
-        for next_state, rows, outcome in evolution.generations(state):
-            generation = rows[0]["generation"]
-            own = local(next_state)
-            if generation % config.record_every == 0 or generation == config.generations - 1:
-                if config.record_centers and config.objective != MAML:  # whose members are no mutations
-                    writer.record_center(complete)  # before the behaviors: who sees those finds it
-                component = evolution.components(own.key, generation)
-                writer.record_behaviors(generation, behavior_arrays(component, local(outcome)))
-            writer.record_metrics(rows)
-            complete = own
-            if time.monotonic() - saved_at >= config.checkpoint_seconds:
-                writer.checkpoint(complete)
-                saved, saved_at = complete, time.monotonic()
+        for new, rows, outcome in evolution.generations(state):
+            if writer:
+                _record(evolution, writer, state, rows, outcome)
+            state = new
+            if writer and time.monotonic() - saved_at >= evolution.config.checkpoint_seconds:
+                writer.checkpoint(local(state))
+                saved, saved_at = state, time.monotonic()
             on_generation(rows)
     finally:
         # Also when interrupted: no generation that was recorded is lost.
-        if saved is not complete:
-            writer.checkpoint(complete)
+        if writer and saved is not state:
+            writer.checkpoint(local(state))
+    return state
+
+
+def _record(evolution: Evolution, writer: RunWriter, state: State, rows: Rows, outcome: Outcome) -> None:
+    """Write a generation's metrics and, as often as is wanted, its behaviors; state: the one that it was drawn from."""
+    config, generation = evolution.config, rows[0]["generation"]
+    if generation % config.record_every == 0 or generation == config.generations - 1:
+        parent = local(state)
+        if config.record_centers and config.objective != MAML:  # whose members are no mutations
+            writer.record_center(parent)  # before the behaviors: who sees those finds it
+        component = evolution.components(parent.key, generation)
+        writer.record_behaviors(generation, behavior_arrays(component, local(outcome)))
+    writer.record_metrics(rows)
