@@ -139,5 +139,5 @@ def test_samples_that_do_not_count_leave_no_trace() -> None:
 
 
 def test_one_log_probability_a_sample_is_required() -> None:
-    with pytest.raises(ValueError, match="one log-probability a sample"):
+    with pytest.raises(ValueError, match="log-probability per sample"):
         expect(jnp.ones((4, 2)), jnp.ones((4, 2)))

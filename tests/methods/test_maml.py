@@ -34,7 +34,7 @@ def episodes(key: Array, actor: Actor, goal: Array, *, with_baseline: bool = Tru
 
 
 def closed_form(actor: Actor, goal: Array) -> Array:
-    """The expected return a step."""
+    """The expected return per step."""
     return 0.5 * (-((2 * actor.center[1] - goal) ** 2) - 2 * jnp.exp(2 * actor.log_std[0]))
 
 

@@ -12,7 +12,7 @@ from evolvability import Run
 from tests.runs.test_folder import assert_same_run
 
 KILLS = 20
-KNOBS = (
+SETTINGS = (
     "--generations", "1000", "--population-size", "64", "--seeds", "2", "--record-every", "7",
     "--checkpoint-seconds", "0.02", "--quiet",
 )  # fmt: skip
@@ -24,7 +24,7 @@ def command(*arguments: str) -> list[str]:
 
 def test_twenty_kills_change_no_bit(tmp_path: Path) -> None:
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
-    train = ("train", "interference", *KNOBS, "--output")
+    train = ("train", "interference", *SETTINGS, "--output")
     subprocess.run(command(*train, str(undisturbed)), check=True, stdout=subprocess.DEVNULL)
 
     chance = random.Random(0)

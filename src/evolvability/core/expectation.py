@@ -67,7 +67,7 @@ def expect(values: Array, log_prob: Array, *, where: Array | None = None) -> Arr
     """
     if values.shape[:1] != log_prob.shape or log_prob.ndim != 1:
         raise ValueError(
-            f"expect: one log-probability a sample is expected, got values of shape {values.shape} and log_prob of "
+            f"expect: one log-probability per sample is expected, got values of shape {values.shape} and log_prob of "
             f"shape {log_prob.shape}. Sum the log-density over the dimensions of each sample."
         )
     trailing = (1,) * (values.ndim - 1)

@@ -5,7 +5,6 @@ draw it again alone.
 """
 
 from enum import IntEnum, unique
-from typing import Protocol
 
 import jax
 from jax import Array
@@ -47,18 +46,6 @@ def noise_key(key: Array) -> Array:
     return key_for(Purpose.NOISE, key)
 
 
-class Addressed(Protocol):
-    """What has a run's key and a generation: a State, for one."""
-
-    @property
-    def key(self) -> Array:
-        """The run's key."""
-
-    @property
-    def generation(self) -> Array | int:
-        """The generation to be evaluated."""
-
-
-def episode_key(state: Addressed) -> Array:
-    """The key of this generation's episodes."""
-    return jax.random.fold_in(key_for(Purpose.EPISODES, state.key), state.generation)
+def episode_key(key: Array, generation: Array | int) -> Array:
+    """The key of a generation's episodes, from the run's key."""
+    return jax.random.fold_in(key_for(Purpose.EPISODES, key), generation)

@@ -1,7 +1,7 @@
 r"""The natural gradient: steepest ascent per change of the distribution, rather than of its parameters.
 
 A gradient depends on how a distribution is written down; measured by the Fisher information $F$ instead, the direction
-$F^{-1} \nabla J$ does not (Amari, 1998). For a normal with a standard deviation a parameter, in $\mu_j$ and
+$F^{-1} \nabla J$ does not (Amari, 1998). For a normal with one standard deviation per parameter, in $\mu_j$ and
 $\log \sigma_j$, $F$ is diagonal and known,
 
 $$F_{\mu_j \mu_j} = \frac{1}{\sigma_j^2}, \qquad F_{\log\sigma_j \log\sigma_j} = 2,$$

@@ -26,15 +26,10 @@ from evolvability.core.types import Cloud, Sample
 Schedule = float | Callable[[Array], Array]
 Draw = Callable[[Array, Cloud, Array | int, Array], Noise]
 """``(key, cloud, generation, draws) -> Noise``."""
+SampleFn = Callable[[Array, Cloud, Array | int, Array], Sample]
+"""``(key, cloud, generation, draws) -> Sample``, part of a population."""
 Scale = Callable[[Cloud, Array | int], Array]
 """``(cloud, generation) -> (num_components, 1) or (num_components, num_params)``, the standard deviations."""
-
-
-class SampleFn(Protocol):
-    """Draws part of a population; see `Population.sample`."""
-
-    def __call__(self, key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
-        """The members of the given draws."""
 
 
 class LogProbFn(Protocol):

@@ -53,7 +53,7 @@ class Sample(NamedTuple):
 
     @property
     def num_members(self) -> int:
-        """How many members there are: one a draw and sign."""
+        """How many members there are: one per draw and sign."""
         return self.component.shape[0] * self.sign.shape[0]
 
     def of_draws(self, places: Any) -> "Sample":

@@ -73,17 +73,18 @@ def members(parent: Parent, indices: Sequence[int]) -> Brood:
             raise ConfigError(f"Offspring are numbered from 0 to {size - 1:,} in this run, got {index}.")
     population = build_population(parent.config, parent.task.shapes)
     draws, signs = np.divmod(np.asarray(indices), population.num_signs)
+    key = episode_key(parent.key, parent.generation)
     addresses = _addresses(parent.key, parent.generation, indices)
     if parent.task.simulator is not None:  # workers wrote its members out one by one
         noise = jax.random.key_data(noise_key(parent.key))
         write = writer(population)  # as workers do: other programs round otherwise
         pairs = [write(noise, parent.cloud, parent.generation, draw) for draw in draws]
         rows = [pair[sign] for pair, sign in zip(pairs, signs, strict=True)]
-        return Brood(written_out(jnp.stack(rows)), np.arange(len(rows)), episode_key(parent), addresses)
+        return Brood(written_out(jnp.stack(rows)), np.arange(len(rows)), key, addresses)
     unique, places = np.unique(draws, return_inverse=True)
     sample = population.sample(noise_key(parent.key), parent.cloud, parent.generation, jnp.asarray(unique))
     # Mirrored members stay together: a product of one row is summed in another order than one of two.
-    return Brood(sample, places * population.num_signs + signs, episode_key(parent), addresses)
+    return Brood(sample, places * population.num_signs + signs, key, addresses)
 
 
 def fresh(parent: Parent, chunk: int) -> Brood:

@@ -60,7 +60,7 @@ def whole(algorithm: Algorithm, population: Population, task: Task) -> Where:
 
     def evaluate(state: State) -> tuple[Outcome, PyTree, Any]:
         sample = algorithm.ask(state)
-        outcome, seen = task.evaluate(episode_key(state), sample, state.memory)
+        outcome, seen = task.evaluate(episode_key(state.key, state.generation), sample, state.memory)
         return outcome, task.remember(state.memory, seen), sample
 
     return Where(evaluate, lambda state, weights, sample: population.gradient(sample, weights))
@@ -80,7 +80,7 @@ def in_chunks(algorithm: Algorithm, population: Population, task: Task, chunks: 
     in_turn = _loop if task.on_host else jax.lax.map
 
     def evaluate(state: State) -> tuple[Outcome, PyTree, Any]:
-        key, memory = episode_key(state), state.memory
+        key, memory = episode_key(state.key, state.generation), state.memory
         outcomes, seen = in_turn(lambda draws: task.evaluate(key, algorithm.ask(state, draws), state.memory), chunks)
         for chunk in range(len(chunks)):
             memory = task.remember(memory, _row(seen, chunk))
@@ -113,7 +113,7 @@ def exploring(
 
     def evaluate(state: State) -> tuple[Outcome, PyTree, Any]:
         sample = algorithm.ask(state)
-        episodes = explore(exploration, episode_key(state), sample, state.memory)
+        episodes = explore(exploration, episode_key(state.key, state.generation), sample, state.memory)
         memory = merge(state.memory, episodes.seen) if isinstance(state.memory, Moments) else state.memory
         return judge(outcome_at(episodes, exploration.world.num_steps)), memory, (sample, episodes)
 

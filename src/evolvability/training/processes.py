@@ -26,7 +26,7 @@ GRACE_SECONDS = 1
 
 @dataclass(frozen=True)
 class Processes:
-    """Several processes, one a machine for instance, as one run: start each with the same options and its own id."""
+    """Several processes, one per machine for instance, as one run: start each with the same options and its own id."""
 
     coordinator: Annotated[str | None, arg(metavar="HOST:PORT")] = None
     """Where process 0 listens; auto where Slurm, Open MPI or a TPU pod starts the processes, and knows the rest."""
