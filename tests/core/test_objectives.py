@@ -13,7 +13,6 @@ from evolvability.core.objectives import (
     max_entropy,
     max_variance,
     mean_fitness,
-    raw_entropy,
     raw_variance,
     sample_weights,
 )
@@ -132,24 +131,6 @@ def test_standardized_variance_climbs_the_sum_of_log_variances() -> None:
     mean, variance = result.behavior.mean(axis=0), result.behavior.var(axis=0)
     np.testing.assert_allclose(weights, np.sum((result.behavior - mean) ** 2 / variance, axis=1), rtol=1e-4)
     assert float(value) == pytest.approx(2.0, rel=1e-4)
-
-
-@pytest.mark.parametrize("scale", [0.01, 1.0, 300.0])
-def test_raw_entropy_of_a_gaussian(scale: float) -> None:
-    """log(2 pi e) + log det / 2, apart from the bias of Scott's bandwidth, log(1 + h^2)."""
-    behavior = scale * jax.random.normal(jax.random.key(0), (20_000, 2)) * jnp.array([1.0, 3.0])
-    truth = np.log(2 * np.pi) + 1 + 2 * np.log(scale) + np.log(3.0)
-    assert abs(float(raw_entropy(outcome(behavior))) - truth) < 0.05
-
-
-def test_raw_entropy_of_very_many_members_is_that_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their outliers would cost a kernel for every pair of members."""
-    monkeypatch.setattr("evolvability.core.objectives.MOST_FOR_ENTROPY", 100)
-    many = clustered_outcome(200)
-    first = Outcome(*(part[:100] for part in many))
-    assert raw_entropy(many) == raw_entropy(first)
-    monkeypatch.undo()
-    assert raw_entropy(many) != raw_entropy(first)
 
 
 def test_raw_variance_is_the_trace_of_the_covariance() -> None:

@@ -17,7 +17,6 @@ from evolvability.studies.measures import (
     MeasureScale,
     cell_numbers,
     coverage,
-    entropy,
     measures,
     mutual_information,
     nearest,
@@ -40,18 +39,6 @@ def grid(side: int) -> Array:
     """The middles of all cells of a box of half width 1."""
     middles = (np.arange(side) + 0.5) / side * 2 - 1
     return np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
-
-
-@pytest.mark.parametrize("sigma", [0.1, 30.0])
-def test_entropy_of_a_gaussian_cloud_is_the_closed_form(sigma: float) -> None:
-    one = 0.5 * math.log(2 * math.pi * math.e * sigma**2)
-    assert entropy(cloud(8000, [[sigma**2]])) == pytest.approx(one, abs=0.03)
-    covariance = [[sigma**2, 0.0], [0.0, 4 * sigma**2]]
-    assert entropy(cloud(8000, covariance)) == pytest.approx(2 * one + math.log(2), abs=0.06)
-
-
-def test_entropy_of_behaviors_that_agree_is_minus_infinity() -> None:
-    assert entropy(np.full((50, 1), 3.0)) == -math.inf
 
 
 def test_variance_and_distance_of_a_gaussian_cloud_are_the_closed_forms() -> None:

@@ -69,11 +69,6 @@ def log_kernel_volume(bandwidth: float | Array, num_behaviors: int) -> Array:
     return num_behaviors * (0.5 * jnp.log(2 * jnp.pi) + jnp.log(bandwidth))
 
 
-def scott_bandwidth(num_members: Array, num_behaviors: int) -> Array:
-    """Scott's rule for standardized data: a bandwidth that shrinks as members are added."""
-    return jnp.maximum(num_members, 2) ** (-1 / (num_behaviors + 4))
-
-
 def _direct(behavior: Array, log_prob: Array, valid: Array, leave_one_out: bool) -> Array:
     num_members, num_behaviors = behavior.shape
     ratio = _weights(log_prob, valid)

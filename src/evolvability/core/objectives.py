@@ -15,15 +15,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.core.density import kernel_density, log_kernel_volume, scott_bandwidth
+from evolvability.core.density import kernel_density, log_kernel_volume
 from evolvability.core.expectation import expect
 from evolvability.core.shaping import Shaping, centered_ranks, masked_mean_and_std, standardize
 from evolvability.core.types import Outcome
 
 Objective = Callable[[Outcome, Array], Array]
-
-MOST_FOR_ENTROPY = 100_000
-"""Members that the entropy of raw behaviors is estimated from, at most."""
 
 
 def mean_fitness(shaping: Shaping = centered_ranks) -> Objective:
@@ -91,21 +88,3 @@ def raw_variance(outcome: Outcome) -> Array:
     """The trace of the raw behaviors' covariance."""
     _, std = masked_mean_and_std(outcome.behavior, outcome.valid)
     return jnp.sum(std**2)
-
-
-def raw_entropy(outcome: Outcome) -> Array:
-    """The differential entropy of the raw behaviors, in nats, by a density estimate with Scott's bandwidth.
-
-    It is estimated on standardized behaviors and scaled back, so that it means the same in every unit. A dimension
-    in which all members agree has the entropy minus infinity. Of a very large population the first members are taken:
-    they are as random as all, and with a bandwidth for all of them a few outliers would leave the density's grid, which
-    takes a kernel for every pair.
-    """
-    outcome = Outcome(*(part[:MOST_FOR_ENTROPY] for part in outcome))
-    num_behaviors = outcome.behavior.shape[1]
-    bandwidth = scott_bandwidth(jnp.sum(outcome.valid), num_behaviors)
-    behavior = standardize(outcome.behavior, outcome.valid)
-    density = kernel_density(behavior, jnp.zeros(len(behavior)), outcome.valid, bandwidth)
-    entropy = -expect(jnp.log(density), jnp.zeros(len(behavior)), where=outcome.valid)
-    _, std = masked_mean_and_std(outcome.behavior, outcome.valid)
-    return entropy + log_kernel_volume(bandwidth, num_behaviors) + jnp.sum(jnp.log(std))

@@ -10,7 +10,7 @@ import optax
 from jax import Array
 
 from evolvability.core.keys import Purpose, key_for, noise_key
-from evolvability.core.objectives import Objective, raw_entropy, raw_variance, sample_weights
+from evolvability.core.objectives import Objective, raw_variance, sample_weights
 from evolvability.core.populations import Population
 from evolvability.core.stateful_objectives import StatefulObjective, center_outcome, lifted
 from evolvability.core.types import Cloud, Outcome, PyTree, Sample
@@ -41,7 +41,6 @@ class Info(NamedTuple):
 
     objective: Array
     variance: Array
-    entropy: Array
     distance: Array
     fitness_mean: Array
     fitness_max: Array
@@ -138,7 +137,6 @@ def describe(population: Population, state: State, outcome: Outcome, value: Arra
     return Info(
         objective=value,
         variance=raw_variance(outcome),
-        entropy=raw_entropy(outcome),
         distance=jnp.sum(distance) / num_valid,
         fitness_mean=jnp.sum(jnp.where(valid, outcome.fitness, 0)) / num_valid,
         fitness_max=jnp.max(jnp.where(valid, outcome.fitness, -jnp.inf)),

@@ -9,18 +9,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
+from evolvability.core.entropy import entropy as entropy
 from evolvability.core.errors import ConfigError
-from evolvability.core.objectives import raw_entropy
-from evolvability.core.types import outcome
 from evolvability.runs.folder import Run
 
 Array = np.ndarray[Any, Any]
 MAX_TARGETS = 1000
-_raw_entropy = jax.jit(raw_entropy)
 CELLS = 20
 MEMBERS_PER_CELL = 10
 
@@ -61,7 +57,7 @@ class Measures:
 
     Attributes:
         variance: the trace of the covariance of behaviors.
-        entropy: their differential entropy in nats, by a kernel density estimate.
+        entropy: their differential entropy in nats, by nearest neighbors.
         distance: their mean distance from the origin.
         distinct: how many of them differ by the threshold or more, evolvability search's own measure.
         coverage: the share of the box's cells that some offspring reaches.
@@ -97,11 +93,6 @@ def measures(behavior: Array, scale: MeasureScale) -> Measures:
         reachability=float(distances.mean()),
         farthest=float(distances.max()),
     )
-
-
-def entropy(behavior: Array) -> float:
-    """Differential entropy in nats; minus infinity where all agree in some dimension. See docs/metrics.md."""
-    return float(_raw_entropy(outcome(jnp.asarray(behavior, jnp.float32))))
 
 
 def num_distinct(behavior: Array, threshold: float) -> int:

@@ -40,7 +40,7 @@ from evolvability.training.generation import (
     whole,
 )
 from evolvability.training.interrupts import delayed_interrupts
-from evolvability.training.metrics import MAX_RECORDED_CENTER, Rows, metric_rows
+from evolvability.training.metrics import MAX_RECORDED_CENTER, Rows, metric_rows, with_entropy
 from evolvability.training.processes import agree
 from evolvability.training.sharding import replicated, spread_population, spread_task, usable
 from evolvability.workers.connect import Crew
@@ -154,9 +154,11 @@ class Evolution:
             centers = state.cloud.center if is_small else None
             with delayed_interrupts() if self._on_accelerator else nullcontext():
                 state, info, outcome = self._step(state)
-                info, centers = jax.device_get((info, centers))  # waits for the step
+                # Waits for the step. What members did comes along to the host, where the neighbors are.
+                info, centers, did = jax.device_get((info, centers, (outcome.behavior, outcome.valid)))
+            values = with_entropy(info, *did)
             seconds = time.perf_counter() - began
-            rows = metric_rows(self.config, self.task.has_fitness, generation, info, centers, seconds)
+            rows = metric_rows(self.config, self.task.has_fitness, generation, values, centers, seconds)
             self._check_invalid(generation, info)
             yield state, rows, outcome
 

@@ -1,14 +1,17 @@
 """What is kept of a generation: rows of metrics, and arrays of behaviors."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from evolvability.config.schema import ES_MAML, Config
+from evolvability.core.entropy import entropy
 from evolvability.core.types import Outcome
 from evolvability.runs.checkpoints import Arrays
 
+Array = np.ndarray[Any, Any]
 Rows = list[dict[str, Any]]
 """One row per seed, ready for JSON."""
 
@@ -16,14 +19,22 @@ MAX_RECORDED_CENTER = 16
 """Numbers in a center that is still recorded in every row."""
 
 
-def metric_rows(config: Config, has_fitness: bool, generation: int, info: Any, centers: Any, seconds: float) -> Rows:
+def with_entropy(info: Any, behavior: Array, valid: Array) -> dict[str, Array]:
+    """Every diagnostic by name, with a seed axis in front, and the entropy, which a compiled step cannot compute."""
+    found = [entropy(own[counts]) for own, counts in zip(behavior, valid, strict=True)]
+    return {**info._asdict(), "entropy": np.array(found, np.float32)}
+
+
+def metric_rows(
+    config: Config, has_fitness: bool, generation: int, info: Mapping[str, Array], centers: Any, seconds: float
+) -> Rows:
     """One row per seed; what is not finite, or means nothing for the task, is None.
 
     Args:
         config: of the run.
         has_fitness: whether fitness means something.
         generation: the one that is done.
-        info: the diagnostics of all seeds.
+        info: the diagnostics of all seeds, by name.
         centers: (num_seeds, num_components, num_params), where they are small enough to be recorded, or None.
         seconds: that it took.
     """
@@ -31,7 +42,7 @@ def metric_rows(config: Config, has_fitness: bool, generation: int, info: Any, c
     episodes = 1 + config.maml.episodes if config.objective == ES_MAML else 1
     for k in range(config.seeds):
         row: dict[str, Any] = {"generation": generation, "seed": config.seed + k}
-        row |= {name: _jsonable(values[k]) for name, values in info._asdict().items()}
+        row |= {name: _jsonable(values[k]) for name, values in info.items()}
         if not has_fitness:
             row["fitness_mean"] = row["fitness_max"] = None
         row["seconds"] = round(seconds, 6)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from evolvability.core.entropy import entropy
 from evolvability.reproduction.claims.claim import (
     EVOLVABILITY,
     WORDS,
@@ -74,7 +75,8 @@ def runs_far_both_ways(runs: Runs, objective: str) -> Answer:
 @statement("cheetah", "5.2", "similar", VARIANTS)
 def variants_spread_alike(runs: Runs) -> Answer:
     """MaxVar-EES and MaxEnt-EES produce similar distributions, by their entropy (cheetah)."""
-    return is_same(*(quantity(trained_by(runs, "cheetah", objective), "entropy") for objective in EVOLVABILITY))
+    # Of recorded behaviors: older runs have another estimate in their metrics.
+    return is_same(*(per_seed(trained_by(runs, "cheetah", objective), entropy) for objective in EVOLVABILITY))
 
 
 @statement("{task}", "{section}", "p > 0.1", VARIANTS)
