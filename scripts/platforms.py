@@ -21,11 +21,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-TIERS = {
-    "make demo": ("locomotion",),
-    "make test": ("locomotion", "gymnasium", "dask", "explore", "elites", "dev", "docs"),
-}
-"""Extras that the Makefile's two environments install; a test compares them with it."""
+INSTALLED = re.findall(r'-e "\.\[([\w,]+)\]"', (ROOT / "Makefile").read_text())
+TIERS = dict(zip(("make demo", "make test"), (extras.split(",") for extras in INSTALLED), strict=True))
+"""Extras that the Makefile's two environments install."""
 OPTIONAL = ("box2d", "bullet", "warp")
 """Extras that may be missing on a platform."""
 

@@ -19,13 +19,12 @@ browser = pytest.fixture(scope="module")(browsers)
 opened = pytest.fixture(pages)
 
 
-LONG = ("test_kill", "test_dask", "test_maze", "test_sharding", "test_novelty")
-"""Files with few tests that take long."""
-
-
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what -m does not name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those first, so that no process waits for another at the end."""
-    items.sort(key=lambda item: item.path.stem not in LONG)
+    """Tests in a browser are of the full tier: a page takes seconds to open, and its server is tested without one."""
+    for item in items:
+        if "opened" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.full)
 
 
 COMPILED = Path(os.environ.get("JAX_COMPILATION_CACHE_DIR", Path(__file__).parents[1] / ".pytest_cache" / "compiled"))

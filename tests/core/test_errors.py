@@ -25,5 +25,5 @@ def test_elsewhere_the_hint_names_what_the_extra_consists_of(monkeypatch: pytest
 
 def test_the_hint_comes_last_so_that_it_can_be_copied() -> None:
     text = str(missing_extra("A walk", "legs", "bullet", note="Legs are rare."))
-    assert text.startswith("A walk needs the package 'legs', which is not installed. Legs are rare. Install it with: ")
+    assert text.startswith("A walk needs the package 'legs' (extra 'bullet'), which is not installed. Legs are rare. ")
     assert text.endswith(install_line("bullet"))

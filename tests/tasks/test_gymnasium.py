@@ -255,7 +255,7 @@ def test_without_box2d_it_says_which_extra_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "Box2D", missing)
     for name in [name for name in sys.modules if name.startswith("gymnasium.envs.box2d")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(ConfigError, match=r"'Box2D', which is not installed.*\[box2d\]"):
+    with pytest.raises(ConfigError, match=r"'Box2D' \(extra 'box2d'\), which is not installed"):
         make_task("gymnasium", {"env": "BipedalWalker-v3"})
 
 

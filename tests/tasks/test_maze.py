@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from evolvability import Run, evolve
+from evolvability.config.schema import layered
 from evolvability.figures.maze import data_from_runs
 from evolvability.figures.registry import draw_figure
 from evolvability.tasks.maze import HALF_WIDTH, LEVEL, REACHED, UPRIGHT, MazeOptions, maze, moved
@@ -58,11 +59,12 @@ def test_replays_end_where_evaluation_says() -> None:
     assert motion.path.shape == (6, 13, 2)
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+@pytest.fixture(scope="module", params=[1, pytest.param(10, marks=pytest.mark.full)], ids="{} seeds".format)
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     folder = tmp_path_factory.mktemp("maze")
     for objective in ("mean_fitness", "ns_es", "qe_es"):
-        evolve("maze", objective=objective, seeds=10, record_every=20, record_centers=False, output=folder / objective)
+        settings = {"objective": objective, "seeds": request.param, "record_every": 20, "record_centers": False}
+        evolve("maze", layered("maze", values=settings), output=folder / objective)
     return {path.name: Run(path) for path in sorted(folder.iterdir())}
 
 
@@ -78,12 +80,12 @@ def test_plain_es_ends_at_the_bottom_of_the_trap(runs: dict[str, Run]) -> None:
 
 @pytest.mark.parametrize("objective", ["ns_es", "qe_es"])
 def test_novelty_and_quality_evolvability_find_the_goal(objective: str, runs: dict[str, Run]) -> None:
-    assert num_solved(runs[objective]) == 10
+    assert num_solved(runs[objective]) == runs[objective].config.seeds
 
 
 def test_the_figure_shows_who_solved_it(runs: dict[str, Run], tmp_path: Path) -> None:
     data = data_from_runs([runs["mean_fitness"], runs["ns_es"]])
-    solved = num_solved(runs["mean_fitness"])
-    assert [(ends.name, ends.solved) for ends in data] == [("standard ES", (solved, 10)), ("NS-ES", (10, 10))]
+    solved, seeds = num_solved(runs["mean_fitness"]), runs["ns_es"].config.seeds
+    assert [(ends.name, ends.solved) for ends in data] == [("standard ES", (solved, seeds)), ("NS-ES", (seeds, seeds))]
     assert np.abs(data[1].position).max() < HALF_WIDTH
     assert draw_figure("maze", list(runs.values()), tmp_path / "maze.svg").stat().st_size > 20_000

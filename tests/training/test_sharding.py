@@ -81,6 +81,7 @@ def assert_same_course(path: Path, other_path: Path) -> None:
         np.testing.assert_allclose(array, other.state()[name], atol=1e-4, err_msg=name)
 
 
+@pytest.mark.full
 def test_two_processes_of_four_devices_step_the_robots_of_one(start: Start, tmp_path: Path) -> None:
     finished(start(*CHEETAH, "--output", tmp_path / "alone"))
     both = in_two_processes(start, *CHEETAH, "--output", tmp_path / "two", devices=4)

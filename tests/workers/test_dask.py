@@ -26,7 +26,6 @@ from evolvability.workers.worker import evaluate_members, sum_gradient
 from tests.cluster import NUM_STEPS, Cluster, Diary, cluster_in, diary_task
 from tests.workers.test_evaluators import assert_same
 
-RUNS = 20
 POPULATION_SIZE, GENERATIONS = 32, 3
 KNOBS: dict[str, Any] = {"population_size": POPULATION_SIZE, "generations": GENERATIONS, "sigma": 0.1, "units": 8}
 CONFIG = layered("python:diary", values=KNOBS)
@@ -76,14 +75,15 @@ def remove(cluster: Cluster) -> None:
 DISTURBANCES: list[Callable[[Cluster], None]] = [kill, add, remove, stop, kill]
 
 
-def test_twenty_disturbed_runs_end_with_the_same_bits(
-    cluster: Cluster, client: Client, undisturbed: Result, tmp_path: Path
+@pytest.mark.parametrize("num_runs", [4, pytest.param(20, marks=pytest.mark.full)])
+def test_disturbed_runs_end_with_the_same_bits(
+    num_runs: int, cluster: Cluster, client: Client, undisturbed: Result, tmp_path: Path
 ) -> None:
     chance = random.Random(0)
     diary = Diary(tmp_path / "diary.txt", seconds=SECONDS)
     evolution = Evolution(CONFIG, diary_task(diary), Crew(DaskPool(client), DEADLINE))
     start, again = evolution.start(), 0
-    for number in range(RUNS):
+    for number in range(num_runs):
         moment = chance.randrange(1, POPULATION_SIZE * (GENERATIONS - 1))
 
         def in_the_middle(number: int = number, moment: int = moment) -> None:

@@ -54,9 +54,9 @@ def missing_extra(purpose: str, package: str | None, extra: str, *, note: str = 
 
     Examples:
         >>> str(missing_extra("The engine mjx", "mujoco", "locomotion"))  # doctest: +ELLIPSIS
-        "The engine mjx needs the package 'mujoco', which is not installed. Install it with: ..."
+        "The engine mjx needs the package 'mujoco' (extra 'locomotion'), which is not installed. Install it with: ..."
     """
-    text = f"{purpose} needs the package '{package}', which is not installed. {note} ".rstrip()
+    text = f"{purpose} needs the package '{package}' (extra '{extra}'), which is not installed. {note}".rstrip()
     return ConfigError(f"{text} Install it with: {install_line(extra)}")
 
 
