@@ -147,6 +147,8 @@ class Config:
     """The seed of the run, and of the first of several."""
     seeds: int = setting(1, ONE_OR_MORE, same_course=True)
     """How many seeds to run side by side, as one batch."""
+    deterministic: bool = setting(False, same_course=True)
+    """On a GPU, add up in a fixed order, so that the run repeats bit for bit in any process; slower."""
 
     record_every: int = setting(1, ONE_OR_MORE, same_course=True)
     """Keep the whole population's behaviors every so many generations (the last one is always kept)."""

@@ -1,1 +1,1 @@
-"""The mathematics of one generation: draws, weights, gradients. No files, no simulator."""
+"""The mathematics: draws, weights, gradients. No files, no simulator."""

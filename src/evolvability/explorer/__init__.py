@@ -1,1 +1,1 @@
-"""The explorer: a page on which a person sees a run's mutations, clicks one, and watches what it does."""
+"""The page on which a person clicks a mutation and watches it; films."""

@@ -1,1 +1,1 @@
-"""Figures: data from graphs and run folders, drawn on axes."""
+"""Run folders to pictures."""

@@ -1,1 +1,1 @@
-"""Relatives and baselines: novelty, quality, evolvability search, policy gradients, MAML."""
+"""Relatives and baselines: novelty, quality, search, policy gradients, MAML."""

@@ -1,1 +1,1 @@
-"""What trained populations are good for: adaptation, further evolution, measures of their mutations."""
+"""What trained populations are good for; comparisons over runs."""

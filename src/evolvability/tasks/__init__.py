@@ -1,1 +1,1 @@
-"""Tasks: what members are asked to do, and what counts as their behavior."""
+"""What members are asked to do, and what counts as their behavior."""

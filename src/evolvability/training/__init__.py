@@ -1,1 +1,1 @@
-"""The driver: runs generations, batches seeds, keeps the run folder, resumes."""
+"""The driver: runs generations, batches seeds, writes and resumes."""

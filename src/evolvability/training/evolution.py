@@ -92,9 +92,11 @@ class Evolution:
                 self.evaluator = Evaluator(config, self.task, population.num_signs, crew or Crew(InProcess()))
         self._on_accelerator = jax.default_backend() != "cpu" and (is_maml or not self.task.on_host)
         self._batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else unbatched
-        self._compile = partial(jax.jit, out_shardings=replicated(self.devices))
+        self._jit = partial(jax.jit, compiler_options=_compiler_options(config, self.task))
+        self._compile = partial(self._jit, out_shardings=replicated(self.devices))
         num_components = self.population.num_components
-        self._start = self._compile(self._batch(partial(start, self.algorithm, self.task, num_components)))
+        self._begin = self._batch(partial(start, self.algorithm, self.task, num_components))
+        self._start = self._compile(self._begin)
         self._init = self._compile(jax.vmap(self.algorithm.init))
         self._step = self._prepared_step()
         # The episodes of MAML are no draws of a population: all belong to its one center.
@@ -108,12 +110,12 @@ class Evolution:
         if isinstance(self.algorithm, Meta):
             return self._compile(self._batch(self.algorithm.step))
         if self.evaluator is not None:
-            parts = Algorithm(*(seed_by_seed(jax.jit(part)) for part in self.algorithm))
+            parts = Algorithm(*(seed_by_seed(self._jit(part)) for part in self.algorithm))
             return partial(step, parts, on_workers(self.evaluator, self._judge, self.config.seed))
         if self.task.on_host:
-            parts = Algorithm(*(jax.jit(part) for part in self.algorithm))
+            parts = Algorithm(*(self._jit(part) for part in self.algorithm))
             where = self._where(parts, self.task)
-            return seed_by_seed(partial(step, parts, where._replace(gradient=jax.jit(where.gradient))))
+            return seed_by_seed(partial(step, parts, where._replace(gradient=self._jit(where.gradient))))
         where = self._where(self.algorithm, spread_task(self.task, self.devices))
         return self._compile(self._batch(partial(step, self.algorithm, where)))
 
@@ -144,7 +146,7 @@ class Evolution:
 
     def template(self) -> State:
         """The shapes of a State."""
-        return jax.eval_shape(lambda: self._start(self._keys()))
+        return jax.eval_shape(lambda: self._begin(self._keys()))
 
     def generations(self, state: State) -> Iterator[tuple[State, Rows, Outcome]]:
         """Run from a State to the last generation; yields the State, the metrics and the outcome of each."""
@@ -173,6 +175,19 @@ class Evolution:
                 f"behavior or fitness was not finite), more than max_invalid = {self.config.max_invalid} allows. "
                 "Look for NaN in the task, or lower sigma or the learning rate."
             )
+
+
+def _compiler_options(config: Config, task: Task) -> dict[str, Any] | None:
+    """What makes a compiled generation repeat bit for bit; None where it does anyway, or is not asked to."""
+    if not config.deterministic or jax.default_backend() == "cpu":
+        return None
+    if "warp" in task.engine:
+        raise ConfigError(
+            f"deterministic: the engine {task.engine} adds up contacts in whatever order a GPU's threads come. "
+            "Choose --engine mjx --mjx-implementation jax, or --engine mujoco."
+        )
+    # Otherwise every process times several kernels and takes the fastest, and some add up in no fixed order.
+    return {"xla_gpu_deterministic_ops": True}
 
 
 def _asked(task: Task, config: Config) -> Task:

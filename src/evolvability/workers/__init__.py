@@ -1,1 +1,1 @@
-"""Where a task with a simulator of its own is evaluated: local processes, Dask, any executor."""
+"""Where Python simulators are evaluated: processes, Dask, any executor."""
