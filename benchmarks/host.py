@@ -38,7 +38,6 @@ from evolvability.tasks.policies import network
 from evolvability.tasks.replay import HostArray
 from evolvability.tasks.simulators import Address, Simulator, Trial, host_task
 from evolvability.training.evolution import Evolution
-from evolvability.workers.connect import Crew
 from evolvability.workers.dask import DaskPool
 from evolvability.workers.pools import LocalProcesses, Pool
 
@@ -61,7 +60,7 @@ def nothing_task(num_params: int) -> Task:
 
 def generations(config: Config, task: Task, pool: Pool, around: Callable[[], Any]) -> list[Any]:
     """What `around` says after every generation, the first of which compiles."""
-    evolution = Evolution(config, task, Crew(pool))
+    evolution = Evolution(config, task, pool)
     return [around() for _ in evolution.generations(evolution.start())]
 
 
@@ -96,7 +95,7 @@ def throughput(env_id: str, num_steps: int, rounds: int) -> dict[str, Any]:
     sizes = (env.observation_space.shape[0], 256, 256, env.action_space.shape[0])
     policy = network(sizes, np.asarray(task.init(jax.random.key(0))))
     pools = {"one": LocalProcesses(1), "two": LocalProcesses(2)}
-    runs = {name: Evolution(config, task, Crew(pool)) for name, pool in pools.items()}
+    runs = {name: Evolution(config, task, pool) for name, pool in pools.items()}
     loops = {name: run.generations(run.start()) for name, run in runs.items()}
     for loop in loops.values():
         next(loop)  # compiles

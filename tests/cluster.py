@@ -39,6 +39,8 @@ class Diary:
                 os._exit(7)
             if trouble == "hang":
                 time.sleep(1000)
+            if trouble == "pause" and self.evaluated()[address.generation, address.member] == 1:
+                time.sleep(4)
             if trouble == "raise":
                 raise ZeroDivisionError("of no use")
             time.sleep(self.seconds)

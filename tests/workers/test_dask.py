@@ -20,15 +20,15 @@ from evolvability.core.errors import ClusterError, ConfigError
 from evolvability.runs.folder import metric_arrays
 from evolvability.training.driver import Result
 from evolvability.training.evolution import Evolution
-from evolvability.workers.connect import Crew, make_pool
+from evolvability.workers.connect import make_pool
 from evolvability.workers.dask import DaskPool
-from evolvability.workers.worker import evaluate_members, sum_gradient
+from evolvability.workers.worker import work
 from tests.cluster import NUM_STEPS, Cluster, Diary, cluster_in, diary_task
 from tests.workers.test_evaluators import assert_same
 
 POPULATION_SIZE, GENERATIONS = 32, 3
-KNOBS: dict[str, Any] = {"population_size": POPULATION_SIZE, "generations": GENERATIONS, "sigma": 0.1, "units": 8}
-CONFIG = layered("python:diary", values=KNOBS)
+SETTINGS: dict[str, Any] = {"population_size": POPULATION_SIZE, "generations": GENERATIONS, "sigma": 0.1, "units": 8}
+CONFIG = layered("python:diary", values=SETTINGS)
 EVERYONE = {(generation, member) for generation in range(GENERATIONS) for member in range(POPULATION_SIZE)}
 DEADLINE = 3.0
 SECONDS = 0.02  # a member
@@ -49,7 +49,7 @@ def client(cluster: Cluster) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    return evolve(diary_task(Diary(tmp_path_factory.mktemp("alone") / "diary.txt")), **KNOBS)
+    return evolve(diary_task(Diary(tmp_path_factory.mktemp("alone") / "diary.txt")), **SETTINGS)
 
 
 def kill(cluster: Cluster) -> None:
@@ -81,7 +81,7 @@ def test_disturbed_runs_end_with_the_same_bits(
 ) -> None:
     chance = random.Random(0)
     diary = Diary(tmp_path / "diary.txt", seconds=SECONDS)
-    evolution = Evolution(CONFIG, diary_task(diary), Crew(DaskPool(client), DEADLINE))
+    evolution = Evolution(CONFIG, diary_task(diary), DaskPool(client, DEADLINE))
     start, again = evolution.start(), 0
     for number in range(num_runs):
         moment = chance.randrange(1, POPULATION_SIZE * (GENERATIONS - 1))
@@ -107,10 +107,10 @@ def test_disturbed_runs_end_with_the_same_bits(
 
 
 def test_progress_names_workers_and_the_dashboard(cluster: Cluster, client: Client, tmp_path: Path) -> None:
-    crew = Crew(DaskPool(client))
-    evolve(diary_task(Diary(tmp_path / "diary.txt", seconds=SECONDS)), **KNOBS, workers=crew)
-    assert "workers, slowest" in crew.status()
-    assert client.dashboard_link in crew.pool.describe()
+    pool = DaskPool(client)
+    evolve(diary_task(Diary(tmp_path / "diary.txt", seconds=SECONDS)), **SETTINGS, workers=pool)
+    assert "workers, slowest" in pool.status()
+    assert client.dashboard_link in pool.description
 
 
 def test_only_integers_and_one_center_a_worker_travel(
@@ -122,15 +122,15 @@ def test_only_integers_and_one_center_a_worker_travel(
     original = client.submit
 
     def submit(function: Any, *arguments: Any, **where: Any) -> Any:
-        if function in (evaluate_members, sum_gradient):
+        if function is work:
             sent.append(arguments)
         return original(function, *arguments, **where)
 
     monkeypatch.setattr(client, "submit", submit)
-    evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, workers=pool)
-    shared = {argument.key for arguments in sent for argument in arguments[:2]}
+    evolve(diary_task(Diary(tmp_path / "diary.txt")), **SETTINGS, workers=pool)
+    shared = {argument.key for arguments in sent for argument in (arguments[0], arguments[2])}
     assert len(shared) == 1 + GENERATIONS  # the recipe, and a center a generation
-    own = [argument for arguments in sent for argument in arguments[2:]]
+    own = [argument for arguments in sent for argument in arguments[3:]]
     assert {type(argument) for argument in own} == {range, np.ndarray}
     weights = [argument for argument in own if isinstance(argument, np.ndarray)]
     assert sum(map(np.size, weights)) == GENERATIONS * POPULATION_SIZE
@@ -149,7 +149,7 @@ def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: Result, t
         thread = threading.Thread(target=in_the_middle)
         thread.start()
         with pytest.raises(ClusterError, match="scheduler has gone away"):
-            evolve(diary_task(diary), **KNOBS, output=tmp_path / "run", workers=client)
+            evolve(diary_task(diary), **SETTINGS, output=tmp_path / "run", workers=client)
         thread.join()
     assert len(Run(tmp_path / "run").rows) == 1
     resume(tmp_path / "run", diary_task(diary))
@@ -159,9 +159,9 @@ def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: Result, t
 def test_no_worker_for_too_long_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evolvability.workers.dispatch.START_SECONDS", 0.0)
     with cluster_in(tmp_path, num_workers=0) as cluster, Client(cluster.address, timeout=60) as client:
-        crew = Crew(DaskPool(client), deadline=0.5)
+        pool = DaskPool(client, deadline=0.5)
         with pytest.raises(ClusterError, match=r"no worker for 0.5 s"):
-            evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, workers=crew)
+            evolve(diary_task(Diary(tmp_path / "diary.txt")), **SETTINGS, workers=pool)
 
 
 def test_address_where_nobody_listens_is_refused() -> None:

@@ -1,12 +1,15 @@
 """Workers: the same bits wherever members are evaluated, and whatever happens there."""
 
+import dataclasses
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +25,12 @@ from evolvability.core.keys import noise_key
 from evolvability.tasks.simulators import Address, outcome_of, simulator_task
 from evolvability.training.driver import Result
 from evolvability.training.evolution import Evolution, InvalidMembersError
-from evolvability.workers.connect import Crew, make_pool
-from evolvability.workers.evaluator import NUM_SUMS
-from evolvability.workers.per_machine import split
-from evolvability.workers.pools import InProcess, LocalProcesses
-from evolvability.workers.worker import Broadcast
+from evolvability.workers.connect import make_pool
+from evolvability.workers.evaluator import NUM_SUMS, split
+from evolvability.workers.pools import ExecutorPool, LocalProcesses, LostError, Pool
 from tests.cluster import NUM_STEPS, Diary, diary_task
 
-KNOBS: dict[str, Any] = {"population_size": 24, "generations": 3, "sigma": 0.1, "units": 6}
+SETTINGS: dict[str, Any] = {"population_size": 24, "generations": 3, "sigma": 0.1, "units": 6}
 EVERYONE = {(generation, member) for generation in range(3) for member in range(24)}
 
 
@@ -43,7 +44,7 @@ def two_processes() -> Iterator[LocalProcesses]:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
     diary = Diary(tmp_path_factory.mktemp("undisturbed") / "diary.txt")
-    return evolve(diary_task(diary), **KNOBS)
+    return evolve(diary_task(diary), **SETTINGS)
 
 
 def assert_same(result: Result, other: Result) -> None:
@@ -58,7 +59,7 @@ def assert_same(result: Result, other: Result) -> None:
 
 def test_local_processes_give_the_same_bits(undisturbed: Result, two_processes: LocalProcesses, tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary.txt", seconds=0.005)
-    assert_same(evolve(diary_task(diary), **KNOBS, workers=two_processes), undisturbed)
+    assert_same(evolve(diary_task(diary), **SETTINGS, workers=two_processes), undisturbed)
     assert set(diary.evaluated()) == EVERYONE
     assert set(diary.evaluated().values()) == {1}
     assert len(diary.processes()) == 2
@@ -68,37 +69,19 @@ def test_local_processes_give_the_same_bits(undisturbed: Result, two_processes: 
 def test_any_executor_gives_the_same_bits(undisturbed: Result, tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary.txt")
     with ThreadPoolExecutor(3) as executor:
-        assert_same(evolve(diary_task(diary), **KNOBS, workers=executor), undisturbed)
+        assert_same(evolve(diary_task(diary), **SETTINGS, workers=executor), undisturbed)
 
 
-def test_executor_gets_each_value_once_a_worker(undisturbed: Result, tmp_path: Path) -> None:
-    sent: list[Any] = []
-
-    class Watched(ThreadPoolExecutor):
-        def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Any:
-            sent.extend(arguments[0].values())
-            return super().submit(function, *arguments, **named)
-
-    with Watched(1) as executor:
-        assert_same(evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, workers=executor), undisturbed)
-    recipes = [value for value in sent if isinstance(value, bytes)]
-    centers = [value.generation for value in sent if isinstance(value, Broadcast)]
-    # One worker with one call ahead: what it does not have may be asked for twice.
-    assert 1 <= len(recipes) <= 2
-    assert set(centers) == {0, 1, 2}
-    assert len(centers) <= 6
-
-
-def test_machine_with_processes_of_its_own_gives_the_same_bits(undisturbed: Result, tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "diary.txt", seconds=0.005)
-    assert_same(evolve(diary_task(diary), **KNOBS, workers=Crew(InProcess(), processes=2)), undisturbed)
-    assert set(diary.evaluated().values()) == {1}
-    assert len(diary.processes()) == 2
-    assert os.getpid() not in diary.processes()
+def test_executor_s_worker_that_hangs_changes_no_bit(undisturbed: Result, tmp_path: Path) -> None:
+    diary = Diary(tmp_path / "diary.txt", at={13: "pause"})
+    with ThreadPoolExecutor(2) as executor:
+        evolve(diary_task(Diary(tmp_path / "before.txt")), **SETTINGS, workers=executor)  # compiles in both threads
+        assert_same(evolve(diary_task(diary), **SETTINGS, workers=ExecutorPool(executor, deadline=2)), undisturbed)
+    assert diary.evaluated()[1, 13] == 2  # nobody waited for the first
 
 
 def test_processes_that_are_killed_or_stopped_change_no_bit(undisturbed: Result, tmp_path: Path) -> None:
-    diary, pool = Diary(tmp_path / "diary.txt", seconds=0.03), LocalProcesses(2)
+    diary, pool = Diary(tmp_path / "diary.txt", seconds=0.03), LocalProcesses(2, deadline=4)
 
     def disturb() -> None:
         while len(diary.evaluated()) < 5 or len(diary.processes()) < 2:
@@ -110,7 +93,7 @@ def test_processes_that_are_killed_or_stopped_change_no_bit(undisturbed: Result,
     threading.Thread(target=disturb).start()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = evolve(diary_task(diary), **KNOBS, workers=Crew(pool, deadline=4))
+        result = evolve(diary_task(diary), **SETTINGS, workers=pool)
     pool.close()
     assert_same(result, undisturbed)
     assert set(diary.evaluated()) == EVERYONE
@@ -126,9 +109,9 @@ def test_member_that_always_breaks_down_is_invalid_and_named_once(
 ) -> None:
     monkeypatch.setattr("evolvability.workers.dispatch.MAX_LOSSES", 1)  # or the test would last for minutes
     diary = Diary(tmp_path / "diary.txt", at={13: trouble})
-    crew = Crew(two_processes, deadline=4 if trouble == "hang" else 60)
+    monkeypatch.setattr(two_processes, "deadline", 4.0 if trouble == "hang" else 60.0)
     with pytest.warns(UserWarning, match="member 13 is invalid") as caught:
-        result = evolve(diary_task(diary), **KNOBS, workers=crew)
+        result = evolve(diary_task(diary), **SETTINGS, workers=two_processes)
     assert len(caught) == 1
     assert reason in str(caught[0].message)
     assert result.metrics["num_invalid"][0].tolist() == [0, 1, 0]
@@ -138,7 +121,7 @@ def test_member_that_always_breaks_down_is_invalid_and_named_once(
 
 def test_member_that_raises_is_the_only_one_that_does_not_count(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="member 4 is invalid"):
-        result = evolve(diary_task(Diary(tmp_path / "diary.txt", at={4: "raise"})), **KNOBS)
+        result = evolve(diary_task(Diary(tmp_path / "diary.txt", at={4: "raise"})), **SETTINGS)
     assert np.isfinite(result.metrics["variance"]).all()
     assert np.isfinite(np.asarray(result.centers)).all()
 
@@ -188,17 +171,17 @@ def test_units_do_not_grow_with_the_population() -> None:
 
 
 def test_seeds_side_by_side_are_the_seeds_alone(undisturbed: Result, tmp_path: Path) -> None:
-    both = evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, seeds=2)
+    both = evolve(diary_task(Diary(tmp_path / "diary.txt")), **SETTINGS, seeds=2)
     assert np.asarray(both.centers[0]).tobytes() == np.asarray(undisturbed.centers[0]).tobytes()
     assert not np.array_equal(both.centers[0], both.centers[1])
 
 
 def test_resumed_with_other_workers_is_the_same(undisturbed: Result, tmp_path: Path) -> None:
     task = diary_task(Diary(tmp_path / "diary.txt"))
-    evolve(task, **{**KNOBS, "generations": 1}, output=tmp_path / "run")
+    evolve(task, **{**SETTINGS, "generations": 1}, output=tmp_path / "run")
     with ThreadPoolExecutor(2) as executor:
         resume(tmp_path / "run", task, generations=3, workers=executor)
-    result = evolve(task, **KNOBS)
+    result = evolve(task, **SETTINGS)
     assert_same(result, undisturbed)
     assert Run(tmp_path / "run").center.tobytes() == np.asarray(undisturbed.centers).tobytes()
 
@@ -209,12 +192,12 @@ def test_worker_that_cannot_build_the_simulator_stops_the_run_with_its_words(tmp
             raise ImportError("no such simulator here")
 
     task = diary_task(Diary(tmp_path / "diary.txt"))
-    broken = task.__class__(**{**task.__dict__, "simulator": Unbuildable()})
+    broken = dataclasses.replace(task, simulator=Unbuildable())
     with (
         pytest.warns(UserWarning, match=r"no such simulator here|21 more members are invalid"),
         pytest.raises(InvalidMembersError, match="24 of 24 members"),
     ):
-        evolve(broken, **KNOBS)
+        evolve(broken, **SETTINGS)
 
 
 def test_other_versions_on_a_worker_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,16 +210,56 @@ def test_other_versions_on_a_worker_are_refused(tmp_path: Path, monkeypatch: pyt
         evaluator.evaluate([broadcast])
 
 
+def test_simulator_that_cannot_be_pickled_is_refused_by_name(tmp_path: Path) -> None:
+    lock = threading.Lock()
+    task = dataclasses.replace(diary_task(Diary(tmp_path / "diary.txt")), simulator=lambda: lock)
+    with pytest.raises(TaskError, match="'diary': its simulator cannot be sent"):
+        evolve(task, **SETTINGS)
+
+
+def test_processes_that_die_while_they_build_the_simulator_stop_the_run(tmp_path: Path) -> None:
+    task = dataclasses.replace(diary_task(Diary(tmp_path / "diary.txt")), simulator=lambda: os._exit(7))
+    with pytest.raises(ClusterError, match="build the simulator"):
+        evolve(task, **SETTINGS, workers=1)
+
+
+def test_script_without_a_guard_is_told_of_it(tmp_path: Path) -> None:
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from evolvability import evolve\n"
+        "from evolvability.tasks.simulators import simulator_task\n"
+        "task = simulator_task(lambda: lambda parameters, seed: parameters, np.zeros(2))\n"
+        "evolve(task, generations=1, population_size=4, workers=1)\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode != 0
+    assert "if __name__ == '__main__'" in done.stderr.splitlines()[-1]
+
+
+def test_gradient_that_costs_every_worker_stops_the_run(tmp_path: Path) -> None:
+    class Losing(Pool):
+        def submit(self, function: Any, *arguments: Any) -> Future[Any]:
+            if arguments[1] != "gradient":
+                return super().submit(function, *arguments)
+            future: Future[Any] = Future()
+            future.set_exception(LostError("its worker was lost"))
+            return future
+
+    with pytest.raises(ClusterError, match="lost 3 times"):
+        evolve(diary_task(Diary(tmp_path / "diary.txt")), **SETTINGS, workers=Losing())
+
+
 def test_broken_executor_stops_the_run_resumably(tmp_path: Path) -> None:
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
     with pytest.raises(ClusterError, match="cannot be used: RuntimeError"):
-        evolve(diary_task(Diary(tmp_path / "diary.txt")), **KNOBS, workers=executor)
+        evolve(diary_task(Diary(tmp_path / "diary.txt")), **SETTINGS, workers=executor)
 
 
 def test_task_without_simulator_refuses_workers() -> None:
     with pytest.raises(ConfigError, match="does not run on workers"):
-        evolve("point", generations=1, population_size=4, workers=InProcess())
+        evolve("point", generations=1, population_size=4, workers=Pool())
 
 
 @pytest.mark.parametrize("workers", [0, "nowhere.json", 2.5, True])

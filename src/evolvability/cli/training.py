@@ -26,7 +26,8 @@ from evolvability.training.driver import train as train_run
 from evolvability.training.evolution import Evolution
 from evolvability.training.processes import Processes, is_first, join
 from evolvability.training.progress import Display, display
-from evolvability.workers.connect import Crew, opened
+from evolvability.workers.connect import opened
+from evolvability.workers.pools import Pool
 
 UNNAMED = "module:name"
 """Stands for a task when none was given, and only help is asked for."""
@@ -42,8 +43,6 @@ class WorkerOptions:
     """A Dask cluster instead: its scheduler's address, such as tcp://host:8786, or its scheduler file."""
     deadline: float = 600.0
     """Seconds a unit of work may take before it is done again elsewhere."""
-    processes_per_worker: int = 1
-    """Processes of each Dask worker's own, where there is one worker per machine, started with --no-nanny."""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 0:
@@ -52,10 +51,6 @@ class WorkerOptions:
             raise ConfigError("Give --workers, for processes on this machine, or --dask, for a cluster, not both.")
         if self.deadline <= 0:
             raise ConfigError(f"--deadline must be positive, got {self.deadline}.")
-        if self.processes_per_worker < 1:
-            raise ConfigError(f"--processes-per-worker must be 1 or more, got {self.processes_per_worker}.")
-        if self.processes_per_worker > 1 and self.dask is None:
-            raise ConfigError("--processes-per-worker is for the workers of --dask; for this machine's, use --workers.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,15 +75,15 @@ def train(arguments: Sequence[str]) -> None:
     join(processes)
     output = options.output or free_folder(config.task, config.objective)
     task = make_task(config.task, config.task_options)
-    with resumable(output), _crew(task, options.evaluation) as crew:
-        evolution = Evolution(config, task, crew)
+    with resumable(output), _pool(task, options.evaluation) as pool:
+        evolution = Evolution(config, task, pool)
         each = "episodes" if config.objective == MAML else "members"
         say(
             options.quiet,
             f"{config.task}: {config.objective}, {config.population_size:,} {each}, {config.generations:,} "
-            f"generations, {plural(config.seeds, 'seed')} on {_devices(task, crew)}, into {output}",
+            f"generations, {plural(config.seeds, 'seed')} on {_devices(task, pool)}, into {output}",
         )
-        with _progress(config, options.quiet, crew) as show:
+        with _progress(config, options.quiet, pool) as show:
             train_run(evolution, output, show)
     if is_first():
         finish(output)
@@ -122,8 +117,8 @@ def resume(
         return
     config = found.config if generations is None else dataclasses.replace(found.config, generations=generations)
     task = make_task(config.task, config.task_options)
-    with resumable(run), _crew(task, evaluation) as crew, _progress(config, quiet, crew) as show:
-        resume_run(found, task, generations=generations, on_generation=show, workers=crew)
+    with resumable(run), _pool(task, evaluation) as pool, _progress(config, quiet, pool) as show:
+        resume_run(found, task, generations=generations, on_generation=show, workers=pool)
     if is_first():
         finish(run)
 
@@ -184,24 +179,24 @@ def _starting_values(task: str | None, arguments: Sequence[str]) -> Config:
 
 
 @contextmanager
-def _crew(task: Task, options: WorkerOptions) -> Iterator[Crew | None]:
+def _pool(task: Task, options: WorkerOptions) -> Iterator[Pool | None]:
     """The workers that are asked for; None for a task that needs none."""
     asked = options.dask if options.dask is not None else options.workers
     if task.simulator is None and asked is None:
         yield None
         return
     workers = os.cpu_count() if asked is None else asked
-    with opened(workers or None, options.deadline, options.processes_per_worker) as crew:
-        yield crew
+    with opened(workers or None, options.deadline) as pool:
+        yield pool
 
 
-def _progress(config: Config, quiet: bool, crew: Crew | None) -> AbstractContextManager[Display]:
-    return display(config, console, quiet=quiet, status=crew.status if crew else str)
+def _progress(config: Config, quiet: bool, pool: Pool | None) -> AbstractContextManager[Display]:
+    return display(config, console, quiet=quiet, status=pool.status if pool else str)
 
 
-def _devices(task: Task, crew: Crew | None) -> str:
-    if crew is not None:
-        return f"{task.engine or 'Python'}, {crew.pool.describe()}"
+def _devices(task: Task, pool: Pool | None) -> str:
+    if pool is not None:
+        return f"{task.engine or 'Python'}, {pool.description}"
     if task.on_host:
         return task.engine or "the host, in Python"
     kinds = [device.device_kind for device in jax.devices()]

@@ -85,8 +85,8 @@ def evolve(
         rows.extend(new)
         on_generation(new)
 
-    with opened(workers) as crew:
-        evolution = Evolution(config, None if isinstance(task, str) else task, None if workers is None else crew)
+    with opened(workers) as pool:
+        evolution = Evolution(config, None if isinstance(task, str) else task, None if workers is None else pool)
         state = train(evolution, None if output is None else Path(output), collect)
     return Result(state, metric_arrays(rows, config.seeds), state.cloud.center, evolution.task)
 
@@ -128,8 +128,8 @@ def resume(
     with ExitStack() as held:
         with first_alone() as first:
             writer = _locked_folder(run.path, held) if first else None
-        crew = None if workers is None else held.enter_context(opened(workers))
-        evolution = Evolution(config, task, crew)
+        pool = None if workers is None else held.enter_context(opened(workers))
+        evolution = Evolution(config, task, pool)
         state = _saved_state(run.path, evolution)
         generation = int(state.generation[0])
         if generation > config.generations:

@@ -43,9 +43,8 @@ from evolvability.training.interrupts import delayed_interrupts
 from evolvability.training.metrics import MAX_RECORDED_CENTER, Rows, metric_rows, with_entropy
 from evolvability.training.processes import agree
 from evolvability.training.sharding import replicated, spread_population, spread_task, usable
-from evolvability.workers.connect import Crew
 from evolvability.workers.evaluator import Evaluator
-from evolvability.workers.pools import InProcess
+from evolvability.workers.pools import Pool
 
 Step = Callable[[State], tuple[State, Info, Outcome]]
 
@@ -67,12 +66,12 @@ class Evolution:
         components: ``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw.
     """
 
-    def __init__(self, config: Config, task: Task | None = None, crew: Crew | None = None) -> None:
+    def __init__(self, config: Config, task: Task | None = None, pool: Pool | None = None) -> None:
         agree(to_toml(config))
         self.config = config
         task = task or make_task(config.task, config.task_options)
         if config.explores:
-            if crew is not None:
+            if pool is not None:
                 raise ConfigError("Actions are drawn on the device, not on workers. Leave out workers, or action_std.")
             # What is seen of an episode is where it led, not the task's own fitness; and no simulator is asked.
             task = replace(task, has_fitness=False, on_host=False, simulator=None)
@@ -88,8 +87,8 @@ class Evolution:
             self.algorithm = maml(world_of(self.task), config.maml)
         else:
             self.algorithm = build_algorithm(config, self.population, len(self.task.behavior))
-            if crew is not None or self.task.simulator is not None:
-                self.evaluator = Evaluator(config, self.task, population.num_signs, crew or Crew(InProcess()))
+            if pool is not None or self.task.simulator is not None:
+                self.evaluator = Evaluator(config, self.task, population.num_signs, pool or Pool())
         self._on_accelerator = jax.default_backend() != "cpu" and (is_maml or not self.task.on_host)
         self._batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else unbatched
         self._jit = partial(jax.jit, compiler_options=_compiler_options(config, self.task))

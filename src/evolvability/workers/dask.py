@@ -1,9 +1,6 @@
 """A pool on a Dask cluster, of any kind: whatever a `distributed.Client` can connect to."""
 
 import asyncio
-import itertools
-import os
-import socket
 import time
 import uuid
 from collections.abc import Callable
@@ -11,17 +8,16 @@ from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any
 
-from distributed import Client, WorkerPlugin
+from distributed import Client
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from evolvability.core.errors import ClusterError, ConfigError
-from evolvability.workers.pools import START_SECONDS
-from evolvability.workers.worker import pin
+from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, Pool
+from evolvability.workers.worker import Report
 
-GONE = (OSError, CommClosedError, TimeoutError, CancelledError)
-LOOK_SECONDS = 1.0
-"""How often the scheduler is asked for its workers."""
+GONE = (OSError, CommClosedError, TimeoutError, CancelledError, asyncio.CancelledError)
+"""What a client raises while its scheduler is away."""
 
 
 def connect(where: str) -> Client:
@@ -41,156 +37,133 @@ def connect(where: str) -> Client:
         ) from None
 
 
-class DaskPool:
+class DaskPool(Pool):
     """Workers of a Dask cluster; they may come and go.
 
     Args:
-        client: the cluster.
-        is_ours: whether to close the client in the end.
+        cluster: a client of it, which is yours to close, or its scheduler's address or scheduler file.
+        deadline: seconds that a call may take.
     """
 
-    def __init__(self, client: Client, *, is_ours: bool = False) -> None:
-        if client.asynchronous:
+    def __init__(self, cluster: Client | str, deadline: float = DEADLINE) -> None:
+        self.client, self.is_ours = (connect(cluster), True) if isinstance(cluster, str) else (cluster, False)
+        if self.client.asynchronous:
             raise ConfigError("The Dask client must not be asynchronous: make it with Client(..., asynchronous=False).")
-        self.client, self.is_ours = client, is_ours
-        self._values: dict[str, Any] = {}
-        self._shared: dict[str, Any] = {}
-        self._keys: dict[Future[Any], str] = {}
-        self._names = (f"evolvability-{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
-        self._shunned: dict[str, Future[Any]] = {}
-        self._nthreads: dict[str, int] = {}
-        self._joined: dict[str, float] = {}
-        self._known: set[str] = set()
-        """Workers that have answered before."""
-        self._looked = float("-inf")
-        client.register_plugin(_Pinned())
+        self._nthreads: dict[str, int] = self.client.nthreads()
+        link = self.client.dashboard_link
+        text = f"a Dask cluster of {len(self._nthreads)} worker{'s' * (len(self._nthreads) != 1)}"
+        super().__init__(f"{text} ({link})" if link else text, deadline)
+        self._sent: dict[_Shared, Any] = {}  # Dask's futures of shared values
+        self._known: set[str] = set()  # workers that have answered before
+        self._shunned: dict[str, Any] = {}  # workers that hang, and the Dask future each owes us
 
     def share(self, value: Any) -> "_Shared":
         """It goes to one worker, and from there from worker to worker, once each."""
-        shared = _Shared(next(self._names))
-        self._values[shared.name] = value
-        return shared
+        return _Shared(value)
 
     def forget(self, shared: "_Shared") -> None:
-        """Workers drop it."""
-        del self._values[shared.name]
-        self._shared.pop(shared.name, None)
+        """Workers drop it when the last future of it is gone."""
+        self._sent.pop(shared, None)
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Have the scheduler choose a worker."""
-        self._connected()
-        key = next(self._names)
-        where = self._trusted()
-        given = (self._on_cluster(each, where) if isinstance(each, _Shared) else each for each in arguments)
-        task = self.client.submit(function, *given, key=key, pure=False, **where)
+    def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
+        """Have the scheduler choose a worker, preferably one that does not hang."""
+        self._wait_for_scheduler()
+        trusted = self._trusted()
+        where = {"workers": trusted, "allow_other_workers": True} if self._shunned and trusted else {}
+        given = [self._on_cluster(each, where) if isinstance(each, _Shared) else each for each in arguments]
+        task = self.client.submit(function, *given, key=_new_key(), pure=False, **where)
         # Not Client.get_executor: its futures fail when a worker dies just after it has answered.
         loop: Any = self.client.loop
-        future: Future[Any] = asyncio.run_coroutine_threadsafe(_answer(task), loop.asyncio_loop)
-        self._keys[future] = key
-        future.add_done_callback(self._answered)
-        return future
-
-    def prepare(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Workers come without being asked for, and get ready at their first call."""
-
-    def give_up(self, future: Future[Any]) -> bool:
-        """Shun its worker until it answers after all. What is shared may be stuck there as well: it is sent anew."""
-        try:
-            processing = self.client.processing()
-        except GONE:
-            return False
-        holders = [worker for worker, keys in processing.items() if self._keys.get(future) in keys]
-        now = time.monotonic()
-        if holders and all(
-            worker not in self._known and now - self._joined.get(worker, now) < START_SECONDS for worker in holders
-        ):
-            return False
-        self._shunned.update(dict.fromkeys(holders, future))
-        self._shared.clear()
-        return True
-
-    def recover(self, error: BaseException) -> None:
-        """Wait for the scheduler to come back, if it has gone."""
-        if not isinstance(error, (KilledWorker, *GONE)):
-            raise ClusterError(f"The Dask workers cannot be used: {type(error).__name__}: {error}") from error
-        self._shared.clear()
-        self._connected()
+        keys = {task.key, *(future.key for future in self._sent.values())}
+        return asyncio.run_coroutine_threadsafe(self._answer(task, keys), loop.asyncio_loop)
 
     def slots(self) -> int:
-        """One a worker's thread."""
-        if time.monotonic() - self._looked > LOOK_SECONDS:
-            self._connected()
-            try:
-                self._nthreads = self.client.nthreads()
-            except GONE:  # noticed by the client in a moment
-                return 0
-            self._looked = time.monotonic()
-            self._joined = {worker: self._joined.get(worker, self._looked) for worker in self._nthreads}
-            self._shunned = {
-                worker: future
-                for worker, future in self._shunned.items()
-                if worker in self._nthreads and not future.done()
-            }
-        return sum(threads for worker, threads in self._nthreads.items() if worker not in self._shunned)
+        """One per thread of a worker that does not hang."""
+        self._wait_for_scheduler()
+        try:
+            self._nthreads = self.client.nthreads()
+        except GONE:  # noticed by the client in a moment
+            return 0
+        for worker, task in list(self._shunned.items()):  # a copy: Dask's thread may shun another meanwhile
+            if worker not in self._nthreads or task.done():
+                del self._shunned[worker]
+        return sum(self._nthreads[worker] for worker in self._trusted())
 
     def close(self) -> None:
         """Drop what we had there; the cluster goes on."""
-        self._shared.clear()
+        self._sent.clear()
         if self.is_ours:
             self.client.close()
 
-    def describe(self) -> str:
-        """For people."""
-        num_workers = len(self.client.nthreads())
-        text = f"a Dask cluster of {num_workers} worker{'s' * (num_workers != 1)}"
-        return f"{text} ({self.client.dashboard_link})" if self.client.dashboard_link else text
+    def _trusted(self) -> list[str]:
+        return [worker for worker in self._nthreads if worker not in self._shunned]
 
-    def _answered(self, future: Future[Any]) -> None:
-        self._keys.pop(future, None)
-        if not future.cancelled() and future.exception() is None:
-            self._known.add(future.result().worker)
-
-    def _connected(self) -> None:
-        """Wait while the client looks for its scheduler, as long as that is configured to take."""
+    def _wait_for_scheduler(self) -> None:
+        """While the client looks for it, which takes as long as Dask is configured to."""
         while self.client.status == "connecting":
             time.sleep(0.02)
         if self.client.status != "running":
             raise ClusterError("The Dask scheduler has gone away.")
 
-    def _trusted(self) -> dict[str, Any]:
-        """Restrictions that keep work from shunned workers while there are others."""
-        trusted = [worker for worker in self._nthreads if worker not in self._shunned]
-        return {"workers": trusted, "allow_other_workers": True} if self._shunned and trusted else {}
-
     def _on_cluster(self, shared: "_Shared", where: dict[str, Any]) -> Any:
         """A Dask future. It is a task that returns the value, so a cluster that loses it can make it again."""
-        if shared.name not in self._shared:
-            value = self._values[shared.name]
-            self._shared[shared.name] = self.client.submit(_itself, value, key=next(self._names), **where)
-        return self._shared[shared.name]
+        future = self._sent.get(shared)
+        if future is None:
+            future = self._sent[shared] = self.client.submit(_itself, shared.value, key=_new_key(), **where)
+        return future
+
+    async def _answer(self, task: Any, keys: set[str]) -> Report:
+        """Of a worker. Dask itself makes a call again whose worker dies, up to its allowed-failures."""
+        answer = asyncio.ensure_future(_result(task))
+        answer.add_done_callback(lambda late: late.cancelled() or late.exception())  # or asyncio complains of late ones
+        began, patience = time.monotonic(), self.deadline
+        try:
+            while not (await asyncio.wait({answer}, timeout=patience))[0]:
+                patience = await self._further_patience(task, keys, time.monotonic() - began)
+            report: Report = answer.result()
+        except LostError:
+            raise
+        except (KilledWorker, *GONE) as error:
+            self._sent.clear()  # a scheduler that comes back does not know what another one had
+            raise LostError(f"its worker was lost: {type(error).__name__}") from None
+        except Exception as error:
+            raise ClusterError(f"The Dask workers cannot be used: {type(error).__name__}: {error}") from error
+        self._known.add(report.worker)
+        return report
+
+    async def _further_patience(self, task: Any, keys: set[str], waited: float) -> float:
+        """Seconds to wait for an answer that has not come. If there is no excuse, shun the worker until it answers.
+
+        Args:
+            task: Dask's future of the call.
+            keys: of the call and of what it waits for.
+            waited: seconds until now.
+        """
+        scheduler: Any = self.client.scheduler
+        processing = await scheduler.processing(workers=None)
+        holders = {worker for worker, own in processing.items() if not keys.isdisjoint(own)}
+        if not self._trusted() or not (holders or task.done()):
+            return self.deadline  # there is nobody else to do it, or nobody has come to it
+        if holders and not holders & self._known and waited < self.deadline + START_SECONDS:
+            return START_SECONDS  # a new worker imports, builds and compiles
+        self._shunned.update(dict.fromkeys(holders, task))
+        self._sent.clear()  # what is shared may be stuck there as well: it is sent anew
+        raise OverdueError(self.deadline)
 
 
 class _Shared:
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
-class _Pinned(WorkerPlugin):
-    """Makes every process of the cluster a worker of ours, but not the driver's own, where workers may be threads."""
-
-    name = "evolvability-pinned"
-
-    def __init__(self) -> None:
-        self.driver = (socket.gethostname(), os.getpid())
-
-    def setup(self, worker: Any) -> None:
-        if (socket.gethostname(), os.getpid()) != self.driver:
-            pin()
-
-
-async def _answer(task: Any) -> Any:
+async def _result(task: Any) -> Any:
     return await task
 
 
 def _itself(value: Any) -> Any:
     return value
+
+
+def _new_key() -> str:
+    """Never one that a scheduler may remember."""
+    return f"evolvability-{uuid.uuid4().hex}"

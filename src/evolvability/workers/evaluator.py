@@ -6,7 +6,8 @@ is the same, bit for bit, on one worker or a thousand, and whatever happens to t
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -19,16 +20,15 @@ from evolvability.core.keys import noise_key
 from evolvability.core.strategy import State
 from evolvability.core.types import Cloud
 from evolvability.tasks.base import Task
-from evolvability.tasks.simulators import Part, joined
-from evolvability.workers.connect import Crew
+from evolvability.tasks.simulators import Part, joined, lost
 from evolvability.workers.dispatch import Call, Dispatch
-from evolvability.workers.per_machine import evaluate_on_node, evaluation, split
-from evolvability.workers.worker import Broadcast, get_ready, packed, sum_gradient
+from evolvability.workers.pools import Pool
+from evolvability.workers.worker import Broadcast, recipe_of, work
 
 NUM_SUMS = 32
-"""Partial gradients a generation, at most: what comes back to the driver does not grow with the population."""
+"""Partial gradients per generation, at most: what comes back to the driver does not grow with the population."""
 MAX_NAMED = 3
-"""Members named a generation; of more, the number is told."""
+"""Members named per generation; of more, the number is told."""
 
 
 class Evaluator:
@@ -37,22 +37,23 @@ class Evaluator:
     Args:
         config: the run's configuration.
         task: its task, which must have a simulator.
-        num_signs: members a draw.
-        crew: who does the work.
+        num_signs: members per draw.
+        pool: where the work is done.
     """
 
-    def __init__(self, config: Config, task: Task, num_signs: int, crew: Crew) -> None:
+    def __init__(self, config: Config, task: Task, num_signs: int, pool: Pool) -> None:
         if task.simulator is None:
             raise ConfigError(
                 f"Task '{task.name}' does not run on workers: it has no simulator that they could build. "
                 "Those with one are gymnasium, cheetah-bullet, ant-bullet and what simulator_task makes."
             )
-        self.crew, self.pool, self.num_signs = crew, crew.pool, num_signs
+        self.pool, self.num_signs = pool, num_signs
         self.num_behaviors = len(task.behavior)
         num_draws = config.population_size // num_signs
+        # Units of whole draws: a pair's noise is then rebuilt once, and not by two workers.
         self.units = [range(r.start * num_signs, r.stop * num_signs) for r in split(num_draws, config.units)]
         self.sums = split(num_draws, NUM_SUMS)
-        self._recipe = self.pool.share(packed(config, task.shapes, self.num_behaviors, task.simulator))
+        self._recipe = self.pool.share(recipe_of(config, task))
 
     def broadcast(self, state: State) -> Any:
         """What workers need to know of one seed's generation; hand it back to `forget`."""
@@ -68,36 +69,48 @@ class Evaluator:
 
     def evaluate(self, broadcasts: Sequence[Any]) -> list[Part]:
         """Every member of every seed."""
-        self.crew.seconds.clear()
-        self.pool.prepare(get_ready, self._recipe, broadcasts[0])
-        calls = [self._evaluation(broadcast, unit) for broadcast in broadcasts for unit in self.units]
-        parts = Dispatch(self.pool, calls, self.crew.deadline, self.crew.note).run()
-        num_units = len(self.units)
-        return [joined(parts[k : k + num_units]) for k in range(0, len(parts), num_units)]
+        self.pool.prepare(work, self._recipe, "get_ready", broadcasts[0])
+        dispatch = Dispatch(self.pool, [self._evaluation(own, unit) for own in broadcasts for unit in self.units])
+        parts = dispatch.run()
+        self.pool.seconds.clear()
+        for report, part in zip(dispatch.reports, parts, strict=True):
+            if report.worker:  # or it was put together from pieces
+                self.pool.seconds.setdefault(report.worker, []).append(report.seconds / len(part.fitness))
+        return [joined(own) for own in _by_seed(parts, len(broadcasts))]
 
     def gradient(self, broadcasts: Sequence[Any], weights: Sequence[Array]) -> list[Cloud]:
         """Every seed's gradient, from its members' weights; summed where the noise is."""
         per_draw = [np.asarray(own).reshape(-1, self.num_signs) for own in weights]
         calls = [
-            Call(sum_gradient, (self._recipe, broadcast, draws, own[draws.start : draws.stop]))
+            Call((self._recipe, "gradient", broadcast, draws, own[draws.start : draws.stop]))
             for broadcast, own in zip(broadcasts, per_draw, strict=True)
             for draws in self.sums
         ]
-        sums = Dispatch(self.pool, calls, self.crew.deadline).run()
-        gradients = []
-        for seed, own in enumerate(per_draw):
-            first, *rest = sums[seed * len(self.sums) : (seed + 1) * len(self.sums)]
-            for other in rest:
-                first = jax.tree.map(np.add, first, other)
-            gradients.append(jax.tree.map(lambda total, own=own: total / np.float32(own.size), first))
-        return gradients
+        sums = Dispatch(self.pool, calls).run()
+        # Added from the first to the last, since floats added in another order differ in the last bits.
+        totals = [reduce(_added, own) for own in _by_seed(sums, len(broadcasts))]
+        size = np.float32(per_draw[0].size)
+        return [jax.tree.map(lambda leaf: leaf / size, total) for total in totals]
 
     def _evaluation(self, broadcast: Any, members: range) -> Call:
-        call = evaluation(self._recipe, broadcast, members, self.num_behaviors)
-        if self.crew.processes == 1:
-            return call
-        further = (self.num_behaviors, self.crew.processes, self.crew.deadline)
-        return replace(call, function=evaluate_on_node, arguments=(*call.arguments, *further))
+        """The call that evaluates some members; suspected, it is taken apart into single ones."""
+        call = Call((self._recipe, "evaluate", broadcast, members))
+        if len(members) > 1:
+            call.pieces = lambda: [self._evaluation(broadcast, range(k, k + 1)) for k in members]
+        else:
+            call.forfeit = lambda reason: lost(self.num_behaviors, members[0], reason)
+        return call
+
+
+def split(total: int, parts: int) -> list[range]:
+    """So many whole numbers in at most so many ranges, which differ in length by one at most.
+
+    >>> split(5, 2), split(2, 8)
+    ([range(0, 3), range(3, 5)], [range(0, 1), range(1, 2)])
+    """
+    parts = min(total, parts)
+    ends = [-(-total * k // parts) for k in range(parts + 1)]
+    return [range(first, last) for first, last in pairwise(ends)]
 
 
 def name_invalid(part: Part, generation: int, seed: int) -> None:
@@ -109,3 +122,12 @@ def name_invalid(part: Part, generation: int, seed: int) -> None:
             f"generation {generation}, seed {seed}: {len(part.notes) - MAX_NAMED} more members are invalid",
             stacklevel=2,
         )
+
+
+def _by_seed(results: list[Any], num_seeds: int) -> list[list[Any]]:
+    return [results[own.start : own.stop] for own in split(len(results), num_seeds)]
+
+
+def _added(cloud: Cloud, other: Cloud) -> Cloud:
+    total: Cloud = jax.tree.map(np.add, cloud, other)
+    return total

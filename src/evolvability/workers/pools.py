@@ -1,370 +1,269 @@
-"""Pools: ways to have functions called elsewhere.
+"""Pools: ways to have functions called elsewhere, each call by a deadline.
 
-A pool hands a function and its arguments to one of its workers and gives back a `concurrent.futures.Future`. What goes
-to every worker is shared first, and sent once a worker where the pool can. `dispatch` does the rest: what to hand out
-when, and what to do when an answer does not come.
+A pool hands a function and its arguments to one of its workers and gives back a `concurrent.futures.Future`. Its result
+is the worker's `Report`; its exception is a `LostError` if this one call came to nothing, or a `ClusterError` if the
+workers cannot be used at all. `dispatch` does the rest: what to hand out when, and what to do about lost calls.
 """
 
 import contextlib
-import itertools
 import multiprocessing
 import os
-import random
+import queue
 import signal
+import statistics
 import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
-from typing import Any, NamedTuple, Protocol
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from typing import Any
 
 from evolvability.core.cores import num_cores
 from evolvability.core.errors import ClusterError, ConfigError
-from evolvability.workers.worker import pin
+from evolvability.workers.worker import Report
 
-MAX_LOST_AT_START = 3
+DEADLINE = 600.0
+MAX_STARTS = 3
+"""So many processes in a row may die while they get ready before the run is stopped."""
 START_SECONDS = 120.0
 """How long a worker may take to get ready, whatever the deadline: it imports, builds and compiles."""
+MANY_WORKERS = 1000
+"""Calls handed at a time to an executor that does not tell the number of its workers."""
 
 
-class NotBegunError(Exception):
-    """A call whose worker was lost before it came to it: it is not to blame."""
+class LostError(Exception):
+    """A call without an answer: its worker died or left."""
 
 
-class Pool(Protocol):
-    """Where functions are called."""
+class OverdueError(LostError):
+    """A call without an answer by its deadline."""
+
+    def __init__(self, deadline: float) -> None:
+        super().__init__(f"no answer in {deadline:g} s")
+
+
+class Pool:
+    """Where functions are called: in this process, here and now; other pools override that.
+
+    Args:
+        description: what it is, for people.
+        deadline: seconds that a call may take before it is made again elsewhere; in this process none can be kept.
+    """
+
+    def __init__(self, description: str = "this process", deadline: float = DEADLINE) -> None:
+        self.description, self.deadline = description, deadline
+        self.seconds: dict[str, list[float]] = {}  # of the last generation: by worker, seconds per member of each unit
+
+    def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
+        """Call a function on some worker; arguments may be shared ones."""
+        future: Future[Report] = Future()
+        future.set_result(function(*arguments))
+        return future
+
+    def slots(self) -> int:
+        """How many calls can be worked on now; it may change, and be 0 for a while."""
+        return 1
 
     def share(self, value: Any) -> Any:
         """Something to give to `submit` in place of a value that many calls need."""
+        return value
 
     def forget(self, shared: Any) -> None:
         """No further call needs this."""
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Call a function on some worker; arguments may be shared ones."""
-
-    def prepare(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def prepare(self, function: Callable[..., Report], *arguments: Any) -> None:
         """What a new worker may be called with first, so that deadlines are about work and not about getting ready."""
-
-    def give_up(self, future: Future[Any]) -> bool:
-        """Its answer is overdue: have nothing more to do with its worker. False if that one is only getting ready."""
-
-    def recover(self, error: BaseException) -> None:
-        """A call was lost on its way; be ready to be called again, or raise a `ClusterError`."""
-
-    def slots(self) -> int:
-        """How many calls can be worked on now; it may change, and be 0 for a while."""
 
     def close(self) -> None:
         """Let the workers go, if they are ours."""
 
-    def describe(self) -> str:
-        """What it is, for people."""
+    def status(self) -> str:
+        """The workers of the last generation, in a few words.
+
+        >>> pool = Pool()
+        >>> pool.seconds = {"a": [1.0], "b": [1.0], "c": [3.0]}
+        >>> pool.status()
+        '3 workers, slowest c: 3.0 times the median'
+        """
+        if len(self.seconds) < 2:
+            return "1 worker" if self.seconds else ""
+        means = {worker: statistics.mean(seconds) for worker, seconds in self.seconds.items()}
+        slowest = max(means, key=lambda worker: means[worker])
+        ratio = means[slowest] / statistics.median(means.values())
+        return f"{len(means)} workers, slowest {slowest}: {ratio:.1f} times the median"
 
 
-class InProcess:
-    """No workers: everything is called here and now."""
-
-    def share(self, value: Any) -> Any:
-        """The value."""
-        return value
-
-    def forget(self, shared: Any) -> None:
-        """Nothing was kept."""
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Call it."""
-        future: Future[Any] = Future()
-        future.set_result(function(*arguments))
-        return future
-
-    def prepare(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Nobody new will come."""
-
-    def give_up(self, future: Future[Any]) -> bool:
-        """Never overdue."""
-        return True
-
-    def recover(self, error: BaseException) -> None:
-        """Never lost."""
-
-    def slots(self) -> int:
-        """One at a time."""
-        return 1
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-    def describe(self) -> str:
-        """For people."""
-        return "this process"
-
-
-class LocalProcesses:
-    """Worker processes on this machine; one that dies or hangs is replaced.
-
-    Args:
-        num_workers: how many; one a core unless given.
-    """
-
-    def __init__(self, num_workers: int | None = None) -> None:
-        self.num_workers = num_cores() if num_workers is None else num_workers
-        if self.num_workers < 1:
-            raise ConfigError(f"workers must be 1 or more, got {num_workers}.")
-        self._lanes: list[_Lane] = []
-        self._shared: dict[int, Any] = {}
-        self._names = itertools.count()
-        self._first: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
-        self._lost_at_start = 0
-
-    def share(self, value: Any) -> "_Kept":
-        """Sent to each worker once, when it first needs it."""
-        kept = _Kept(next(self._names))
-        self._shared[kept.name] = value
-        return kept
-
-    def forget(self, shared: "_Kept") -> None:
-        """Workers drop it too, when they next hear of us."""
-        del self._shared[shared.name]
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Call it on the worker that has least to do."""
-        self._drop_broken()
-        while len(self._lanes) < self.num_workers:
-            self._lanes.append(_Lane())
-            if self._first is not None and all(each.name in self._shared for each in self._first[1]):
-                self._lanes[-1].first = self._lanes[-1].submit(self._shared, *self._first)
-        lane: _Lane = min(self._lanes, key=lambda lane: len(lane.calls))
-        return lane.submit(self._shared, function, arguments)
-
-    def prepare(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """The first call of every new process."""
-        self._first = function, arguments
-
-    def give_up(self, future: Future[Any]) -> bool:
-        """Kill the process; all that it had to do is lost, and done again by another."""
-        for lane in self._lanes:
-            if future in lane.calls:
-                if not lane.is_overdue(future):
-                    return False
-                lane.kill()
-        return True
-
-    def recover(self, error: BaseException) -> None:
-        """The processes that died are replaced when they are next needed; unless they die before they are ready."""
-        _expect(error, BrokenExecutor, NotBegunError)
-        self._drop_broken()
-
-    def slots(self) -> int:
-        """One a worker."""
-        return self.num_workers
-
-    def close(self) -> None:
-        """End the processes."""
-        for lane in self._lanes:
-            lane.kill()
-        self._lanes = []
-
-    def describe(self) -> str:
-        """For people."""
-        return f"{self.num_workers} local worker process{'es' * (self.num_workers != 1)}"
-
-    def _drop_broken(self) -> None:
-        for lane in [lane for lane in self._lanes if lane.is_broken]:
-            self._lanes.remove(lane)
-            lane.process_id  # noqa: B018 (raises if it never began)
-            self._lost_at_start = 0 if lane.was_ready else self._lost_at_start + 1
-            if self._lost_at_start > MAX_LOST_AT_START:
-                raise ClusterError("Worker processes die while they build the simulator; their own message is above.")
-
-    @property
-    def process_ids(self) -> list[int]:
-        """Of the workers there are now."""
-        return [lane.process_id for lane in self._lanes]
-
-
-class ExecutorPool:
+class ExecutorPool(Pool):
     """Any `concurrent.futures.Executor`: of MPI, loky, a batch system.
 
-    An executor does not say which worker a call goes to. So calls name what is shared, and a call whose worker turns
-    out not to have it is made again with the value: about as many times as there are workers.
+    An executor does not say which worker a call goes to, so what is shared travels with every call.
 
     Args:
         executor: the executor; it is yours to shut down.
-        num_workers: how many calls it works on at a time. Unless given, all calls are handed over at once, and their
-            deadline begins then.
+        num_workers: how many calls it works on at a time; what the executor says unless given.
+        deadline: seconds that a call may take.
     """
 
-    def __init__(self, executor: Executor, num_workers: int | None = None) -> None:
-        known: Any = num_workers or getattr(executor, "_max_workers", None)
+    def __init__(self, executor: Executor, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
+        super().__init__(type(executor).__name__, deadline)
         self.executor = executor
-        self.num_workers: int = known or 1_000_000
-        self._shared: dict[int, Any] = {}
-        self._hanging: list[Future[Any]] = []
-        self._names = itertools.count(random.getrandbits(64))  # a worker may know another pool's values, too
+        self.num_workers: int = num_workers or getattr(executor, "_max_workers", None) or MANY_WORKERS
+        # One thread per worker, which makes a call and waits for it: so a deadline begins when the call does.
+        self._threads = ThreadPoolExecutor(self.num_workers)
+        self._hanging: list[Future[Report]] = []
 
-    def share(self, value: Any) -> "_Kept":
-        """Sent to workers that say they do not have it."""
-        kept = _Kept(next(self._names))
-        self._shared[kept.name] = value
-        return kept
-
-    def forget(self, shared: "_Kept") -> None:
-        """Workers keep the last few values."""
-        del self._shared[shared.name]
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
         """Have the executor call it."""
-        answer: Future[Any] = Future()
-        answer.set_running_or_notify_cancel()
-
-        def call(new: dict[int, Any]) -> None:
-            try:
-                self.executor.submit(_call_if_known, new, function, arguments).add_done_callback(take)
-            except RuntimeError as error:  # broken, or shut down
-                answer.set_exception(error)
-
-        def take(done: Future[Any]) -> None:
-            if done.cancelled():
-                answer.set_exception(CancelledError())
-            elif (error := done.exception()) is not None:
-                answer.set_exception(error)
-            elif isinstance(done.result(), _Missing):
-                call({name: self._shared[name] for name in done.result().names if name in self._shared})
-            else:
-                answer.set_result(done.result())
-
-        call({})
-        return answer
-
-    def prepare(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """It is not known which worker is new."""
-
-    def give_up(self, future: Future[Any]) -> bool:
-        """An executor cannot end a call that has begun: its worker is not counted on until it answers."""
-        self._hanging.append(future)
-        return True
-
-    def recover(self, error: BaseException) -> None:
-        """An executor of somebody else's cannot be mended."""
-        _expect(error, CancelledError)
+        return self._threads.submit(self._call, function, *arguments)
 
     def slots(self) -> int:
         """As many as it has workers that do not hang."""
+        # An executor cannot end a call that has begun, so its worker is not counted on until it answers.
         self._hanging = [future for future in self._hanging if not future.done()]
         return max(self.num_workers - len(self._hanging), 0)
 
     def close(self) -> None:
-        """It is not ours."""
+        """The executor is not ours; only the threads are."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def describe(self) -> str:
-        """For people."""
-        return type(self.executor).__name__
-
-
-def _expect(error: BaseException, *kinds: type[BaseException]) -> None:
-    """Losses of these kinds happen; another says that the workers cannot be used at all."""
-    if not isinstance(error, kinds):
-        raise ClusterError(f"The workers cannot be used: {type(error).__name__}: {error}") from error
-
-
-class _Kept:
-    """The name of a value that workers keep."""
-
-    def __init__(self, name: int) -> None:
-        self.name = name
+    def _call(self, function: Callable[..., Report], *arguments: Any) -> Report:
+        try:
+            future = self.executor.submit(function, *arguments)
+            wait([future], self.deadline)
+            if future.done():
+                return future.result()
+        except CancelledError:
+            raise LostError("its call was cancelled") from None
+        except Exception as error:  # broken, shut down, or the call cannot be pickled: not ours to mend
+            raise ClusterError(f"The workers cannot be used: {type(error).__name__}: {error}") from error
+        self._hanging.append(future)
+        raise OverdueError(self.deadline)
 
 
-class _Lane:
-    """One worker process and what it has to do, in order."""
+class LocalProcesses(Pool):
+    """Worker processes on this machine; one that dies or hangs is replaced.
+
+    Args:
+        num_workers: how many; one per core unless given.
+        deadline: seconds that a call may take.
+    """
+
+    def __init__(self, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
+        self.num_workers = num_cores() if num_workers is None else num_workers
+        if self.num_workers < 1:
+            raise ConfigError(f"workers must be 1 or more, got {num_workers}.")
+        super().__init__(f"{self.num_workers} local worker process{'es' * (self.num_workers != 1)}", deadline)
+        self._workers = [_Worker() for _ in range(self.num_workers)]
+        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+        # One thread per process, which makes a call and waits for it: so it is known whose call cost a process.
+        self._threads = ThreadPoolExecutor(self.num_workers)
+        self._first: tuple[Any, ...] = (os.getpid,)
+
+    def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
+        """Call it on the first process that has nothing else to do."""
+        return self._threads.submit(self._call, function, *arguments)
+
+    def prepare(self, function: Callable[..., Report], *arguments: Any) -> None:
+        """The first call of every new process."""
+        self._first = function, *arguments
+
+    def slots(self) -> int:
+        """One per process: those that die are replaced."""
+        return self.num_workers
+
+    def close(self) -> None:
+        """End the processes."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.close()
+
+    @property
+    def process_ids(self) -> list[int]:
+        """Of the workers there are now."""
+        return [worker.process_id for worker in self._workers if worker.process_id]
+
+    def _call(self, function: Callable[..., Report], *arguments: Any) -> Report:
+        worker = self._idle.get()
+        try:
+            worker.get_ready(*self._first)
+            report: Report = worker.call(self.deadline, function, *arguments)
+            return report
+        finally:
+            self._idle.put(worker)
+
+
+class _Worker:
+    """One worker process after another: the next begins when the last has died or was killed."""
 
     def __init__(self) -> None:
-        spawn = multiprocessing.get_context("spawn")  # a forked JAX hangs
-        self._executor = ProcessPoolExecutor(1, spawn, _begin)
-        self._process_id = self._executor.submit(os.getpid)
-        self.calls: dict[Future[Any], None] = {}  # in their order
-        self.first: Future[Any] | None = None
-        self.began = time.monotonic()
-        self.is_broken = False
-        self._has: set[int] = set()
-        self._ahead: dict[Future[Any], Future[Any]] = {}  # of a call that waits, which one was being worked on
+        self.process_id = 0  # of no process yet
+        self._executor: Executor | None = None
+        self._is_closed = False
 
-    def is_overdue(self, call: Future[Any]) -> bool:
-        """Whether the process hangs, when a call had no answer by its deadline; asked again a deadline later if not.
+    def get_ready(self, *first: Any) -> None:
+        """Have a process that has answered its first call."""
+        for _ in range(MAX_STARTS):
+            if self._executor is None:
+                self._begin()
+                with contextlib.suppress(LostError):
+                    self.call(START_SECONDS, *first)
+        if self._executor is None:
+            raise ClusterError("Worker processes die while they build the simulator; their own message is above.")
 
-        It does not while it gets ready, nor while it works on another call, unless it is still the same one.
-        """
-        if not self.is_ready:
-            return time.monotonic() - self.began > START_SECONDS
-        first, before = next(iter(self.calls)), self._ahead.get(call)
-        self._ahead[call] = first
-        return first is call or first is before
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether the process runs, and has answered its first call."""
-        return self._process_id.done() and (self.first is None or self.first.done())
-
-    @property
-    def was_ready(self) -> bool:
-        """Whether it was before it broke."""
-        return self.first is None or (self.first.done() and self.first.exception() is None)
-
-    @property
-    def process_id(self) -> int:
-        """Known when the process has begun."""
+    def call(self, deadline: float, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function returns there. If there is no answer, there is no process any more."""
+        executor = self._executor
+        if executor is None:
+            raise LostError("the workers were let go")
         try:
-            return self._process_id.result()
+            return executor.submit(function, *arguments).result(deadline)
+        except BrokenExecutor:
+            self._end()
+            raise LostError("its worker was lost") from None
+        except TimeoutError:
+            self._end()
+            raise OverdueError(deadline) from None
+
+    def close(self) -> None:
+        """End it for good."""
+        self._is_closed = True
+        self._end()
+
+    def _begin(self) -> None:
+        spawn = multiprocessing.get_context("spawn")  # a forked JAX hangs
+        executor = self._executor = ProcessPoolExecutor(1, spawn, _begin_process)
+        if self._is_closed:  # meanwhile, by another thread, which may not have seen this process
+            self._end()
+        try:
+            self.process_id = executor.submit(os.getpid).result()
         except BrokenExecutor as error:
             raise ClusterError(
                 "A worker process could not start; its own message is above. In a script, what starts workers must be "
                 "under `if __name__ == '__main__':`, because every worker imports the script."
             ) from error
 
-    def submit(self, shared: dict[int, Any], function: Callable[..., Any], arguments: tuple[Any, ...]) -> Future[Any]:
-        """Call a function after having sent what of its arguments is not there yet."""
-        names = {argument.name for argument in arguments if isinstance(argument, _Kept)}
-        new, old = {name: shared[name] for name in names - self._has}, self._has - shared.keys()
-        answer: Future[Any] = Future()
-        answer.set_running_or_notify_cancel()
-        self.calls[answer] = None
-        self._has = (self._has | names) - old
-        try:
-            self._executor.submit(_call, new, old, function, arguments).add_done_callback(
-                lambda done: self._take(done, answer)
-            )
-        except BrokenExecutor:
-            self.calls.pop(answer, None)
-            self.is_broken = True
-            answer.set_exception(NotBegunError())
-        return answer
-
-    def kill(self) -> None:
-        """End the process at once, even one that is stopped."""
-        with contextlib.suppress(ProcessLookupError, ClusterError):
-            os.kill(self.process_id, signal.SIGKILL)
-        self.is_broken = True
-        self._executor.shutdown(wait=False, cancel_futures=True)
-
-    def _take(self, done: Future[Any], answer: Future[Any]) -> None:
-        self.calls.pop(answer, None)
-        error = NotBegunError() if done.cancelled() else done.exception()
-        if isinstance(error, BrokenExecutor):
-            # Calls are made, and lost, in the order they came: the first was being worked on, the others were not.
-            error, self.is_broken = NotBegunError() if self.is_broken else error, True
-        if error is None:
-            answer.set_result(done.result())
-        else:
-            answer.set_exception(error)
+    def _end(self) -> None:
+        """At once, even a process that is stopped."""
+        executor, process_id = self._executor, self.process_id
+        self._executor, self.process_id = None, 0
+        if process_id:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process_id, signal.SIGKILL)
+        if executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)
 
 
-_values: dict[int, Any] = {}
-_lock = threading.Lock()
-
-
-def _begin() -> None:
+def _begin_process() -> None:
     """The first thing in a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle
-    pin()
     parent = multiprocessing.parent_process()
     if parent is not None:  # a driver that is killed takes its workers along
 
@@ -373,32 +272,3 @@ def _begin() -> None:
             os._exit(1)
 
         threading.Thread(target=follow, daemon=True).start()
-
-
-class _Missing(NamedTuple):
-    """A worker's answer to a call with shared values that it does not have."""
-
-    names: set[int]
-
-
-_KEPT = 16
-"""Values that a worker keeps: a recipe, and a center for each of some seeds."""
-
-
-def _call_if_known(new: dict[int, Any], function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    with _lock:  # workers may be threads
-        _values.update(new)
-        missing = {each.name for each in arguments if isinstance(each, _Kept)} - _values.keys()
-        if missing:
-            return _Missing(missing | new.keys())
-        given = [_values[each.name] if isinstance(each, _Kept) else each for each in arguments]
-        for name in [*_values][:-_KEPT]:
-            del _values[name]
-    return function(*given)
-
-
-def _call(new: dict[int, Any], old: set[int], function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    _values.update(new)
-    for name in old:
-        _values.pop(name, None)
-    return function(*(_values[each.name] if isinstance(each, _Kept) else each for each in arguments))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import cloudpickle
 import jax
@@ -24,9 +24,11 @@ from threadpoolctl import ThreadpoolController
 
 from evolvability.config.build import build_population
 from evolvability.config.schema import Config
+from evolvability.core.errors import TaskError
 from evolvability.core.noise import Shapes
 from evolvability.core.populations import Population
 from evolvability.core.types import Cloud, PyTree
+from evolvability.tasks.base import Task
 from evolvability.tasks.simulators import Address, Part, Simulator, joined, lost, part_of
 
 SAME_VERSIONS = ("evolvability-es", "jax", "numpy")
@@ -40,15 +42,17 @@ class Recipe(NamedTuple):
         config: the run's configuration, for its population.
         shapes: of the task's parameters, likewise.
         num_behaviors: the length of a behavior.
-        factory: builds the simulator.
+        factory: builds the simulator; pickled, so that nothing of it is loaded before the worker is ready for it.
         versions: the driver's packages.
+        driver: the driver's machine and process.
     """
 
     config: Config
     shapes: Shapes
     num_behaviors: int
-    factory: Callable[[], Simulator]
+    factory: bytes
     versions: dict[str, str]
+    driver: tuple[str, int]
 
 
 class Broadcast(NamedTuple):
@@ -80,34 +84,39 @@ class Report(NamedTuple):
     """
 
     result: Any
-    failure: str
-    worker: str
-    seconds: float
+    failure: str = ""
+    worker: str = ""
+    seconds: float = 0.0
 
 
-def packed(config: Config, shapes: Shapes, num_behaviors: int, factory: Callable[[], Simulator]) -> bytes:
-    """A recipe on its way to other processes."""
+def recipe_of(config: Config, task: Task) -> Recipe:
+    """A run's recipe, ready to travel."""
     versions = {name: version(name) for name in SAME_VERSIONS}
-    return cloudpickle.dumps(Recipe(config, shapes, num_behaviors, factory, versions))
+    try:
+        factory = cloudpickle.dumps(task.simulator)
+    except Exception as error:  # whatever a simulator's own __reduce__ raises
+        raise TaskError(
+            f"Task '{task.name}': its simulator cannot be sent to workers ({type(error).__name__}: {error}). "
+            "Open files, locks and engines belong into what it builds, once per worker."
+        ) from error
+    return Recipe(config, task.shapes, len(task.behavior), factory, versions, _this_process())
 
 
-def evaluate_members(recipe: bytes, broadcast: Broadcast, members: range) -> Report:
-    """Run some members, wherever this is called."""
-    return reported(lambda: _workbench(recipe).evaluate(broadcast, members))
-
-
-def sum_gradient(recipe: bytes, broadcast: Broadcast, draws: range, weights: np.ndarray[Any, Any]) -> Report:
-    """The part of some draws in the gradient, times the number of all members."""
-    return reported(lambda: _workbench(recipe).gradient(broadcast, draws, weights))
-
-
-def get_ready(recipe: bytes, broadcast: Broadcast) -> Report:
-    """Build and compile what the other calls need."""
-    return reported(lambda: _workbench(recipe).get_ready(broadcast))
+def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *arguments: Any) -> Report:
+    """Call a method of this thread's workbench, and tell how it went."""
+    began = time.perf_counter()
+    result, failure = None, ""
+    try:
+        # One BLAS thread: workers are many already, and a product's bits must not depend on a machine's cores.
+        with _libraries().limit(limits=1, user_api="blas"):
+            result = getattr(_workbench(recipe), method)(*arguments)
+    except Exception as error:  # reported, not raised: what is raised on the way back is the cluster's trouble
+        failure = f"{type(error).__name__}: {error}"
+    return Report(result, failure, _worker_name(), time.perf_counter() - began)
 
 
 class Workbench:
-    """A simulator and the compiled functions that rebuild members; one a thread."""
+    """A simulator and the compiled functions that rebuild members; one per thread."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
@@ -120,13 +129,14 @@ class Workbench:
             return jax.tree.map(lambda sum_, new: sum_ + sample.num_members * new, total, part)
 
         self._members, self._add = writer(population), jax.jit(add, donate_argnums=0)
+        self._build: Callable[[], Simulator] = cloudpickle.loads(recipe.factory)
         self._simulator: Simulator | None = None
 
     def get_ready(self, broadcast: Broadcast) -> None:
         """Without evaluating anybody."""
         self._members(*_on_cpu(broadcast), np.int32(0))
         self.gradient(broadcast, range(1), np.ones((1, self.num_signs), np.float32))
-        self._simulator = self._simulator or self.recipe.factory()
+        self._simulator = self._simulator or self._build()
 
     def evaluate(self, broadcast: Broadcast, members: range) -> Part:
         """Run members one after another; a pair's noise is drawn once."""
@@ -153,7 +163,7 @@ class Workbench:
         text = ""
         for _ in range(2):
             try:
-                self._simulator = self._simulator or self.recipe.factory()
+                self._simulator = self._simulator or self._build()
                 trial = self._simulator(parameters, address, broadcast.memory)
                 if len(trial.behavior) != self.recipe.num_behaviors:
                     raise ValueError(
@@ -177,15 +187,21 @@ def writer(population: Population) -> Callable[..., Array]:
 _own = threading.local()
 
 
-def _workbench(recipe: bytes) -> Workbench:
+def _workbench(recipe: Recipe) -> Workbench:
     """This thread's workbench for a run; the one before is given up."""
-    if getattr(_own, "recipe", None) != recipe:
-        unpacked: Recipe = cloudpickle.loads(recipe)
-        for name, wanted in unpacked.versions.items():
+    bench: Workbench | None = getattr(_own, "bench", None)
+    if bench is None or bench.recipe != recipe:
+        for name, wanted in recipe.versions.items():
             if version(name) != wanted:
                 raise RuntimeError(f"this worker has {name} {version(name)}, but the driver has {wanted}")
-        _own.bench, _own.recipe = Workbench(unpacked), recipe
-    return _own.bench
+        if recipe.driver != _this_process():  # where the driver works too, its threads and devices are its own affair
+            _pin()
+        bench = _own.bench = Workbench(recipe)
+    return bench
+
+
+def _this_process() -> tuple[str, int]:
+    return socket.gethostname(), os.getpid()
 
 
 def _on_cpu(broadcast: Broadcast) -> tuple[Any, ...]:
@@ -193,28 +209,16 @@ def _on_cpu(broadcast: Broadcast) -> tuple[Any, ...]:
     return jax.device_put((broadcast.noise, broadcast.cloud, np.int32(broadcast.generation)), cpu)
 
 
-def reported(work: Callable[[], Any]) -> Report:
-    """Do some work, and tell how it went."""
-    began = time.perf_counter()
-    result, failure = None, ""
-    try:
-        # One BLAS thread: workers are many already, and a product's bits must not depend on a machine's cores.
-        with _libraries().limit(limits=1, user_api="blas"):
-            result = work()
-    except Exception as error:  # reported, not raised: what is raised on the way back is the cluster's trouble
-        failure = f"{type(error).__name__}: {error}"
-    return Report(result, failure, worker_name(), time.perf_counter() - began)
-
-
-def worker_name() -> str:
+def _worker_name() -> str:
     """This worker, for people: a Dask worker's address, or a process."""
     if "distributed" in sys.modules:
         with suppress(ValueError):
             return str(sys.modules["distributed"].get_worker().address)
-    return f"{socket.gethostname()}:{os.getpid()}"
+    return "{}:{}".format(*_this_process())
 
 
-def pin() -> None:
+@cache
+def _pin() -> None:
     """Make this process a worker: one thread, and JAX on its CPU, whatever else the machine has."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # of libraries that a simulator has yet to load
