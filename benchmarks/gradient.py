@@ -9,7 +9,7 @@ Three ways to the same gradient, side by side in one run, noise in memory:
 - the same, called member by member, as a framework without a compiler would.
 
 Then the share of MaxEnt's weights in an update, for 1,000, 10,000 and 100,000 members, with one and two behavior
-dimensions. Writes a JSON with `--output`.
+dimensions; and how much longer weights take with an outlier, or heavy tails. Writes a JSON with `--output`.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from jax import Array
 
 from evolvability.core.objectives import max_entropy, sample_weights
 from evolvability.core.populations import normal
+from evolvability.core.shaping import identity
 from evolvability.core.types import Cloud, Outcome, Sample, outcome
 
 SIGMA = 0.02
@@ -56,6 +57,11 @@ def update(sample: Sample, result: Outcome) -> Array:
 @jax.jit
 def weigh(result: Outcome) -> Array:
     return sample_weights(max_entropy(), result)[0]
+
+
+@jax.jit
+def weigh_raw(result: Outcome) -> Array:
+    return sample_weights(max_entropy(shaping=identity), result)[0]
 
 
 @jax.jit
@@ -125,6 +131,19 @@ def share_of_entropy(num_members: int, num_params: int, num_behaviors: int, bloc
     }
 
 
+def with_outliers(num_members: int, num_behaviors: int) -> dict[str, Any]:
+    """Weights of a clean cloud in units of the kernel, and of clouds with members far off, relative to it."""
+    clean = jax.random.normal(jax.random.key(1), (num_members, num_behaviors))
+    clouds = {
+        "one at 200": clean.at[0].set(200.0),
+        "one at 1e6": clean.at[0].set(1e6),
+        "Student's t(3)": jax.random.t(jax.random.key(2), 3.0, clean.shape),
+    }
+    clean_s = seconds(weigh_raw, outcome(clean))
+    ratios = {name: seconds(weigh_raw, outcome(cloud)) / clean_s for name, cloud in clouds.items()}
+    return {"members": num_members, "behaviors": num_behaviors, "clean": clean_s, **ratios}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--members", type=int, default=10_000)
@@ -141,10 +160,12 @@ def main() -> None:
     print(f"\n  {'members':>9s} {'behaviors':>9s} {'weights s':>10s} {'gradient s':>10s} {'share':>7s}")
     for row in shares:
         print("  {members:9,d} {behaviors:9d} {weights:10.4f} {gradient:10.4f} {share:7.1%}".format(**row))
+    outliers = [with_outliers(max(sizes), d) for d in (1, 2)]
+    for row in outliers:
+        print("  " + ", ".join(f"{name} {value:,.4g}" for name, value in row.items()))
     if arguments.output:
-        arguments.output.write_text(
-            json.dumps({"device": device, "comparison": comparison, "shares": shares}, indent=2)
-        )
+        results = {"device": device, "comparison": comparison, "shares": shares, "outliers": outliers}
+        arguments.output.write_text(json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from jax import Array
 
-from evolvability.core import density
+from evolvability.core import density, types
 from evolvability.core.density import kernel_density
+from evolvability.core.objectives import max_entropy, sample_weights
+from evolvability.core.shaping import identity
 from tests.conftest import clustered_outcome
 
 
@@ -25,31 +27,69 @@ def test_density_is_the_mean_kernel(num_behaviors: int, bandwidth: float) -> Non
     np.testing.assert_allclose(found, pairwise(outcome.behavior, bandwidth).mean(axis=1), rtol=2e-5)
 
 
-@pytest.mark.parametrize(("num_behaviors", "outlier"), [(1, 20.0), (2, 20.0), (1, 200.0), (2, 100.0)])
-def test_grid_is_as_exact_for_the_log_density_of_outliers(
-    num_behaviors: int, outlier: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("num_behaviors", "farthest"), [(1, 20.0), (2, 20.0), (1, 100.0), (2, 50.0)])
+def test_grids_are_as_exact_for_the_log_density_of_few(
+    num_behaviors: int, farthest: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The fast way must hold 1e-4 in the logarithm, where an outlier's density is one kernel in thousands."""
-    behavior = jax.random.normal(jax.random.key(0), (3000, num_behaviors)).at[0].set(outlier)
-    monkeypatch.setattr(density, "_direct", lambda *_, **__: jnp.zeros(3000))  # the grid, or nothing
+    """The fast way must hold 1e-4 in the logarithm, where a density is one kernel in thousands."""
+    behavior = jax.random.normal(jax.random.key(0), (3000, num_behaviors))
+    behavior = behavior.at[:300].set(jnp.linspace(-farthest, farthest, 300)[:, None])
+    monkeypatch.setattr(density, "_pair_by_pair", lambda *_, **__: jnp.zeros(3000))  # the grid, or nothing
     found = kernel_density(behavior, jnp.zeros(3000), jnp.ones(3000, bool), 1.0)
     exact = pairwise(behavior, 1.0).mean(axis=1)
     assert np.max(np.abs(np.log(found) - np.log(exact))) < 1e-4
 
 
-def test_behaviors_too_far_apart_for_the_grid_are_computed_pair_by_pair() -> None:
-    behavior = jnp.array([[0.0], [0.5], [1e6]])
-    found = kernel_density(behavior, jnp.zeros(3), jnp.ones(3, bool), 1.0)
-    np.testing.assert_allclose(found, pairwise(behavior, 1.0).mean(axis=1), rtol=1e-5)
+@pytest.mark.parametrize("num_behaviors", [1, 2])
+def test_an_outlier_keeps_nobody_else_off_the_grid(num_behaviors: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    behavior = jax.random.normal(jax.random.key(0), (3000, num_behaviors)).at[7].set(1e6)
+    exact = pairwise(behavior, 1.0).mean(axis=1)
+    found = kernel_density(behavior, jnp.zeros(3000), jnp.ones(3000, bool), 1.0)
+    np.testing.assert_allclose(found, exact, rtol=2e-5)
+    monkeypatch.setattr(density, "_pair_by_pair", lambda *_, **__: jnp.zeros(3000))
+    found = kernel_density(behavior, jnp.zeros(3000), jnp.ones(3000, bool), 1.0)
+    np.testing.assert_allclose(np.delete(found, 7), np.delete(exact, 7), rtol=2e-5)
 
 
-def test_a_batch_uses_the_grid_only_if_all_of_it_fits() -> None:
-    near, far = jnp.array([[0.0], [0.5], [2.0]]), jnp.array([[0.0], [0.5], [1e6]])
-    found = jax.vmap(lambda points: kernel_density(points, jnp.zeros(3), jnp.ones(3, bool), 1.0))(
-        jnp.stack([near, far])
-    )
-    exact = [pairwise(points, 1.0).mean(axis=1) for points in (near, far)]
-    np.testing.assert_allclose(found, np.stack(exact), rtol=1e-5)
+@pytest.mark.parametrize("num_behaviors", [1, 2, 3])
+@pytest.mark.parametrize("outlier", [1e8, 1e10, 1e14])
+def test_an_outlier_takes_no_digits_from_the_others(num_behaviors: int, outlier: float) -> None:
+    """Weights of MaxEnt, w_k = -log p_k - mean_i(phi_ik / p_i), against float64."""
+    behavior = jax.random.normal(jax.random.key(0), (500, num_behaviors)).at[7].set(outlier)
+    weights, _ = sample_weights(max_entropy(0.5, identity), types.outcome(behavior))
+    kernel = pairwise(behavior, 0.5)
+    densities = kernel.mean(axis=1)
+    closed = -np.log(densities) - (kernel / densities[:, None]).mean(axis=0)
+    np.testing.assert_allclose(weights, closed, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("bandwidth", [0.1, 1.0])
+def test_no_finite_behavior_makes_a_density_nan(bandwidth: float) -> None:
+    behavior = jnp.array([[0.0], [0.1], [3e38], [-3e38]])
+    found = kernel_density(behavior, jnp.zeros(4), jnp.ones(4, bool), bandwidth)
+    np.testing.assert_allclose(found[2:], 0.25, rtol=1e-5)
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("num_outside", [1, 70, 250])
+def test_members_off_the_grid_are_paired_with_all(num_outside: int) -> None:
+    """Near to each other and to the grid's edge, so that every kind of pair counts; in value and in slope."""
+    behavior = jnp.linspace(-80, 80, 300)[:, None].at[:num_outside].add(100.0)
+
+    def log_density(log_prob: Array) -> Array:
+        return jnp.log(kernel_density(behavior, log_prob, jnp.ones(300, bool), 1.0))
+
+    kernel = pairwise(behavior, 1.0)
+    np.testing.assert_allclose(log_density(jnp.zeros(300)), np.log(kernel.mean(axis=1)), atol=1e-4)
+    slope = jax.grad(lambda log_prob: log_density(log_prob).sum())(jnp.zeros(300))
+    np.testing.assert_allclose(slope, (kernel / kernel.sum(axis=1, keepdims=True)).sum(axis=0), rtol=1e-3)
+
+
+def test_each_of_a_batch_has_outliers_of_its_own() -> None:
+    clouds = jax.random.normal(jax.random.key(0), (3, 100, 1)).at[1, 0].set(1e6).at[2, :90].multiply(100)
+    found = jax.vmap(lambda points: kernel_density(points, jnp.zeros(100), jnp.ones(100, bool), 1.0))(clouds)
+    exact = [pairwise(points, 1.0).mean(axis=1) for points in clouds]
+    np.testing.assert_allclose(found, np.stack(exact), rtol=1e-4)
 
 
 def test_leaving_one_out_leaves_itself_out() -> None:

@@ -6,7 +6,7 @@ $$p_i = \mathbb{E}_{z'}\left[\varphi(B(z') - B(z_i))\right], \qquad \varphi(b) =
 
 Two ways to compute it, the same to float precision:
 
-**Direct**: every pair, a tile of rows at a time.
+**Pair by pair**, a tile of rows at a time: for three dimensions and more, and for outliers.
 
 **Grid**, for one or two behavior dimensions: a Gaussian is the convolution of two narrower ones, and the trapezoidal
 rule for that integral on a grid of spacing $\Delta$ has the relative error $2 e^{-\pi^2 h^2 / 2 \Delta^2}$ for every
@@ -15,19 +15,22 @@ pair of points alike; at $\Delta = h/2$ that is 5e-9. So the kernel factorizes i
 $$\varphi(b - b') = \sum_u a_u(b)\, a_u(b'), \qquad a_u(b) \propto e^{-|b - u|^2 / h^2},$$
 
 and $p_i = \sum_u a_u(B_i)\, \mathbb{E}_{z'}[a_u(B(z'))]$ costs one pass over the members instead of one over pairs.
+The few members that lie off the grid are paired with all others, so that an outlier costs a tile and not the grid.
 """
 
-import functools
+from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from evolvability.core.expectation import box
 
-GRID_NODES = {1: (128, 512), 2: (128, 256)}  # by behavior dimensions: a grid for most, and one for outliers
+GRID_NODES = {1: (128, 512), 2: (128, 256)}  # by behavior dimensions: a grid for most clouds, and one for wide ones
 GRID_SPACING = 0.5  # in bandwidths; see the module's error bound
 GRID_MARGIN = 3.0  # in bandwidths: exp(-2 * 3^2) of a feature product lies beyond it
+QUANTILES = np.array([0.01, 0.99], np.float32)  # the grid's middle lies between these; see `_kernel_sums`
 TILE_ROWS = 64
 # A GPU's default for float32 products keeps 10 bits: too few for the density of an outlier.
 EXACT = jax.lax.Precision.HIGHEST
@@ -48,20 +51,14 @@ def kernel_density(
     Returns:
         (num_members,) at most 1.
     """
-    behavior = jax.lax.stop_gradient(behavior) / bandwidth
-    if leave_one_out or behavior.shape[1] > 2:
-        # Leaving one out by subtracting it from the grid's sum would cancel every digit of an outlier's density.
-        return _direct(behavior, log_prob, valid, leave_one_out)
-    lowest = jnp.min(jnp.where(valid[:, None], behavior, jnp.inf), axis=0)
-    highest = jnp.max(jnp.where(valid[:, None], behavior, -jnp.inf), axis=0)
-    sizes = GRID_NODES[behavior.shape[1]]
-    reaches = (jnp.array(sizes) - 1) * GRID_SPACING - 2 * GRID_MARGIN
-    too_small = jnp.sum(jnp.max(highest - lowest) > reaches)
-    middle = jnp.where(jnp.isfinite(lowest), (lowest + highest) / 2, 0)
-    # Checkpointed: on the way back a branch is computed again, or all of them would keep room for their features.
-    ways = [jax.checkpoint(functools.partial(_grid, num_nodes=size)) for size in sizes]
-    ways.append(functools.partial(_direct, leave_one_out=False))
-    return jax.lax.switch(_largest(too_small), ways, behavior - middle, log_prob, valid)
+    # Clipped: of huge behaviors and a narrow kernel the division could overflow, and inf - inf is nan.
+    largest = jnp.finfo(jnp.float32).max
+    behavior = jnp.clip(jax.lax.stop_gradient(behavior) / bandwidth, -largest, largest)
+    count = jnp.sum(valid)
+    # What each member adds to an expectation: `expect(values, log_prob, where=valid)` as one product.
+    ratio = jnp.where(valid, box(log_prob), 0) / jnp.maximum(count, 1)
+    density = _kernel_sums(behavior, valid, ratio, leave_one_out)
+    return density * count / jnp.maximum(count - 1, 1) if leave_one_out else density
 
 
 def log_kernel_volume(bandwidth: float | Array, num_behaviors: int) -> Array:
@@ -69,53 +66,83 @@ def log_kernel_volume(bandwidth: float | Array, num_behaviors: int) -> Array:
     return num_behaviors * (0.5 * jnp.log(2 * jnp.pi) + jnp.log(bandwidth))
 
 
-def _direct(behavior: Array, log_prob: Array, valid: Array, leave_one_out: bool) -> Array:
-    num_members, num_behaviors = behavior.shape
-    ratio = _weights(log_prob, valid)
-    members = jnp.arange(num_members)
+@partial(jax.custom_vjp, nondiff_argnums=(3,))
+def _kernel_sums(behavior: Array, valid: Array, vector: Array, leave_one_out: bool) -> Array:
+    """(num_members,) the kernel matrix of all members times a vector; the diagonal is left out on demand."""
+    if leave_one_out or behavior.shape[1] > 2:
+        # Leaving one out by subtracting it from the grid's sum would cancel every digit of an outlier's density.
+        return _pair_by_pair(behavior, vector, jnp.zeros(len(behavior), bool), leave_one_out)
+    # Between quantiles, not extremes: one outlier would move the grid away, and its rounding take all digits.
+    low, high = jnp.nanquantile(jnp.where(valid[:, None], behavior, jnp.nan), QUANTILES, axis=0)
+    shifted = behavior - jnp.where(jnp.isfinite(low), low / 2 + high / 2, 0)
 
-    @jax.checkpoint  # the kernel is computed again on the way back, not kept: O(n) memory for the gradient too
-    def density_of(tile: tuple[Array, Array]) -> Array:
-        points, indices = tile
+    def reached(num_nodes: int) -> Array:
+        reach = (num_nodes - 1) / 2 * GRID_SPACING - GRID_MARGIN
+        return ~valid | jnp.all(jnp.abs(shifted) <= reach, axis=1)
+
+    def both_ways(num_nodes: int, vector: Array) -> Array:
+        inside = reached(num_nodes)
+        on_grid = _grid(shifted, jnp.where(inside, vector, 0), num_nodes)
+        return jnp.where(inside, on_grid, 0) + _pair_by_pair(behavior, vector, inside, leave_one_out=False)
+
+    small, large = GRID_NODES[behavior.shape[1]]
+    is_wide = _any(jnp.sum(~reached(small)) > TILE_ROWS)
+    return jax.lax.cond(is_wide, partial(both_ways, large), partial(both_ways, small), vector)
+
+
+def _sums_forward(
+    behavior: Array, valid: Array, vector: Array, leave_one_out: bool
+) -> tuple[Array, tuple[Array, Array]]:
+    return _kernel_sums(behavior, valid, vector, leave_one_out), (behavior, valid)
+
+
+def _sums_backward(leave_one_out: bool, kept: tuple[Array, Array], slope: Array) -> tuple[None, None, Array]:
+    # The matrix is symmetric, so the way back is the way forth: neither pairs nor features are kept for it.
+    return None, None, _kernel_sums(*kept, slope, leave_one_out)
+
+
+_kernel_sums.defvjp(_sums_forward, _sums_backward)
+
+
+def _pair_by_pair(behavior: Array, vector: Array, inside: Array, leave_one_out: bool) -> Array:
+    """The kernel sums without the pairs of two members inside: a tile of members outside after the other."""
+    members = jnp.arange(len(behavior))
+    order = jnp.pad(jnp.argsort(inside), (0, TILE_ROWS))  # those outside first
+    num_outside = jnp.sum(~inside)
+
+    def add(tile: Array, sums: Array) -> Array:
+        chosen = jax.lax.dynamic_slice(order, (tile * TILE_ROWS,), (TILE_ROWS,))
+        counts = tile * TILE_ROWS + jnp.arange(TILE_ROWS) < num_outside
         # Written per dimension: (tile, num_members) arrays vectorize, a short last axis would not.
-        squares = sum((points[:, j, None] - behavior[:, j]) ** 2 for j in range(num_behaviors))
+        squares = sum((behavior[chosen, j, None] - behavior[:, j]) ** 2 for j in range(behavior.shape[1]))
         kernel = jnp.exp(-0.5 * squares)
         if leave_one_out:
-            kernel = jnp.where(indices[:, None] == members, 0, kernel)
-        return jnp.matmul(kernel, ratio, precision=EXACT)
+            kernel = jnp.where(chosen[:, None] == members, 0, kernel)
+        own = jnp.matmul(kernel, vector, precision=EXACT)
+        to_others = jnp.matmul(jnp.where(counts, vector[chosen], 0), kernel, precision=EXACT)
+        return jnp.where(inside, sums + to_others, sums).at[chosen].add(jnp.where(counts, own, 0))
 
-    padding = -num_members % TILE_ROWS
-    points = jnp.pad(behavior, ((0, padding), (0, 0))).reshape(-1, TILE_ROWS, num_behaviors)
-    indices = jnp.arange(num_members + padding).reshape(-1, TILE_ROWS)
-    density = jax.lax.map(density_of, (points, indices)).reshape(-1)[:num_members]
-    count = jnp.sum(valid)
-    return density * count / jnp.maximum(count - 1, 1) if leave_one_out else density
+    return jax.lax.fori_loop(0, -(-num_outside // TILE_ROWS), add, jnp.zeros(len(behavior)))
 
 
-def _grid(behavior: Array, log_prob: Array, valid: Array, num_nodes: int) -> Array:
+def _grid(behavior: Array, vector: Array, num_nodes: int) -> Array:
     nodes = (jnp.arange(num_nodes) - (num_nodes - 1) / 2) * GRID_SPACING
     norm = (GRID_SPACING / jnp.sqrt(jnp.pi / 2)) ** 0.5
     features = norm * jnp.exp(-((behavior[:, :, None] - nodes) ** 2))  # (num_members, num_behaviors, nodes)
-    ratio = _weights(log_prob, valid)
     if behavior.shape[1] == 1:
-        mass = jnp.matmul(ratio, features[:, 0], precision=EXACT)
+        mass = jnp.matmul(vector, features[:, 0], precision=EXACT)
         return jnp.matmul(features[:, 0], mass, precision=EXACT)
-    mass = jnp.matmul((ratio[:, None] * features[:, 0]).T, features[:, 1], precision=EXACT)
+    mass = jnp.matmul((vector[:, None] * features[:, 0]).T, features[:, 1], precision=EXACT)
     return jnp.sum(jnp.matmul(features[:, 0], mass, precision=EXACT) * features[:, 1], axis=1)
 
 
-def _weights(log_prob: Array, valid: Array) -> Array:
-    """What each member adds to an expectation: `expect(values, log_prob, where=valid)` as one product."""
-    return jnp.where(valid, box(log_prob), 0) / jnp.maximum(jnp.sum(valid), 1)
-
-
 @jax.custom_batching.custom_vmap
-def _largest(level: Array) -> Array:
-    """The largest level in the whole batch: with a level of its own for each, `switch` would compute every branch."""
-    return level
+def _any(condition: Array) -> Array:
+    """Whether it holds anywhere in the batch: with an answer for each of it, `cond` would compute both branches."""
+    return condition
 
 
-@_largest.def_vmap
-def _largest_vmap(axis_size: int, in_batched: list[bool], level: Array) -> tuple[Array, bool]:
+@_any.def_vmap
+def _any_vmap(axis_size: int, in_batched: list[bool], condition: Array) -> tuple[Array, bool]:
     del axis_size, in_batched
-    return _largest(jnp.max(level, axis=0)), False
+    return _any(jnp.any(condition, axis=0)), False
