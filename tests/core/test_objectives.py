@@ -10,6 +10,7 @@ from jax import Array
 
 from evolvability.core.objectives import (
     Objective,
+    largest_share,
     max_entropy,
     max_variance,
     mean_fitness,
@@ -30,6 +31,34 @@ def test_variance_weights_match_closed_form() -> None:
     squares = np.sum((result.behavior - result.behavior.mean(axis=0)) ** 2, axis=1)
     np.testing.assert_allclose(weights, squares, rtol=1e-4)
     assert float(value) == pytest.approx(float(squares.mean()), rel=1e-5)
+
+
+def test_variance_weights_keep_their_digits_far_from_the_origin() -> None:
+    behavior = 1e6 + jnp.arange(1000.0)[:, None] % 100
+    weights, value = sample_weights(max_variance(identity), outcome(behavior))
+    np.testing.assert_allclose(weights, (np.arange(1000) % 100 - 49.5) ** 2, rtol=1e-5)
+    assert float(value) == pytest.approx(833.25, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "objective", [max_variance(identity), max_variance(), max_entropy(), max_entropy(1.0, identity)]
+)
+@pytest.mark.parametrize("blown", [1e14, 2e19, 1e37, -3e38])
+def test_no_finite_behavior_makes_weights_nan(objective: Objective, blown: float) -> None:
+    behavior = jax.random.normal(jax.random.key(0), (100, 2)).at[3].set(blown)
+    result = outcome(behavior, jnp.ones(100).at[4].set(blown))
+    weights, value = sample_weights(objective, result)
+    assert np.isfinite(weights).all()
+    assert np.isfinite(value)
+    assert bool(result.valid[3]) == bool(result.valid[4]) == (abs(blown) < 1e15)
+
+
+def test_the_largest_share_tells_of_a_member_that_blew_up() -> None:
+    behavior = jax.random.normal(jax.random.key(0), (1000, 2))
+    assert float(largest_share(outcome(behavior))) < 0.02
+    assert float(largest_share(outcome(behavior.at[5, 1].set(1000.0)))) > 0.99
+    assert float(largest_share(outcome(behavior.at[:2, 1].set(jnp.array([1000.0, -1000.0]))))) > 0.49
+    assert float(largest_share(outcome(jnp.ones((10, 2))))) == 0
 
 
 @pytest.mark.parametrize("num_behaviors", [1, 2, 3])

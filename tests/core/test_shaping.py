@@ -1,11 +1,12 @@
 """Shaping: what objectives see."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
-from evolvability.core.shaping import SHAPINGS, Shaping, centered_ranks, standardize
+from evolvability.core.shaping import SHAPINGS, Shaping, centered_ranks, robust, standardize
 from tests.conftest import clustered_outcome
 
 
@@ -21,6 +22,24 @@ def test_a_dimension_without_spread_stays_at_zero(value: float) -> None:
     """Also where the mean of equal float32 numbers, rounded, is not that number."""
     behavior, valid = jnp.full((500, 1), value).at[0].set(jnp.nan), jnp.arange(500) > 0
     np.testing.assert_array_equal(standardize(behavior, valid), np.zeros((500, 1)))
+
+
+def test_a_dimension_without_spread_but_for_rounding_stays_at_zero() -> None:
+    jitter = jnp.where(jnp.arange(500) % 2, 1e-7, 0.0)
+    behavior = jnp.stack([1 + jitter, 1e6 + jnp.arange(500.0) % 7, jitter], axis=1)
+    shaped = standardize(behavior, jnp.ones(500, bool))
+    np.testing.assert_array_equal(shaped[:, 0], 0)
+    np.testing.assert_allclose(shaped[:, 1:].std(axis=0), 1, rtol=1e-5)  # small, or far away, but there
+
+
+def test_robust_whitening_sees_the_spread_of_those_that_did_not_blow_up() -> None:
+    clean = jax.random.normal(jax.random.key(0), (10_000, 2))
+    valid = jnp.ones(10_000, bool)
+    blown = np.asarray(robust(clean.at[0].set(1e6), valid))
+    np.testing.assert_allclose(blown[1:], robust(clean, valid)[1:], atol=0.01)
+    np.testing.assert_allclose(blown.std(axis=0), 1, rtol=1e-3)
+    assert np.abs(blown).max() < 3
+    assert np.asarray(standardize(clean.at[0].set(1e6), valid))[1:].std() < 1e-3
 
 
 def test_centered_ranks_match_scipy_ties_included() -> None:

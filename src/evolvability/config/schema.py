@@ -35,8 +35,10 @@ OBJECTIVE_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 """Values that an objective starts from, whatever the task."""
 
-ShapingName = Literal["standardize", "centered_ranks", "none"]
+ShapingName = Literal["standardize", "robust", "centered_ranks", "none"]
 
+EVOLVABILITY = {"max_entropy", "max_variance"}
+"""Objectives that see how members differ, and nothing else."""
 BY_GRADIENT = (*OBJECTIVES, ES_MAML)
 """Objectives that an optimizer climbs."""
 
@@ -87,7 +89,7 @@ class Config:
     leave_one_out: bool = setting(False, heeded_by=("max_entropy", "qe_es"))
     """Leave a member's own kernel out of its density in max_entropy."""
     behavior_shaping: ShapingName = setting("standardize", heeded_by=("max_entropy", "max_variance", "qe_es"))  # noqa: RUF009
-    """What is done to behaviors before the objective."""
+    """What is done to behaviors before the objective; robust: standardize, with the farthest hundredth drawn in."""
     fitness_shaping: ShapingName = setting("centered_ranks", heeded_by=("mean_fitness", *KEEP_ARCHIVE, ES_MAML))  # noqa: RUF009
     """What is done to fitness, and to novelty, before the objective."""
     neighbors: int = setting(NUM_NEIGHBORS, ONE_OR_MORE, heeded_by=KEEP_ARCHIVE)
@@ -310,6 +312,9 @@ def _validate(config: Config) -> None:
     require(0 <= config.sigma_min <= config.sigma, "sigma_min", "between 0 and sigma")
     even = config.population_size % 2 == 0 or not config.mirrored
     require(even, "population_size", "even, since mirrored members come in pairs (or use --no-mirrored)")
+    # Two mirrored behaviors are equally far from their mean: both weigh the same, and nothing but rounding is left.
+    pulls = config.population_size > 2 or not config.mirrored or not names_in(config.objective) <= EVOLVABILITY
+    require(pulls, "population_size", "4 or more for mirrored members: the two of one pair would not move the center")
     chunk = config.chunk_size or config.population_size
     require(
         chunk > 0 and config.population_size % chunk == 0 and (chunk % 2 == 0 or not config.mirrored),

@@ -17,7 +17,7 @@ from jax import Array
 
 from evolvability.core.density import kernel_density, log_kernel_volume
 from evolvability.core.expectation import expect
-from evolvability.core.shaping import Shaping, centered_ranks, masked_mean_and_std, standardize
+from evolvability.core.shaping import Shaping, centered_ranks, identity, masked_mean_and_std, standardize
 from evolvability.core.types import Outcome
 
 Objective = Callable[[Outcome, Array], Array]
@@ -41,6 +41,8 @@ def max_variance(shaping: Shaping = standardize) -> Objective:
 
     def objective(outcome: Outcome, log_prob: Array) -> Array:
         behavior = shaping(outcome.behavior, outcome.valid)
+        # Far from the origin the squares below would lose their digits.
+        behavior -= masked_mean_and_std(behavior, outcome.valid)[0]
         mean = expect(behavior, log_prob, where=outcome.valid)
         squares = jnp.sum((behavior - mean) ** 2, axis=1)
         return expect(squares, log_prob, where=outcome.valid)
@@ -88,3 +90,11 @@ def raw_variance(outcome: Outcome) -> Array:
     """The trace of the raw behaviors' covariance."""
     _, std = masked_mean_and_std(outcome.behavior, outcome.valid)
     return jnp.sum(std**2)
+
+
+def largest_share(outcome: Outcome) -> Array:
+    """The largest share of the squared deviations of any dimension that one member holds; 0 where all agree."""
+    mean, _ = masked_mean_and_std(outcome.behavior, outcome.valid)
+    squares = identity(outcome.behavior - mean, outcome.valid) ** 2
+    total = jnp.sum(squares, axis=0)
+    return jnp.max(squares / jnp.where(total > 0, total, 1))

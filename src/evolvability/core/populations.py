@@ -165,7 +165,10 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
         # d log p / d log scale = noise^2 - 1, whatever the sign.
         per_draw = _per_draw(sample, weights)
         center = noise_sum(per_draw @ sample.sign, sample.noise)[None] / sample.scale
-        stretch = noise_sum(per_draw.sum(axis=1), rows(sample.noise) ** 2) - jnp.sum(weights)
+        # The 1 is subtracted before the sum, which rounds weights to the noise's type: it would not cancel after it.
+        noise = rows(sample.noise)
+        spread = (noise.astype(jnp.float32) ** 2 - 1).astype(noise.dtype)
+        stretch = noise_sum(per_draw.sum(axis=1), spread)
         return Cloud(center / sample.num_members, stretch[None] / sample.num_members)
 
     return _population(_full_noise(noise_dtype), scale, log_prob, gradient, mirrored, init=init)

@@ -26,7 +26,11 @@ def masked_mean_and_std(values: Array, valid: Array) -> tuple[Array, Array]:
 
 def identity(values: Array, valid: Array) -> Array:
     """The values as they are."""
-    return jnp.where(valid.reshape(-1, *(1,) * (values.ndim - 1)), values, 0)
+    return jnp.where(_mask(values, valid), values, 0)
+
+
+def _mask(values: Array, valid: Array) -> Array:
+    return valid.reshape(-1, *(1,) * (values.ndim - 1))
 
 
 def standardize(values: Array, valid: Array) -> Array:
@@ -37,8 +41,22 @@ def standardize(values: Array, valid: Array) -> Array:
         Array([-1.,  1.], dtype=float32)
     """
     mean, std = masked_mean_and_std(values, valid)
-    # A dimension in which all members agree has nothing to scale: it stays at zero.
-    return identity((values - mean) / jnp.where(std > 0, std, 1), valid)
+    # A dimension in which all members agree, but for rounding, has nothing to scale: it stays at zero.
+    rounding = jnp.finfo(jnp.float32).eps * jnp.max(jnp.abs(identity(values, valid)), axis=0)
+    return identity(jnp.where(std > rounding, (values - mean) / std, 0), valid)
+
+
+def robust(values: Array, valid: Array) -> Array:
+    """Like `standardize`, of winsorized values: those beyond the 1 % and the 99 % quantile are set to it.
+
+    So members that blow up, a hundredth at either end at most, do not take the others' spread.
+
+    Examples:
+        >>> robust(jnp.array([1.0] * 100 + [3.0] * 99 + [1e9]), jnp.ones(200, bool))[jnp.array([0, 100, 199])]
+        Array([-1.,  1.,  1.], dtype=float32)
+    """
+    low, high = jnp.nanquantile(jnp.where(_mask(values, valid), values, jnp.nan), jnp.array([0.01, 0.99]), axis=0)
+    return standardize(jnp.clip(values, low, high), valid)
 
 
 def centered_ranks(values: Array, valid: Array) -> Array:
@@ -59,4 +77,9 @@ def centered_ranks(values: Array, valid: Array) -> Array:
     return identity(all_ranks / jnp.maximum(jnp.sum(valid) - 1, 1) - 0.5, valid)
 
 
-SHAPINGS: dict[str, Shaping] = {"standardize": standardize, "centered_ranks": centered_ranks, "none": identity}
+SHAPINGS: dict[str, Shaping] = {
+    "standardize": standardize,
+    "robust": robust,
+    "centered_ranks": centered_ranks,
+    "none": identity,
+}

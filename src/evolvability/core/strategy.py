@@ -10,7 +10,7 @@ import optax
 from jax import Array
 
 from evolvability.core.keys import Purpose, key_for, noise_key
-from evolvability.core.objectives import Objective, raw_variance, sample_weights
+from evolvability.core.objectives import Objective, largest_share, raw_variance, sample_weights
 from evolvability.core.populations import Population
 from evolvability.core.stateful_objectives import StatefulObjective, center_outcome, lifted
 from evolvability.core.types import Cloud, Outcome, PyTree, Sample
@@ -41,6 +41,7 @@ class Info(NamedTuple):
 
     objective: Array
     variance: Array
+    outlier: Array
     distance: Array
     fitness_mean: Array
     fitness_max: Array
@@ -137,6 +138,7 @@ def describe(population: Population, state: State, outcome: Outcome, value: Arra
     return Info(
         objective=value,
         variance=raw_variance(outcome),
+        outlier=largest_share(outcome),
         distance=jnp.sum(distance) / num_valid,
         fitness_mean=jnp.sum(jnp.where(valid, outcome.fitness, 0)) / num_valid,
         fitness_max=jnp.max(jnp.where(valid, outcome.fitness, -jnp.inf)),

@@ -101,8 +101,17 @@ class Outcome(NamedTuple):
     num_steps: Array
 
 
+LARGEST = 1e15
+"""Behaviors and fitness beyond it do not count as valid: float32 could not hold the sum of their squares."""
+
+
+def is_usable(values: Any) -> Any:
+    """Where numbers are finite and not beyond all bounds; of either NumPy or JAX."""
+    return abs(values) <= LARGEST  # not so for nan
+
+
 def outcome(behavior: Array, fitness: Array | None = None, num_steps: Array | None = None) -> Outcome:
-    """An Outcome from behaviors; members with a non-finite behavior or fitness are invalid.
+    """An Outcome from behaviors; members whose behavior or fitness is not finite, or beyond `LARGEST`, are invalid.
 
     Examples:
         >>> outcome(jnp.array([[1.0], [jnp.nan]])).valid
@@ -111,5 +120,5 @@ def outcome(behavior: Array, fitness: Array | None = None, num_steps: Array | No
     behavior = jnp.asarray(behavior, jnp.float32)
     fitness = jnp.zeros(len(behavior)) if fitness is None else jnp.asarray(fitness, jnp.float32)
     num_steps = jnp.ones(len(behavior), jnp.int32) if num_steps is None else num_steps
-    valid = jnp.all(jnp.isfinite(behavior), axis=1) & jnp.isfinite(fitness)
+    valid = jnp.all(is_usable(behavior), axis=1) & is_usable(fitness)
     return Outcome(behavior, fitness, valid, num_steps)

@@ -19,7 +19,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.core.errors import ConfigError
-from evolvability.core.objectives import raw_variance
+from evolvability.core.objectives import largest_share, raw_variance
 from evolvability.core.types import Cloud, Outcome, PyTree
 from evolvability.methods.meta_gradient import adapt, for_tasks, masked_mean, outer_problem
 from evolvability.methods.rollouts import Actor, Batch, roll_out
@@ -86,6 +86,7 @@ class Info(NamedTuple):
 
     objective: Array
     variance: Array
+    outlier: Array
     distance: Array
     fitness_mean: Array
     fitness_max: Array
@@ -191,6 +192,7 @@ def describe(actor: Actor, before: Outcome, outcome: Outcome, gradient: Array, s
     return Info(
         objective=after,
         variance=raw_variance(outcome),
+        outlier=largest_share(outcome),
         distance=masked_mean(jnp.linalg.norm(outcome.behavior, axis=1), valid),
         fitness_mean=after,
         fitness_max=jnp.max(jnp.where(valid, outcome.fitness, -jnp.inf)),

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.core.types import Outcome, PyTree, Sample, outcome
+from evolvability.core.types import Outcome, PyTree, Sample, is_usable, outcome
 from evolvability.tasks.base import Task
 from evolvability.tasks.replay import Motion, Stage
 from evolvability.tasks.world import Situation, World
@@ -49,7 +49,7 @@ def task_from_world(
 
     def replay(key: Array, sample: Sample, memory: PyTree) -> Motion:
         last, num_steps, path = episodes(key, sample, memory)
-        valid = np.asarray(last.valid & jnp.isfinite(last.position).all(axis=1))
+        valid = np.asarray(last.valid & is_usable(last.position).all(axis=1))
         return Motion(np.asarray(last.position), valid, np.asarray(num_steps) + 1, np.asarray(path).swapaxes(0, 1))
 
     stage = Stage(replay, time_step)

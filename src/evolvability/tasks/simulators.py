@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from evolvability.core.noise import Shapes, blocks, shapes_of
-from evolvability.core.types import Outcome, PyTree, Sample
+from evolvability.core.types import Outcome, PyTree, Sample, is_usable
 from evolvability.tasks.base import Task, checked_names, checked_result, flattened
 from evolvability.tasks.normalizer import Moments, merge, pool
 from evolvability.tasks.own_code import told
@@ -161,9 +161,9 @@ def host_task(
 
 
 def part_of(trial: Trial) -> Part:
-    """One member's trial; invalid, and its observations forgotten, if anything of it is not finite."""
+    """One member's trial; invalid, and its observations forgotten, unless all of it is finite and in bounds."""
     behavior, fitness = np.asarray(trial.behavior, np.float32)[None], np.array([trial.fitness], np.float32)
-    valid = np.isfinite(behavior).all(axis=1) & np.isfinite(fitness)
+    valid = is_usable(behavior).all(axis=1) & is_usable(fitness)
     seen = (trial.seen,) if valid[0] and trial.seen is not None else ()
     return Part(behavior, fitness, valid, np.array([trial.num_steps], np.int32), seen)
 

@@ -2,6 +2,7 @@
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -40,7 +41,7 @@ from evolvability.training.generation import (
     whole,
 )
 from evolvability.training.interrupts import delayed_interrupts
-from evolvability.training.metrics import MAX_RECORDED_CENTER, Rows, metric_rows, with_entropy
+from evolvability.training.metrics import MAX_RECORDED_CENTER, Rows, metric_rows, outlier_notice, with_entropy
 from evolvability.training.processes import agree
 from evolvability.training.sharding import replicated, spread_population, spread_task, usable
 from evolvability.workers.evaluator import Evaluator
@@ -149,6 +150,7 @@ class Evolution:
 
     def generations(self, state: State) -> Iterator[tuple[State, Rows, Outcome]]:
         """Run from a State to the last generation; yields the State, the metrics and the outcome of each."""
+        is_said = False
         for generation in range(int(state.generation[0]), self.config.generations):
             began = time.perf_counter()
             is_small = math.prod(state.cloud.center.shape[1:]) <= MAX_RECORDED_CENTER
@@ -161,6 +163,9 @@ class Evolution:
             seconds = time.perf_counter() - began
             rows = metric_rows(self.config, self.task.has_fitness, generation, values, centers, seconds)
             self._check_invalid(generation, info)
+            if not is_said and (text := outlier_notice(self.config, generation, info.outlier)):
+                warnings.warn(text, stacklevel=2)
+                is_said = True
             yield state, rows, outcome
 
     def _keys(self) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.config.schema import ES_MAML, Config
+from evolvability.config.schema import ES_MAML, Config, idle_settings
 from evolvability.core.entropy import entropy
 from evolvability.core.types import Outcome
 from evolvability.runs.checkpoints import Arrays
@@ -15,6 +15,8 @@ Array = np.ndarray[Any, Any]
 Rows = list[dict[str, Any]]
 """One row per seed, ready for JSON."""
 
+OUTLYING = 1 / 3
+"""The share of the variance that one member may hold without a word; of a mirrored pair each has a half."""
 MAX_RECORDED_CENTER = 16
 """Numbers in a center that is still recorded in every row."""
 
@@ -51,6 +53,27 @@ def metric_rows(
             row["center"] = centers[k].ravel().tolist()
         rows.append(row)
     return rows
+
+
+def outlier_notice(config: Config, generation: int, shares: Array) -> str:
+    """What to say where one member, or a mirrored pair, holds most of the variance that all are seen by; mostly "".
+
+    Args:
+        config: of the run.
+        generation: the one that is done.
+        shares: (num_seeds,) the metric ``outlier``.
+    """
+    share, number = float(np.max(shares)), config.population_size
+    # Six standard deviations: less than that happens among few members.
+    is_far = share > OUTLYING and share * number > 6**2
+    is_heeded = "behavior_shaping" not in idle_settings(config.objective)
+    if not (is_far and is_heeded and config.behavior_shaping in ("standardize", "none")):
+        return ""
+    return (
+        f"generation {generation}: one of {number} members holds {share:.0%} of the variance of a behavior, so the "
+        "center follows its noise. If it blew up, try --behavior-shaping robust. Further generations like this are not "
+        "named: see the metric `outlier`."
+    )
 
 
 def behavior_arrays(component: Any, outcome: Outcome) -> Arrays:
