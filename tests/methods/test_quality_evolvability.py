@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
-from evolvability.core.objectives import max_variance, sample_weights
+from evolvability.core.objectives import max_entropy, max_variance, sample_weights
 from evolvability.core.shaping import centered_ranks, identity
 from evolvability.methods.quality_evolvability import nondominated_fronts, qe_es
 from tests.conftest import clustered_outcome
@@ -36,10 +37,43 @@ def test_fronts_are_those_of_all_pairs(kind: str) -> None:
     np.testing.assert_array_equal(found, fronts_by_peeling(values.astype(np.float32)))
 
 
+def crowding_by_hand(values: np.ndarray, fronts: np.ndarray) -> np.ndarray:
+    """Deb et al.'s crowding distance, front by front as they write it; values: (num_members, 2)."""
+    distance = np.zeros(len(values))
+    for front in np.unique(fronts):
+        members = np.flatnonzero(fronts == front)
+        for value in values.T:
+            ordered = members[np.argsort(value[members])]
+            distance[ordered[[0, -1]]] = np.inf
+            for before, own, after in zip(ordered, ordered[1:], ordered[2:], strict=False):
+                distance[own] += (value[after] - value[before]) / (value[ordered[-1]] - value[ordered[0]])
+    return distance
+
+
+def test_the_default_is_katonas_ranking() -> None:
+    """Spearman's correlation with a reimplementation: raw variance contributions, fronts, and crowding within them."""
+    result = clustered_outcome(500)
+    behavior = np.asarray(result.behavior, np.float64) * [
+        1.0,
+        50.0,
+    ]  # whitened, or by entropy, it would be another order
+    result = result._replace(behavior=jnp.asarray(behavior, jnp.float32))
+    values = np.stack([result.fitness, ((behavior - behavior.mean(axis=0)) ** 2).sum(axis=1)], axis=1)
+    fronts = fronts_by_peeling(values)
+    order = np.lexsort((-crowding_by_hand(values, fronts), fronts))
+    places = np.empty(500)
+    places[order] = np.arange(500)
+    weights, _ = sample_weights(qe_es(), result)
+    assert stats.spearmanr(weights, -places).statistic > 0.999
+    assert len(np.unique(weights)) > 400  # ties are those of the two ends of a front
+    ours, _ = sample_weights(qe_es(max_entropy(), crowding=False), result)
+    assert stats.spearmanr(ours, -places).statistic < 0.9
+
+
 def test_weights_are_the_ranks_of_fitness_and_contribution() -> None:
     """A member's contribution to the variance is its squared distance from the mean."""
     result = clustered_outcome()
-    weights, value = sample_weights(qe_es(max_variance(identity)), result)
+    weights, value = sample_weights(qe_es(max_variance(identity), crowding=False), result)
     behavior = np.asarray(result.behavior)
     contribution = ((behavior - behavior.mean(axis=0)) ** 2).sum(axis=1)
     fronts = fronts_by_peeling(np.stack([result.fitness, contribution], axis=1))

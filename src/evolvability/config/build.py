@@ -60,7 +60,7 @@ def build_objective(config: Config, num_behaviors: int) -> Objective | StatefulO
         "ns_es": ns_es(**search),
         "nsr_es": nsr_es(**search),
         "nsra_es": nsra_es(patience=config.patience, **search),
-        "qe_es": qe_es(entropy),
+        "qe_es": qe_es() if config.diversity == "variance" else qe_es(entropy, crowding=False),
     }
     return _sum(config.objective, parts)
 

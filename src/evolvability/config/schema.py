@@ -92,6 +92,8 @@ class Config:
     """What is done to behaviors before the objective; robust: standardize, with the farthest hundredth drawn in."""
     fitness_shaping: ShapingName = setting("centered_ranks", heeded_by=("mean_fitness", *KEEP_ARCHIVE, ES_MAML))  # noqa: RUF009
     """What is done to fitness, and to novelty, before the objective."""
+    diversity: Literal["variance", "entropy"] = setting("variance", heeded_by=("qe_es",))
+    """What members add to in qe_es, beside fitness: the variance, as in its paper; or the entropy, without crowding."""
     neighbors: int = setting(NUM_NEIGHBORS, ONE_OR_MORE, heeded_by=KEEP_ARCHIVE)
     """Nearest behaviors in the archive whose mean distance is novelty, in ns_es, nsr_es and nsra_es."""
     archive_size: int = setting(ARCHIVE_SIZE, ONE_OR_MORE, heeded_by=KEEP_ARCHIVE)

@@ -1,7 +1,8 @@
 r"""Quality Evolvability ES: members that are good, or add to the diversity of their siblings, or both.
 
 Members are ranked by non-dominated sorting of two values: fitness, and what each contributes to evolvability, which is
-its weight $w_k = n\, \partial J / \partial \log p(z_k)$ in an evolvability objective $J$. ES climbs these ranks.
+its weight $w_k = n\, \partial J / \partial \log p(z_k)$ in an evolvability objective $J$; those of one front by the
+room that they have in it. ES climbs these ranks.
 
 Reference: Katona, Franks and Walker, *Quality Evolvability ES: Evolving individuals with a distribution of well
 performing and diverse offspring* (2021).
@@ -12,8 +13,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from evolvability.core.expectation import expect
-from evolvability.core.objectives import Objective, max_entropy, sample_weights
-from evolvability.core.shaping import centered_ranks
+from evolvability.core.objectives import Objective, max_variance, sample_weights
+from evolvability.core.shaping import centered_ranks, identity
 from evolvability.core.types import Outcome
 
 
@@ -45,22 +46,57 @@ def nondominated_fronts(first: Array, second: Array) -> Array:
     return jnp.zeros(len(first), jnp.int32).at[order].set(fronts)
 
 
-def qe_es(diversity: Objective | None = None) -> Objective:
+def crowding_distances(fronts: Array, *values: Array) -> Array:
+    """(num_members,) how far apart a member's two neighbors in its front are, in shares of the front's extent.
+
+    Summed over the values, as in NSGA-II (Deb et al., 2002); infinite for those at either end of a front.
+
+    Examples:
+        >>> crowding_distances(jnp.zeros(4, int), jnp.array([0.0, 1.0, 3.0, 4.0]), jnp.array([4.0, 3.0, 1.0, 0.0]))
+        Array([inf, 1.5, 1.5, inf], dtype=float32)
+    """
+    total = jnp.zeros(len(fronts))
+    for value in values:
+        order = jnp.lexsort((value, fronts))
+        own, front = value[order], fronts[order]
+        goes_on = front[1:] == front[:-1]
+        above = jnp.append(jnp.where(goes_on, own[1:], jnp.inf), jnp.inf)
+        below = jnp.append(-jnp.inf, jnp.where(goes_on, own[:-1], -jnp.inf))
+        lowest, highest = (
+            of_front(value, fronts, len(fronts))[front] for of_front in (jax.ops.segment_min, jax.ops.segment_max)
+        )
+        extent = jnp.where(highest > lowest, highest - lowest, 1)
+        total = total.at[order].add((above - below) / extent)
+    return total
+
+
+def qe_es(diversity: Objective | None = None, *, crowding: bool = True) -> Objective:
     r"""Quality Evolvability ES, non-dominated ranks of fitness and diversity.
 
-    $J = -\mathbb{E}_z[\mathrm{front}(f(z), w(z))]$, with fronts turned into centered ranks; members of one front share
-    theirs.
+    $J = \mathbb{E}_z[r(z)]$, with $r$ the centered rank by fronts, the first highest. As Katona et al. have it unless
+    told otherwise.
 
     Args:
-        diversity: the evolvability objective whose weights are the members' contributions; `max_entropy` unless given.
+        diversity: the evolvability objective whose weights are the members' contributions; unless given `max_variance`
+            of raw behaviors, whose weights are squared distances from the mean.
+        crowding: whether in a front those come first that have more room around them; or all of it share their rank.
     """
-    diversity = max_entropy() if diversity is None else diversity
+    diversity = max_variance(identity) if diversity is None else diversity
 
     def objective(outcome: Outcome, log_prob: Array) -> Array:
         contribution, _ = sample_weights(diversity, outcome)
-        # Invalid members are below all others, so that they dominate nobody.
-        values = (jnp.where(outcome.valid, value, -jnp.inf) for value in (outcome.fitness, contribution))
-        fronts = nondominated_fronts(*values).astype(jnp.float32)
-        return expect(centered_ranks(-fronts, outcome.valid), log_prob, where=outcome.valid)
+        # Invalid members are below all others, so that they dominate nobody, and in fronts of their own.
+        values = [jnp.where(outcome.valid, value, -jnp.inf) for value in (outcome.fitness, contribution)]
+        fronts = nondominated_fronts(*values)
+        room = crowding_distances(fronts, outcome.fitness, contribution) if crowding else jnp.zeros(len(fronts))
+        return expect(centered_ranks(-_places(fronts, -room), outcome.valid), log_prob, where=outcome.valid)
 
     return objective
+
+
+def _places(first: Array, second: Array) -> Array:
+    """Each pair's place among all different pairs, by the first value, then the second; as floats, to be ranked."""
+    order = jnp.lexsort((second, first))
+    pairs = jnp.stack([first, second])[:, order]
+    is_new = jnp.any(pairs[:, 1:] != pairs[:, :-1], axis=0)
+    return jnp.zeros(len(first)).at[order[1:]].set(jnp.cumsum(is_new).astype(jnp.float32))
