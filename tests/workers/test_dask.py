@@ -1,5 +1,6 @@
 """A Dask cluster of real processes, killed, stopped, added and removed while runs go on: no bit changes."""
 
+import gc
 import random
 import signal
 import threading
@@ -134,6 +135,8 @@ def test_only_integers_and_one_center_a_worker_travel(
     assert {type(argument) for argument in own} == {range, np.ndarray}
     weights = [argument for argument in own if isinstance(argument, np.ndarray)]
     assert sum(map(np.size, weights)) == GENERATIONS * POPULATION_SIZE
+    gc.collect()
+    assert not pool._sent  # a center is dropped when its generation is over
 
 
 def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: Result, tmp_path: Path) -> None:

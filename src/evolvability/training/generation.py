@@ -152,7 +152,6 @@ def on_workers(evaluator: Evaluator, judge: Judge, first_seed: int) -> Where:
 
     def gradient(state: State, weights: Array, broadcasts: Any) -> Cloud:
         gradients = evaluator.gradient(broadcasts, list(weights))
-        evaluator.forget(broadcasts)
         total: Cloud = _stacked(gradients)
         return total
 

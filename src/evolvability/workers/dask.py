@@ -7,14 +7,16 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import distributed
 from distributed import Client
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
-from evolvability.core.errors import ClusterError, ConfigError
+from evolvability.core.errors import ClusterError, ConfigError, UserError
 from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, Pool
-from evolvability.workers.worker import Report
+from evolvability.workers.worker import Broadcast, Recipe, Report
 
 GONE = (OSError, CommClosedError, TimeoutError, CancelledError, asyncio.CancelledError)
 """What a client raises while its scheduler is away."""
@@ -53,28 +55,21 @@ class DaskPool(Pool):
         link = self.client.dashboard_link
         text = f"a Dask cluster of {len(self._nthreads)} worker{'s' * (len(self._nthreads) != 1)}"
         super().__init__(f"{text} ({link})" if link else text, deadline)
-        self._sent: dict[_Shared, Any] = {}  # Dask's futures of shared values
+        # Dask's futures of recipes and broadcasts: workers drop them when they are forgotten here.
+        self._sent: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._known: set[str] = set()  # workers that have answered before
         self._shunned: dict[str, Any] = {}  # workers that hang, and the Dask future each owes us
-
-    def share(self, value: Any) -> "_Shared":
-        """It goes to one worker, and from there from worker to worker, once each."""
-        return _Shared(value)
-
-    def forget(self, shared: "_Shared") -> None:
-        """Workers drop it when the last future of it is gone."""
-        self._sent.pop(shared, None)
 
     def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
         """Have the scheduler choose a worker, preferably one that does not hang."""
         self._wait_for_scheduler()
         trusted = self._trusted()
         where = {"workers": trusted, "allow_other_workers": True} if self._shunned and trusted else {}
-        given = [self._on_cluster(each, where) if isinstance(each, _Shared) else each for each in arguments]
+        given = [self._on_cluster(each, where) if isinstance(each, (Recipe, Broadcast)) else each for each in arguments]
         task = self.client.submit(function, *given, key=_new_key(), pure=False, **where)
         # Not Client.get_executor: its futures fail when a worker dies just after it has answered.
         loop: Any = self.client.loop
-        keys = {task.key, *(future.key for future in self._sent.values())}
+        keys = {task.key, *(each.key for each in given if isinstance(each, distributed.Future))}
         return asyncio.run_coroutine_threadsafe(self._answer(task, keys), loop.asyncio_loop)
 
     def slots(self) -> int:
@@ -105,14 +100,17 @@ class DaskPool(Pool):
         if self.client.status != "running":
             raise ClusterError("The Dask scheduler has gone away.")
 
-    def _on_cluster(self, shared: "_Shared", where: dict[str, Any]) -> Any:
-        """A Dask future. It is a task that returns the value, so a cluster that loses it can make it again."""
-        future = self._sent.get(shared)
+    def _on_cluster(self, value: Recipe | Broadcast, where: dict[str, Any]) -> Any:
+        """A Dask future of it: it goes to one worker, and from there from worker to worker, once each.
+
+        It is a task that returns the value, so a cluster that loses it can make it again.
+        """
+        future = self._sent.get(value)
         if future is None:
-            future = self._sent[shared] = self.client.submit(_itself, shared.value, key=_new_key(), **where)
+            future = self._sent[value] = self.client.submit(_itself, value, key=_new_key(), **where)
         return future
 
-    async def _answer(self, task: Any, keys: set[str]) -> Report:
+    async def _answer(self, task: Any, keys: set[Any]) -> Report:
         """Of a worker. Dask itself makes a call again whose worker dies, up to its allowed-failures."""
         answer = asyncio.ensure_future(_result(task))
         answer.add_done_callback(lambda late: late.cancelled() or late.exception())  # or asyncio complains of late ones
@@ -121,7 +119,7 @@ class DaskPool(Pool):
             while not (await asyncio.wait({answer}, timeout=patience))[0]:
                 patience = await self._further_patience(task, keys, time.monotonic() - began)
             report: Report = answer.result()
-        except LostError:
+        except (LostError, UserError):
             raise
         except (KilledWorker, *GONE) as error:
             self._sent.clear()  # a scheduler that comes back does not know what another one had
@@ -131,7 +129,7 @@ class DaskPool(Pool):
         self._known.add(report.worker)
         return report
 
-    async def _further_patience(self, task: Any, keys: set[str], waited: float) -> float:
+    async def _further_patience(self, task: Any, keys: set[Any], waited: float) -> float:
         """Seconds to wait for an answer that has not come. If there is no excuse, shun the worker until it answers.
 
         Args:
@@ -149,11 +147,6 @@ class DaskPool(Pool):
         self._shunned.update(dict.fromkeys(holders, task))
         self._sent.clear()  # what is shared may be stuck there as well: it is sent anew
         raise OverdueError(self.deadline)
-
-
-class _Shared:
-    def __init__(self, value: Any) -> None:
-        self.value = value
 
 
 async def _result(task: Any) -> Any:

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from evolvability.core.errors import ClusterError, TaskError
+from evolvability.core.errors import ClusterError
 from evolvability.tasks.simulators import joined
 from evolvability.workers.pools import START_SECONDS, LostError, OverdueError, Pool
 from evolvability.workers.worker import Report, work
@@ -58,8 +58,8 @@ class Dispatch:
         self._out: dict[Future[Report], int] = {}
         self._answered: queue.SimpleQueue[Future[Report]] = queue.SimpleQueue()
 
-    def run(self) -> list[Any]:
-        """The calls' results, in the calls' order, whatever order they came in."""
+    def run(self) -> list[Report]:
+        """The answers to the calls, in the calls' order, whatever order they came in."""
         slots, looked = self.pool.slots(), time.monotonic()
         heard = looked
         while len(self._reports) < len(self.calls):
@@ -73,11 +73,6 @@ class Dispatch:
                     raise ClusterError(f"There has been no worker for {patience:g} s.") from None
             if time.monotonic() - looked > TICK:
                 slots, looked = self.pool.slots(), time.monotonic()
-        return [report.result for report in self.reports]
-
-    @property
-    def reports(self) -> list[Report]:
-        """Of the calls, in their order."""
         return [self._reports[index] for index in range(len(self.calls))]
 
     def _hand_out(self, limit: int) -> None:
@@ -90,12 +85,9 @@ class Dispatch:
     def _take(self, future: Future[Report]) -> None:
         index = self._out.pop(future)
         try:
-            self._reports[index] = report = future.result()
+            self._reports[index] = future.result()
         except LostError as error:
             self._lose(index, error)
-            return
-        if report.failure:  # not of a member but of the worker, and the next one would have it too
-            raise TaskError(f"Worker {report.worker} cannot do its work: {report.failure}")
 
     def _lose(self, index: int, error: LostError) -> None:
         """Do it again: all of it, or in pieces, or not at all."""
@@ -105,7 +97,8 @@ class Dispatch:
         is_suspect = call.losses >= MAX_LOSSES or isinstance(error, OverdueError)
         if is_suspect and (pieces := call.pieces()):
             # One per slot, so that it is clear which of them costs a worker.
-            self._reports[index] = Report(joined(Dispatch(self.pool, pieces, ahead=1).run()))
+            reports = Dispatch(self.pool, pieces, ahead=1).run()
+            self._reports[index] = Report(joined(report.result for report in reports))
         elif call.losses < MAX_LOSSES:
             self._to_do.appendleft(index)
         elif call.forfeit is not None:

@@ -23,7 +23,7 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.simulators import Part, joined, lost
 from evolvability.workers.dispatch import Call, Dispatch
 from evolvability.workers.pools import Pool
-from evolvability.workers.worker import Broadcast, recipe_of, work
+from evolvability.workers.worker import Broadcast, Report, recipe_of, work
 
 NUM_SUMS = 32
 """Partial gradients per generation, at most: what comes back to the driver does not grow with the population."""
@@ -53,32 +53,27 @@ class Evaluator:
         # Units of whole draws: a pair's noise is then rebuilt once, and not by two workers.
         self.units = [range(r.start * num_signs, r.stop * num_signs) for r in split(num_draws, config.units)]
         self.sums = split(num_draws, NUM_SUMS)
-        self._recipe = self.pool.share(recipe_of(config, task))
+        self._recipe = recipe_of(config, task)
 
-    def broadcast(self, state: State) -> Any:
-        """What workers need to know of one seed's generation; hand it back to `forget`."""
+    def broadcast(self, state: State) -> Broadcast:
+        """What workers need to know of one seed's generation."""
         words = np.asarray(jax.random.key_data(state.key))
         noise = np.asarray(jax.random.key_data(noise_key(state.key)))
         cloud, memory = jax.device_get((state.cloud, state.memory))
-        return self.pool.share(Broadcast(tuple(map(int, words)), noise, int(state.generation), cloud, memory))
+        return Broadcast(tuple(map(int, words)), noise, int(state.generation), cloud, memory)
 
-    def forget(self, broadcasts: Sequence[Any]) -> None:
-        """The generation is over."""
-        for broadcast in broadcasts:
-            self.pool.forget(broadcast)
-
-    def evaluate(self, broadcasts: Sequence[Any]) -> list[Part]:
+    def evaluate(self, broadcasts: Sequence[Broadcast]) -> list[Part]:
         """Every member of every seed."""
         self.pool.prepare(work, self._recipe, "get_ready", broadcasts[0])
-        dispatch = Dispatch(self.pool, [self._evaluation(own, unit) for own in broadcasts for unit in self.units])
-        parts = dispatch.run()
+        calls = [self._evaluation(broadcast, unit) for broadcast in broadcasts for unit in self.units]
+        reports = Dispatch(self.pool, calls).run()
         self.pool.seconds.clear()
-        for report, part in zip(dispatch.reports, parts, strict=True):
+        for report in reports:
             if report.worker:  # or it was put together from pieces
-                self.pool.seconds.setdefault(report.worker, []).append(report.seconds / len(part.fitness))
-        return [joined(own) for own in _by_seed(parts, len(broadcasts))]
+                self.pool.seconds.setdefault(report.worker, []).append(report.seconds / len(report.result.fitness))
+        return [joined(parts) for parts in _by_seed(reports, len(broadcasts))]
 
-    def gradient(self, broadcasts: Sequence[Any], weights: Sequence[Array]) -> list[Cloud]:
+    def gradient(self, broadcasts: Sequence[Broadcast], weights: Sequence[Array]) -> list[Cloud]:
         """Every seed's gradient, from its members' weights; summed where the noise is."""
         per_draw = [np.asarray(own).reshape(-1, self.num_signs) for own in weights]
         calls = [
@@ -86,13 +81,13 @@ class Evaluator:
             for broadcast, own in zip(broadcasts, per_draw, strict=True)
             for draws in self.sums
         ]
-        sums = Dispatch(self.pool, calls).run()
+        reports = Dispatch(self.pool, calls).run()
         # Added from the first to the last, since floats added in another order differ in the last bits.
-        totals = [reduce(_added, own) for own in _by_seed(sums, len(broadcasts))]
+        totals = [reduce(_added, own) for own in _by_seed(reports, len(broadcasts))]
         size = np.float32(per_draw[0].size)
         return [jax.tree.map(lambda leaf: leaf / size, total) for total in totals]
 
-    def _evaluation(self, broadcast: Any, members: range) -> Call:
+    def _evaluation(self, broadcast: Broadcast, members: range) -> Call:
         """The call that evaluates some members; suspected, it is taken apart into single ones."""
         call = Call((self._recipe, "evaluate", broadcast, members))
         if len(members) > 1:
@@ -124,8 +119,8 @@ def name_invalid(part: Part, generation: int, seed: int) -> None:
         )
 
 
-def _by_seed(results: list[Any], num_seeds: int) -> list[list[Any]]:
-    return [results[own.start : own.stop] for own in split(len(results), num_seeds)]
+def _by_seed(reports: list[Report], num_seeds: int) -> list[list[Any]]:
+    return [[reports[k].result for k in own] for own in split(len(reports), num_seeds)]
 
 
 def _added(cloud: Cloud, other: Cloud) -> Cloud:

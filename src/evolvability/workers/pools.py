@@ -25,7 +25,7 @@ from concurrent.futures import (
 from typing import Any
 
 from evolvability.core.cores import num_cores
-from evolvability.core.errors import ClusterError, ConfigError
+from evolvability.core.errors import ClusterError, ConfigError, UserError
 from evolvability.workers.worker import Report
 
 DEADLINE = 600.0
@@ -61,7 +61,7 @@ class Pool:
         self.seconds: dict[str, list[float]] = {}  # of the last generation: by worker, seconds per member of each unit
 
     def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
-        """Call a function on some worker; arguments may be shared ones."""
+        """Call a function on some worker."""
         future: Future[Report] = Future()
         future.set_result(function(*arguments))
         return future
@@ -69,13 +69,6 @@ class Pool:
     def slots(self) -> int:
         """How many calls can be worked on now; it may change, and be 0 for a while."""
         return 1
-
-    def share(self, value: Any) -> Any:
-        """Something to give to `submit` in place of a value that many calls need."""
-        return value
-
-    def forget(self, shared: Any) -> None:
-        """No further call needs this."""
 
     def prepare(self, function: Callable[..., Report], *arguments: Any) -> None:
         """What a new worker may be called with first, so that deadlines are about work and not about getting ready."""
@@ -102,7 +95,7 @@ class Pool:
 class ExecutorPool(Pool):
     """Any `concurrent.futures.Executor`: of MPI, loky, a batch system.
 
-    An executor does not say which worker a call goes to, so what is shared travels with every call.
+    An executor does not say which worker a call goes to, so recipe and center travel with every call.
 
     Args:
         executor: the executor; it is yours to shut down.
@@ -138,6 +131,8 @@ class ExecutorPool(Pool):
             wait([future], self.deadline)
             if future.done():
                 return future.result()
+        except UserError:
+            raise
         except CancelledError:
             raise LostError("its call was cancelled") from None
         except Exception as error:  # broken, shut down, or the call cannot be pickled: not ours to mend

@@ -11,9 +11,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal, NamedTuple
+from uuid import uuid4
 
 import cloudpickle
 import jax
@@ -35,10 +37,12 @@ SAME_VERSIONS = ("evolvability-es", "jax", "numpy")
 """Packages whose version decides over bits."""
 
 
-class Recipe(NamedTuple):
+@dataclass(frozen=True, eq=False)  # told apart by identity, so that a pool can remember which ones it has sent
+class Recipe:
     """What a worker needs to know of a run, once.
 
     Attributes:
+        name: no other recipe's.
         config: the run's configuration, for its population.
         shapes: of the task's parameters, likewise.
         num_behaviors: the length of a behavior.
@@ -47,6 +51,7 @@ class Recipe(NamedTuple):
         driver: the driver's machine and process.
     """
 
+    name: str
     config: Config
     shapes: Shapes
     num_behaviors: int
@@ -55,7 +60,8 @@ class Recipe(NamedTuple):
     driver: tuple[str, int]
 
 
-class Broadcast(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Broadcast:
     """What a worker needs to know of one seed's generation.
 
     Attributes:
@@ -77,14 +83,12 @@ class Report(NamedTuple):
     """A worker's answer.
 
     Attributes:
-        result: a `Part`, or a partial gradient as a `Cloud`; None if it failed.
-        failure: what went wrong, apart from single members.
+        result: a `Part`, or a partial gradient as a `Cloud`.
         worker: who answers.
         seconds: how long it took.
     """
 
     result: Any
-    failure: str = ""
     worker: str = ""
     seconds: float = 0.0
 
@@ -99,20 +103,19 @@ def recipe_of(config: Config, task: Task) -> Recipe:
             f"Task '{task.name}': its simulator cannot be sent to workers ({type(error).__name__}: {error}). "
             "Open files, locks and engines belong into what it builds, once per worker."
         ) from error
-    return Recipe(config, task.shapes, len(task.behavior), factory, versions, _this_process())
+    return Recipe(uuid4().hex, config, task.shapes, len(task.behavior), factory, versions, _this_process())
 
 
 def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *arguments: Any) -> Report:
-    """Call a method of this thread's workbench, and tell how it went."""
+    """Call a method of this thread's workbench."""
     began = time.perf_counter()
-    result, failure = None, ""
     try:
         # One BLAS thread: workers are many already, and a product's bits must not depend on a machine's cores.
         with _libraries().limit(limits=1, user_api="blas"):
             result = getattr(_workbench(recipe), method)(*arguments)
-    except Exception as error:  # reported, not raised: what is raised on the way back is the cluster's trouble
-        failure = f"{type(error).__name__}: {error}"
-    return Report(result, failure, _worker_name(), time.perf_counter() - began)
+    except Exception as error:  # not of a member but of the worker, and the next one would have it too
+        raise TaskError(f"Worker {_worker_name()} cannot do its work: {type(error).__name__}: {error}") from None
+    return Report(result, _worker_name(), time.perf_counter() - began)
 
 
 class Workbench:
@@ -190,7 +193,7 @@ _own = threading.local()
 def _workbench(recipe: Recipe) -> Workbench:
     """This thread's workbench for a run; the one before is given up."""
     bench: Workbench | None = getattr(_own, "bench", None)
-    if bench is None or bench.recipe != recipe:
+    if bench is None or bench.recipe.name != recipe.name:
         for name, wanted in recipe.versions.items():
             if version(name) != wanted:
                 raise RuntimeError(f"this worker has {name} {version(name)}, but the driver has {wanted}")
