@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -12,7 +13,7 @@ from evolvability.config.schema import layered
 from evolvability.training.driver import resume
 from evolvability.training.evolution import Evolution
 
-TINY = {"population_size": 16, "generations": 2, "deterministic": True}
+TINY: dict[str, Any] = {"population_size": 16, "generations": 2, "deterministic": True}
 
 
 @pytest.fixture
