@@ -1,6 +1,7 @@
 """Shared pieces of the tests."""
 
 import os
+import shutil
 from pathlib import Path
 
 import jax
@@ -27,8 +28,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.full)
 
 
-COMPILED = Path(os.environ.get("JAX_COMPILATION_CACHE_DIR", Path(__file__).parents[1] / ".pytest_cache" / "compiled"))
+OURS = Path(__file__).parents[1] / ".pytest_cache" / "compiled"
+COMPILED = Path(os.environ.get("JAX_COMPILATION_CACHE_DIR", OURS))
 """Compiled programs, kept between runs of the suite and shared by its processes and those that they start."""
+KEPT_BYTES = 10**9
+"""Of compiled programs, at most; one run of the suite makes a tenth of it."""
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Nothing tells which compiled programs are still of use: once they are too many, all of them go."""
+    is_worker = hasattr(session.config, "workerinput")
+    if not is_worker and OURS.is_dir() and sum(file.stat().st_size for file in OURS.iterdir()) > KEPT_BYTES:
+        shutil.rmtree(OURS)
+
 
 jax.config.update("jax_compilation_cache_dir", str(COMPILED))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
