@@ -95,6 +95,7 @@ def test_nested_expectation_whose_samples_depend_on_outer_samples(order: int, tr
     assert_estimates(function, 1.0, truth)
 
 
+@pytest.mark.full
 def test_three_levels_over_different_variables() -> None:
     """x ~ N(theta, 1), y ~ N(x, 1), z ~ N(x y, 1): E[z] = E[x^2] = theta^2 + 1."""
 

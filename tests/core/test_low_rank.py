@@ -19,7 +19,7 @@ from evolvability.core.noise import Factors, LowRank, in_factors, num_numbers, r
 from evolvability.core.populations import normal
 from evolvability.core.types import Cloud, Sample
 from evolvability.training.evolution import Evolution
-from evolvability.training.generation import start, step
+from evolvability.training.generation import start, step, whole
 
 SHAPES = ((12, 8), (8,), (8, 3))
 NUM_PARAMS = sum(map(prod, SHAPES))
@@ -116,7 +116,7 @@ def test_no_array_as_large_as_the_members_is_ever_made() -> None:
 def _largest_in_a_generation(task: Any, population: Any, population_size: int) -> int:
     algorithm = evolvability_es(population, max_entropy(), optax.adam(0.01), population_size=population_size)
     state = jax.eval_shape(partial(start, algorithm, task, 1), jax.random.key(0))
-    program = jax.make_jaxpr(partial(step, algorithm, task))(state)
+    program = jax.make_jaxpr(partial(step, algorithm, whole(algorithm, population, task)))(state)
     return max(sizes(program.jaxpr))
 
 
