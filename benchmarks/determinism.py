@@ -27,7 +27,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "point, bfloat16 noise, chunks": ("point", {**TOY, "noise_dtype": "bfloat16", "chunk_size": 500}),
     "point, mixture": ("point", {**TOY, "population": "mixture"}),
     "point, diagonal_normal": ("point", {**TOY, "population": "diagonal_normal", "natural_gradient": True}),
-    "navigation, low_rank": ("navigation", {**TOY, "population": "low_rank", "seeds": 3}),
+    "navigation, low_rank": ("navigation", {**TOY, "population": "low_rank", "rank": 1, "seeds": 3}),
     "maze, ns_es": ("maze", {**TOY, "objective": "ns_es"}),
     "cheetah, mujoco": ("cheetah", {"engine": "mujoco"}),
     "cheetah, mjx (jax)": ("cheetah", {"engine": "mjx", "mjx_implementation": "jax"}),

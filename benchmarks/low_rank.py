@@ -122,7 +122,7 @@ def wide_network() -> dict[str, Any]:
 
 
 def _evolve(task: str, **settings: Any) -> dict[str, Any]:
-    result = evolve(task, population="low_rank", **settings)
+    result = evolve(task, population="low_rank", rank=1, **settings)
     metrics = {name: values[0] for name, values in result.metrics.items()}
     return {
         "task": task,

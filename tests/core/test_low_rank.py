@@ -13,7 +13,18 @@ import optax
 import pytest
 from jax import Array
 
-from evolvability import ConfigError, evolvability_es, evolve, function_task, low_rank, make_task, max_entropy
+from evolvability import (
+    ConfigError,
+    evolvability_es,
+    evolve,
+    function_task,
+    low_rank,
+    make_task,
+    max_entropy,
+    max_variance,
+    outcome,
+    sample_weights,
+)
 from evolvability.config.schema import layered
 from evolvability.core.noise import Factors, LowRank, in_factors, num_numbers, rows
 from evolvability.core.populations import normal
@@ -75,6 +86,24 @@ def test_gradient_of_a_quadratic_objective_is_exact_on_average() -> None:
     assert jnp.linalg.norm(found - center) < 0.15 * jnp.linalg.norm(center)
 
 
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_variance_has_a_gradient_where_it_has_no_slope_which_falls_as_the_rank_rises(rank: int) -> None:
+    """Of B = z00 + 2 z01 z10 the weight has 4 z00 z01 z10 in it, and E[z00 z01 z10 z11] is 1 / rank; it should be 0."""
+    population, num_batches = low_rank(((12, 12),), rank, 0.02), 12
+
+    @jax.jit
+    def slope(key: Array) -> Array:
+        sample = population.sample(key, Cloud(jnp.zeros((1, 144))), 0, population.draws(20_000))
+        z = sample.members()
+        weights, _ = sample_weights(max_variance(), outcome((z[:, 0] + 2 * z[:, 1] * z[:, 12])[:, None]))
+        return population.gradient(sample, weights).center[0, 13]
+
+    found = np.array([slope(key) for key in jax.random.split(jax.random.key(0), num_batches)])
+    error = found.std(ddof=1) / num_batches**0.5
+    assert abs(found.mean() - 4 / rank) < 4 * error + 0.01
+    assert error < 0.1 * 4 / rank, "the bias drowns in noise"
+
+
 @pytest.mark.parametrize("rank", [1, 2])
 def test_gradient_of_a_cubic_objective_is_off_by_the_closed_form(rank: int) -> None:
     """At zero, sum z^3 has the expected gradient sigma^2 E[noise^4] = sigma^2 (3 + 6 / rank), full noise 3 sigma^2."""
@@ -109,7 +138,7 @@ def test_no_array_as_large_as_the_members_is_ever_made() -> None:
     largest = partial(_largest_in_a_generation, task, population_size=512)
     num_params = sum(map(prod, task.shapes))
     assert largest(normal()) >= 256 * num_params
-    assert largest(low_rank(task.shapes)) < 256 * num_params / 8
+    assert largest(low_rank(task.shapes, 1)) < 256 * num_params / 8
     assert num_numbers(task.shapes, 1) < num_params / 10
 
 
@@ -133,6 +162,6 @@ def test_mutations_of_a_function_s_matrices_are_low_rank_too() -> None:
     weights = {"a": 0.1 * jnp.ones((6, 5)), "b": jnp.ones(5)}
     task = function_task(lambda w: jnp.tanh(jnp.ones(6) @ w["a"] @ w["b"]), weights)
     assert task.shapes == ((6, 5), (5,))
-    result = evolve(task, population="low_rank", sigma=0.1, generations=40, learning_rate=0.05)
+    result = evolve(task, population="low_rank", rank=1, sigma=0.1, generations=40, learning_rate=0.05)
     variance = result.metrics["variance"][0]
     assert variance[-5:].mean() > 3 * variance[0]

@@ -49,7 +49,7 @@ def test_every_task_returns_what_it_announces(name: str) -> None:
 def test_every_task_works_with_every_population(name: str, population: str) -> None:
     """Members in the parts that a population keeps them in do what they do written out."""
     task = tiny_task(name)
-    config = layered(name, values={"population": population, "sigma": 0.1, "noise_dtype": "float32"})
+    config = layered(name, values={"population": population, "rank": 1, "sigma": 0.1, "noise_dtype": "float32"})
     if population == "low_rank" and not any(len(shape) > 1 for shape in task.shapes):
         with pytest.raises(ConfigError, match=r"\(1,\)"):  # one parameter: there is no matrix, and that is said
             build_population(config, task.shapes)

@@ -20,7 +20,20 @@ CHEETAH = (
     "train", "cheetah", "--engine", "mjx", "--num-steps", "4", "--hidden", "8", "--observation-share", "0.5",
     "--start-noise", "0.05", "--population-size", "32", "--sigma", "0.2", "--generations", "2",
 )  # fmt: skip
-POINT = ("train", "point", "--num-steps", "10", "--population-size", "32", "--seeds", "2", "--population", "low_rank")
+POINT = (
+    "train",
+    "point",
+    "--num-steps",
+    "10",
+    "--population-size",
+    "32",
+    "--seeds",
+    "2",
+    "--population",
+    "low_rank",
+    "--rank",
+    "1",
+)
 
 Start = Callable[..., subprocess.Popen[str]]
 

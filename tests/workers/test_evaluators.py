@@ -128,7 +128,7 @@ def test_member_that_raises_is_the_only_one_that_does_not_count(tmp_path: Path) 
 
 @pytest.mark.parametrize("population", ["normal", "low_rank", "diagonal_normal", "mixture"])
 def test_summed_gradient_is_the_population_s(population: str, tmp_path: Path) -> None:
-    config = Config("python:diary", population=population, population_size=40, units=7)  # type: ignore[arg-type]
+    config = Config("python:diary", population=population, rank=1, population_size=40, units=7)  # type: ignore[arg-type]
     task = diary_task(Diary(tmp_path / "diary.txt"))
     evolution = Evolution(config, task)
     state = jax.tree.map(lambda leaf: leaf[0], evolution.start())

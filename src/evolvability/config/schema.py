@@ -21,6 +21,7 @@ from evolvability.config.objective_text import (
 )
 from evolvability.config.objective_text import MAML as MAML
 from evolvability.core.errors import ConfigError, unknown
+from evolvability.core.populations import DEFAULT_RANK
 from evolvability.methods.maml import MamlOptions
 from evolvability.methods.novelty import ARCHIVE_SIZE, NUM_NEIGHBORS, PATIENCE
 from evolvability.methods.registry import KEEP_ARCHIVE, OBJECTIVES
@@ -119,7 +120,7 @@ class Config:
     """Members per generation."""
     components: int = 2
     """Components of a mixture population; parents, in evolvability_search."""
-    rank: int = setting(1, ONE_OR_MORE)
+    rank: int = setting(DEFAULT_RANK, ONE_OR_MORE)
     """Rank of the noise of each weight matrix, for a low_rank population."""
     sigma: float = setting(0.02, POSITIVE)
     """Standard deviation of the population (of its start, for diagonal_normal)."""

@@ -23,6 +23,8 @@ from evolvability.core.noise import Noise, Shapes, in_factors, noise_sum, num_nu
 from evolvability.core.noise import low_rank as low_rank_noise
 from evolvability.core.types import Cloud, Sample
 
+DEFAULT_RANK = 20
+"""Of noise of low rank: the gradient of MaxVar and MaxEnt has a bias that falls as 1 / rank; see docs/low-rank.md."""
 Schedule = float | Callable[[Array], Array]
 Draw = Callable[[Array, Cloud, Array | int, Array], Noise]
 """``(key, cloud, generation, draws) -> Noise``."""
@@ -89,7 +91,7 @@ def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeL
 
 def low_rank(
     shapes: Shapes,
-    rank: int = 1,
+    rank: int = DEFAULT_RANK,
     sigma: Schedule = 0.02,
     *,
     mirrored: bool = True,
@@ -102,7 +104,7 @@ def low_rank(
 
     Args:
         shapes: of the arrays that a parameter vector is made of, e.g. `Task.shapes`.
-        rank: the rank $r$; the higher, the nearer to `normal`.
+        rank: the rank $r$; the higher, the nearer to `normal`. MaxVar and MaxEnt have a bias of order $1 / r$.
         sigma: the standard deviation of every parameter, or a schedule of it over generations.
         mirrored: whether members come in pairs.
         noise_dtype: the type noise is kept in.
