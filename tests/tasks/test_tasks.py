@@ -1,5 +1,6 @@
 """Tasks of the user's own, and what happens when they misbehave."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -23,15 +24,16 @@ def members_of(start: Any, num_members: int = 6) -> Sample:
     return normal(0.1).sample(jax.random.key(0), Cloud(jnp.asarray(start)[None]), 0, jnp.arange(num_members // 2))
 
 
-TINY: dict[str, Any] = {"num_steps": 5, "hidden": 4}
+TINY: dict[str, Any] = {"num_steps": 5, "hidden": 4, "env": "CartPole-v1"}
+"""Options that make a task small, each for tasks that have it."""
 POPULATIONS = get_args(get_type_hints(Config)["population"])
 
 
 def tiny_task(name: str) -> Task:
     if name.endswith("-bullet"):
         pytest.importorskip("pybullet", reason=PYBULLET.kwargs["reason"])
-    options = {"interference": {}, "gymnasium": {"env": "CartPole-v1", **TINY}}
-    return make_task(name, options.get(name, TINY))
+    own = {field.name for field in dataclasses.fields(TASKS[name].options)}
+    return make_task(name, {option: value for option, value in TINY.items() if option in own})
 
 
 @pytest.mark.parametrize("name", TASKS)
