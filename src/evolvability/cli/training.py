@@ -101,7 +101,7 @@ def resume(
     processes: Processes = Processes(),  # noqa: B008 (frozen)
     evaluation: Annotated[WorkerOptions, arg(name="workers")] = WorkerOptions(),  # noqa: B008 (frozen)
 ) -> None:
-    """Go on with a run that was interrupted; the result is the same, bit for bit.
+    """Go on with a run that was interrupted, as if nothing had happened.
 
     Args:
         run: The run folder.

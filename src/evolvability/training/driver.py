@@ -114,7 +114,9 @@ def resume(
     on_generation: Callable[[Rows], None] = lambda rows: None,
     workers: Workers = None,
 ) -> None:
-    """Go on from the newest intact checkpoint; the result is the same, bit for bit, as without the interruption.
+    """Go on from the newest intact checkpoint, as if the run had not been interrupted.
+
+    Where runs repeat bit for bit (docs/run-folder.md has a table), so does a resumed one.
 
     Args:
         run: the run, or the path of its folder.
