@@ -97,10 +97,11 @@ def low_rank(
     mirrored: bool = True,
     noise_dtype: DTypeLike = jnp.float32,
 ) -> Population:
-    r"""Like `normal`, but the noise of every weight matrix has a low rank; $\mu$ is learned.
+    r"""Like `normal`, but the noise of every weight matrix has a low rank.
 
-    A matrix' noise is $E = A^\top B / \sqrt r$, kept as its factors. It has no density, so the score is that of the
-    normal it stands for, $E / \sigma$. Arrays that factors would not make smaller have full noise.
+    The mean $\mu$ is learned. A matrix' noise is $E = A^\top B / \sqrt r$, kept as its factors. It has no density, so
+    the score is that of the normal it stands for, $E / \sigma$. Arrays that factors would not make smaller have full
+    noise.
 
     Args:
         shapes: of the arrays that a parameter vector is made of, e.g. `Task.shapes`.

@@ -35,7 +35,7 @@ class TaskEntry:
         options: the dataclass of the task's own options.
         defaults: configuration values this task starts from.
         objective_defaults: further ones, by objective.
-        presets: what a preset of `config.PRESETS` means for this task, by the preset's name.
+        presets: what a preset of `config.schema.PRESETS` means for this task, by the preset's name.
     """
 
     summary: str
