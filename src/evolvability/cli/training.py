@@ -65,7 +65,7 @@ class TrainOptions:
     """A TOML file of values, such as a run folder's config.toml; options given here win over it."""
     quiet: bool = False
     """Print nothing but the result."""
-    evaluation: Annotated[WorkerOptions, arg(name="workers")] = WorkerOptions()
+    evaluation: Annotated[WorkerOptions, arg(name="")] = WorkerOptions()
     """Where members are evaluated."""
 
 
