@@ -10,8 +10,8 @@ import pytest
 
 from evolvability import ConfigError, Run, evolve, make_task
 from evolvability.figures.registry import draw_figure
-from evolvability.studies.map_elites import archive_yardstick, fill_archive, worst_fitness
-from evolvability.studies.measures import yardstick
+from evolvability.studies.map_elites import archive_scale, fill_archive, worst_fitness
+from evolvability.studies.measures import measure_scale
 from evolvability.studies.rebuild import members, parent_of
 from tests.optional import PYRIBS
 
@@ -26,7 +26,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_elites_are_the_best_of_each_cell(run: Run) -> None:
-    by, worst = yardstick(0.15, cells=7), worst_fitness([run])  # not all of it: some behaviors lie outside
+    by, worst = measure_scale(0.15, cells=7), worst_fitness([run])  # not all of it: some behaviors lie outside
     found = fill_archive(run, 1, by)
     best: dict[tuple[int, int], tuple[float, int, int]] = {}
     outside = 0
@@ -51,7 +51,7 @@ def test_elites_are_the_best_of_each_cell(run: Run) -> None:
 
 
 def test_an_elite_is_rebuilt_from_its_address(run: Run) -> None:
-    found = fill_archive(run, 0, archive_yardstick([run]))
+    found = fill_archive(run, 0, archive_scale([run]))
     place = np.unravel_index(np.nanargmax(found.fitness), found.fitness.shape)
     generation, member = found.address[place]
     task = make_task(run.config.task, run.config.task_options)
@@ -68,4 +68,4 @@ def test_without_pyribs_it_says_what_to_install(run: Run, monkeypatch: pytest.Mo
     missing: Any = None
     monkeypatch.setitem(sys.modules, "ribs.archives", missing)
     with pytest.raises(ConfigError, match=r"\[elites\]"):
-        fill_archive(run, 0, archive_yardstick([run]))
+        fill_archive(run, 0, archive_scale([run]))

@@ -17,13 +17,13 @@ from evolvability.studies.measures import (
     MeasureScale,
     cell_numbers,
     coverage,
+    measure_scale,
     measures,
     mutual_information,
     nearest,
     num_distinct,
     specialization,
     targets,
-    yardstick,
 )
 from evolvability.studies.offspring import measure, offspring_of_file, offspring_of_run
 
@@ -42,14 +42,14 @@ def grid(side: int) -> Array:
 
 
 def test_variance_and_distance_of_a_gaussian_cloud_are_the_closed_forms() -> None:
-    found = measures(cloud(20_000, [[4.0, 0.0], [0.0, 4.0]]), yardstick(10.0, radius=2.0))
+    found = measures(cloud(20_000, [[4.0, 0.0], [0.0, 4.0]]), measure_scale(10.0, radius=2.0))
     assert found.variance == pytest.approx(8, rel=0.03)
     assert found.distance == pytest.approx(2 * math.sqrt(math.pi / 2), rel=0.02)  # Rayleigh's mean
     assert found.degenerate == pytest.approx(1 - math.exp(-0.5), abs=0.01)  # and distribution
 
 
 def test_every_cell_of_a_known_grid_is_covered_and_counted_as_distinct() -> None:
-    by = yardstick(1.0, cells=10, threshold=0.19)  # cells are 0.2 wide
+    by = measure_scale(1.0, cells=10, threshold=0.19)  # cells are 0.2 wide
     assert coverage(grid(10), by) == 1.0
     assert coverage(grid(10)[:25], by) == 0.25
     assert measures(grid(10), by).distinct == 100
@@ -65,7 +65,7 @@ def test_cells_include_the_border_of_the_box_and_nothing_outside() -> None:
 
 
 def test_reachability_is_the_distance_from_targets_to_the_nearest_offspring() -> None:
-    by = yardstick(1.0, cells=4)
+    by = measure_scale(1.0, cells=4)
     assert targets(1, by)[:, 0].tolist() == [-0.75, -0.25, 0.25, 0.75]
     found = measures(np.array([[0.25], [0.75]]), by)
     assert found.reachability == pytest.approx((1.0 + 0.5) / 4)
@@ -85,7 +85,7 @@ def test_mutual_information_of_dependent_and_independent_labels() -> None:
 
 def test_specialization_is_one_for_species_apart_and_zero_for_species_alike() -> None:
     generator = np.random.default_rng(0)
-    by = yardstick(4.0)
+    by = measure_scale(4.0)
     component = np.repeat(generator.integers(0, 2, 200), 2)
     clouds = generator.normal(size=(40, 400, 2))
     alike = [specialization(cloud, component, by, num_signs=2, shuffles=50) for cloud in clouds]
@@ -102,12 +102,12 @@ def test_specialization_is_one_for_species_apart_and_zero_for_species_alike() ->
     assert 0.05 < between.share < 0.5
 
 
-def test_a_yardstick_of_nothing_is_refused() -> None:
+def test_a_scale_of_nothing_is_refused() -> None:
     for values in ({"threshold": 0.0}, {"radius": -1.0}, {"cells": 0}):
         with pytest.raises(ConfigError, match=f"{next(iter(values))} must be positive"):
-            yardstick(1.0, **values)
+            measure_scale(1.0, **values)
     with pytest.raises(ConfigError, match=r"reach .* nan"):
-        yardstick(math.nan)
+        measure_scale(math.nan)
 
 
 # Of centers

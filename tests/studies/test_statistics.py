@@ -184,7 +184,7 @@ def test_settings_that_change_no_result_do_not_part_a_group(tmp_path: Path) -> N
     assert [len(group.runs) for group in group_runs([*runs, other])] == [4, 1]
 
 
-def test_behaviors_are_measured_by_one_yardstick_for_all_groups(tmp_path: Path) -> None:
+def test_behaviors_are_measured_by_one_scale_for_all_groups(tmp_path: Path) -> None:
     wide = np.array([[[-10.0, -10], [10, 10], [-10, 10], [10, -10]]])
     a = made_up(tmp_path / "a", config(), wide, variance=np.zeros((1, 1)))
     b = made_up(tmp_path / "b", config(sigma=0.5), wide / 20, variance=np.zeros((1, 1)))

@@ -20,8 +20,15 @@ from evolvability.core.errors import ConfigError
 from evolvability.runs.files import slug, write_output
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import adapt as adapt_run
-from evolvability.studies.measures import Measures, MeasureScale, common_reach, coverage, measures, specialization
-from evolvability.studies.measures import yardstick as measure_scale
+from evolvability.studies.measures import (
+    Measures,
+    MeasureScale,
+    common_reach,
+    coverage,
+    measure_scale,
+    measures,
+    specialization,
+)
 from evolvability.studies.offspring import Offspring, offspring_of_file, offspring_of_run
 from evolvability.studies.races import race as race_run
 from evolvability.studies.sweeps import Planned, conduct, plan_further_evolution, plan_split

@@ -17,9 +17,9 @@ from evolvability.studies.measures import (
     MeasureScale,
     common_reach,
     coverage,
+    measure_scale,
     specialization_of,
     valid_behaviors,
-    yardstick,
 )
 
 # Okabe and Ito's, in an order in which neighbors differ most; one component alone is dark gray.
@@ -54,7 +54,7 @@ class Species:
 
 @dataclass(frozen=True)
 class Panels:
-    """The species of several runs, measured by one yardstick."""
+    """The species of several runs, measured by one scale."""
 
     panels: list[Species]
     by: MeasureScale
@@ -68,7 +68,7 @@ def data_from_runs(runs: Sequence[Run]) -> Panels:
     found = [valid_behaviors(run, seed) for run, seed in zip(runs, seeds, strict=True)]
     if not any(len(behavior) for behavior, _ in found):
         raise RunFolderError("Nothing to draw: no member of the recorded generations is valid.")
-    by = yardstick(common_reach([behavior for behavior, _ in found]))
+    by = measure_scale(common_reach([behavior for behavior, _ in found]))
     panels = [_species(run, seed, *own, by) for run, seed, own in zip(runs, seeds, found, strict=True)]
     return Panels(panels, by, behavior_names(runs[0].config, found[0][0].shape[1]))
 

@@ -14,7 +14,7 @@ from evolvability.figures.behaviors import check_comparable
 from evolvability.figures.style import Array, behavior_names, letter, new_figure, told_apart
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import run_names
-from evolvability.studies.map_elites import archive_yardstick, fill_archive, worst_fitness
+from evolvability.studies.map_elites import archive_scale, fill_archive, worst_fitness
 
 CURVES = {"coverage": "coverage (share of cells)", "qd_score": "QD score"}
 
@@ -39,7 +39,7 @@ class Illumination:
 def data_from_runs(runs: Sequence[Run]) -> Illumination:
     """Every run's recorded members, fed to archives with common cells."""
     check_comparable(runs)
-    by, worst = archive_yardstick(runs), worst_fitness(runs)
+    by, worst = archive_scale(runs), worst_fitness(runs)
     panels: dict[str, list[Line]] = {curve: [] for curve in CURVES}
     fitness = {}
     names = told_apart(run_names([run.config for run in runs]))

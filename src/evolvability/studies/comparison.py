@@ -20,10 +20,10 @@ from evolvability.studies.measures import (
     Measures,
     MeasureScale,
     common_reach,
+    measure_scale,
     measures,
     specialization_of,
     valid_behaviors,
-    yardstick,
 )
 from evolvability.studies.offspring import kept_offspring
 from evolvability.studies.races import load_race, own_adapter
@@ -79,7 +79,7 @@ def compare_runs(
     """
     groups = group_runs(runs)
     if by is None and metric in OF_BEHAVIORS and metric not in runs[0].metrics:
-        by = yardstick(reach_of(groups, generation))
+        by = measure_scale(reach_of(groups, generation))
     values = {group.name: quantity(group, metric, generation=generation, by=by) for group in groups}
     intervals = {name: median_interval(own) for name, own in values.items()}
     comparisons = compare_all(values, correction)
@@ -108,7 +108,7 @@ def quantity(
     elif name in known:
         values = [_metric(run, name, generation) for run in group.runs]
     elif name in OF_BEHAVIORS:
-        by = by or yardstick(reach_of([group], generation))
+        by = by or measure_scale(reach_of([group], generation))
         values = [_measured(run, name, generation, by) for run in group.runs]
     else:
         also = ", adapted:GOAL, raced:GOAL and offspring:MEASURE"
@@ -211,7 +211,7 @@ def _of_offspring(run: Run, which: str) -> list[float]:
     if name not in MEASURES:
         raise ConfigError(unknown("measure of offspring", name, MEASURES))
     clouds = kept_offspring(run, size)
-    by = yardstick(common_reach(clouds))
+    by = measure_scale(common_reach(clouds))
     return [float(getattr(measures(cloud, by), name)) for cloud in clouds]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from evolvability.core.errors import missing_extra
 from evolvability.runs.folder import Run
-from evolvability.studies.measures import MeasureScale, cell_numbers, common_reach, yardstick
+from evolvability.studies.measures import MeasureScale, cell_numbers, common_reach, measure_scale
 
 Array = np.ndarray[Any, Any]
 
@@ -71,9 +71,9 @@ def worst_fitness(runs: Sequence[Run]) -> float:
     return min(float(np.min(fitness, initial=np.inf)) for _, fitness in _recorded(runs))
 
 
-def archive_yardstick(runs: Sequence[Run]) -> MeasureScale:
+def archive_scale(runs: Sequence[Run]) -> MeasureScale:
     """Cells that hold every behavior that some runs recorded."""
-    return yardstick(common_reach([behavior for behavior, _ in _recorded(runs)]))
+    return measure_scale(common_reach([behavior for behavior, _ in _recorded(runs)]))
 
 
 def _recorded(runs: Sequence[Run]) -> Iterator[tuple[Array, Array]]:

@@ -43,7 +43,7 @@ class MeasureScale:
                 raise ConfigError(f"{name} must be positive and finite, got {value}.")
 
 
-def yardstick(
+def measure_scale(
     reach: float, *, threshold: float | None = None, radius: float | None = None, cells: int = CELLS
 ) -> MeasureScale:
     """A scale from its reach: unless given, the threshold is a cell's width, the radius an eighth of the reach."""
@@ -127,7 +127,7 @@ def coverage(behavior: Array, scale: MeasureScale) -> float:
     """The share of the box's cells that have a behavior in them.
 
     Examples:
-        >>> coverage(np.array([[-0.9, -0.9], [0.1, 0.9]]), yardstick(1.0, cells=2))
+        >>> coverage(np.array([[-0.9, -0.9], [0.1, 0.9]]), measure_scale(1.0, cells=2))
         0.5
     """
     numbers = cell_numbers(np.asarray(behavior), scale)

@@ -24,7 +24,7 @@ from evolvability.core.types import Cloud, Outcome, PyTree, Sample
 from evolvability.runs.checkpoints import Arrays, restore
 from evolvability.runs.folder import Run
 from evolvability.runs.trained import mutations, trained
-from evolvability.studies.measures import Measures, MeasureScale, common_reach, measures, yardstick
+from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
 from evolvability.studies.result_files import OFFSPRING, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
 from evolvability.tasks.goals import Goal
@@ -102,7 +102,7 @@ def measure(
     """
     parent = parent_at(task, center, sigma, memory, seed)
     born = offspring(parent, evaluator(parent.task), number, parent.key)
-    return measures(born.behavior, by or yardstick(common_reach([born.behavior])))
+    return measures(born.behavior, by or measure_scale(common_reach([born.behavior])))
 
 
 def parent_at(task: Task | str, center: PyTree, sigma: float | None, memory: PyTree, seed: int) -> Parent:

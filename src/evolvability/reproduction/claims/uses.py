@@ -20,7 +20,7 @@ from evolvability.reproduction.claims.training import VARIANTS
 from evolvability.runs.folder import Run
 from evolvability.studies.comparison import quantity, reach_of
 from evolvability.studies.groups import RunGroup, by_seed
-from evolvability.studies.measures import yardstick
+from evolvability.studies.measures import measure_scale
 from evolvability.studies.offspring import kept_offspring
 from evolvability.studies.races import load_race
 from evolvability.studies.statistics import SIGNIFICANT, above_zero
@@ -159,6 +159,6 @@ def species_variants_alike(runs: Runs, objective: str) -> Answer:
 
 def _cover_alike(first: RunGroup, second: RunGroup) -> Answer:
     # Cells reach as far as both groups do: each by its own reach would be compared by different cells.
-    by = yardstick(reach_of([first, second]))
+    by = measure_scale(reach_of([first, second]))
     covered = [quantity(group, "coverage", by=by) for group in (first, second)]
     return is_same(covered[0], covered[1], enough=SPECIES_RUNS)
