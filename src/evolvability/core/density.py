@@ -30,6 +30,7 @@ from evolvability.core.expectation import box
 GRID_NODES = {1: (128, 512), 2: (128, 256)}  # by behavior dimensions: a grid for most clouds, and one for wide ones
 GRID_SPACING = 0.5  # in bandwidths; see the module's error bound
 GRID_MARGIN = 3.0  # in bandwidths: exp(-2 * 3^2) of a feature product lies beyond it
+# NumPy's: an array of JAX's would start its backend at import.
 QUANTILES = np.array([0.01, 0.99], np.float32)  # the grid's middle lies between these; see `_kernel_sums`
 TILE_ROWS = 64
 # A GPU's default for float32 products keeps 10 bits: too few for the density of an outlier.
@@ -58,6 +59,7 @@ def kernel_density(
     # What each member adds to an expectation: `expect(values, log_prob, where=valid)` as one product.
     ratio = jnp.where(valid, box(log_prob), 0) / jnp.maximum(count, 1)
     density = _kernel_sums(behavior, valid, ratio, leave_one_out)
+    # The ratios are shares of all members; without its own, a member's mean is over one less.
     return density * count / jnp.maximum(count - 1, 1) if leave_one_out else density
 
 
@@ -74,10 +76,12 @@ def _kernel_sums(behavior: Array, valid: Array, vector: Array, leave_one_out: bo
         return _pair_by_pair(behavior, vector, jnp.zeros(len(behavior), bool), leave_one_out)
     # Between quantiles, not extremes: one outlier would move the grid away, and its rounding take all digits.
     low, high = jnp.nanquantile(jnp.where(valid[:, None], behavior, jnp.nan), QUANTILES, axis=0)
+    # Halved before they are added, for the sum could overflow; nan where nobody is valid.
     shifted = behavior - jnp.where(jnp.isfinite(low), low / 2 + high / 2, 0)
 
     def reached(num_nodes: int) -> Array:
         reach = (num_nodes - 1) / 2 * GRID_SPACING - GRID_MARGIN
+        # Invalid members have no part in any sum: as outliers they would only cost tiles.
         return ~valid | jnp.all(jnp.abs(shifted) <= reach, axis=1)
 
     def both_ways(num_nodes: int, vector: Array) -> Array:
@@ -107,6 +111,7 @@ _kernel_sums.defvjp(_sums_forward, _sums_backward)
 def _pair_by_pair(behavior: Array, vector: Array, inside: Array, leave_one_out: bool) -> Array:
     """The kernel sums without the pairs of two members inside: a tile of members outside after the other."""
     members = jnp.arange(len(behavior))
+    # Padded: near the end `dynamic_slice` would move its start back, and members would be counted twice.
     order = jnp.pad(jnp.argsort(inside), (0, TILE_ROWS))  # those outside first
     num_outside = jnp.sum(~inside)
 
@@ -118,20 +123,24 @@ def _pair_by_pair(behavior: Array, vector: Array, inside: Array, leave_one_out: 
         kernel = jnp.exp(-0.5 * squares)
         if leave_one_out:
             kernel = jnp.where(chosen[:, None] == members, 0, kernel)
+        # A member outside gets all its pairs from `own`, so `to_others` is for those inside: no pair counts twice.
         own = jnp.matmul(kernel, vector, precision=EXACT)
         to_others = jnp.matmul(jnp.where(counts, vector[chosen], 0), kernel, precision=EXACT)
         return jnp.where(inside, sums + to_others, sums).at[chosen].add(jnp.where(counts, own, 0))
 
+    # How many turns is known only at run time. JAX cannot differentiate such a loop backwards: hence the custom rule.
     return jax.lax.fori_loop(0, -(-num_outside // TILE_ROWS), add, jnp.zeros(len(behavior)))
 
 
 def _grid(behavior: Array, vector: Array, num_nodes: int) -> Array:
     nodes = (jnp.arange(num_nodes) - (num_nodes - 1) / 2) * GRID_SPACING
+    # A product of two features is the kernel times exp(-2 (u - middle)^2), whose integral over u is sqrt(pi / 2).
     norm = (GRID_SPACING / jnp.sqrt(jnp.pi / 2)) ** 0.5
     features = norm * jnp.exp(-((behavior[:, :, None] - nodes) ** 2))  # (num_members, num_behaviors, nodes)
     if behavior.shape[1] == 1:
         mass = jnp.matmul(vector, features[:, 0], precision=EXACT)
         return jnp.matmul(features[:, 0], mass, precision=EXACT)
+    # A feature of the plane is a product of one per axis: an array (num_members, nodes * nodes) is never made.
     mass = jnp.matmul((vector[:, None] * features[:, 0]).T, features[:, 1], precision=EXACT)
     return jnp.sum(jnp.matmul(features[:, 0], mass, precision=EXACT) * features[:, 1], axis=1)
 

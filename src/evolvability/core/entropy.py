@@ -39,7 +39,7 @@ def entropy(behavior: Any) -> float:
         # At random, yet the same every time: members drawn in turn from components must not fall in step with a stride.
         points = np.random.default_rng(0).choice(points, MOST_MEMBERS, replace=False)
     number, num_behaviors = points.shape
-    neighbors = min(NUM_NEIGHBORS, number - 1)
+    neighbors = min(NUM_NEIGHBORS, number - 1)  # none for a single point, which has no spread and ends below
     deviations = points - points.mean(axis=0)
     _, lengths, axes = np.linalg.svd(deviations, full_matrices=False)
     rounding = np.finfo(np.float32).eps * np.linalg.norm(points)
@@ -48,7 +48,9 @@ def entropy(behavior: Any) -> float:
     # Decorrelated: an axis with little spread would have neighbors all along the others.
     white = deviations @ (axes.T / lengths)
     distances = cKDTree(white).query(white, [neighbors + 1])[0]  # everyone's nearest is itself
+    # Of more equal behaviors than neighbors the distance is zero, and its log the minus infinity that is meant.
     with np.errstate(divide="ignore"):
+        # The second term undoes the change of volume by decorrelating.
         spread = num_behaviors * np.log(distances).mean() + np.log(lengths).sum()
     log_ball = num_behaviors / 2 * math.log(math.pi) - gammaln(num_behaviors / 2 + 1)
     return float(digamma(number) - digamma(neighbors) + log_ball + spread)

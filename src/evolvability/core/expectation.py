@@ -76,6 +76,7 @@ def expect(values: Array, log_prob: Array, *, where: Array | None = None) -> Arr
         return jnp.mean(ratio * values, axis=0)
     # The integrand is masked, not the product: a sample that does not count may hold nan, and 0 * nan is nan.
     values = jnp.where(where.reshape(-1, *trailing), values, 0)
+    # Where no sample counts the mean is zero, not nan.
     return jnp.sum(ratio * values, axis=0) / jnp.maximum(jnp.sum(where), 1)
 
 
@@ -105,6 +106,7 @@ def expectation(f: Callable[[Array, Any], Any], distribution: Distribution, key:
     key_draws, key_inner = jax.random.split(key)
     draws = jax.vmap(distribution.sample)(jax.random.split(key_draws, num_samples))
     draws = jax.lax.stop_gradient(draws)  # a sample is a constant: its distribution moves through log_prob alone
+    # Summed: a distribution of independent dimensions may give one log-density for each.
     log_prob = jax.vmap(lambda z: jnp.sum(distribution.log_prob(z)))(draws)
     values = jax.vmap(f)(jax.random.split(key_inner, num_samples), draws)
     return jax.tree.map(lambda leaf: expect(leaf, log_prob), values)

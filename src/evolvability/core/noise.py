@@ -136,6 +136,7 @@ def times(inputs: Any, block: Any) -> Any:
         return block.times(inputs)
     if isinstance(inputs, np.ndarray):
         return inputs @ block
+    # Factors in the noise's own type, sums in float32: short noise is not written out in a longer type.
     return jnp.matmul(inputs.astype(block.dtype), block, preferred_element_type=jnp.float32)
 
 

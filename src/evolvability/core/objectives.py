@@ -62,8 +62,10 @@ def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave
     def objective(outcome: Outcome, log_prob: Array) -> Array:
         behavior = shaping(outcome.behavior, outcome.valid)
         density = kernel_density(behavior, log_prob, outcome.valid, bandwidth, leave_one_out=leave_one_out)
+        # Without its own kernel a lonely member's density can underflow to zero: its log must stay finite.
         log_density = jnp.log(jnp.maximum(density, jnp.finfo(density.dtype).tiny))
         entropy = -expect(log_density, log_prob, where=outcome.valid)
+        # A constant: it changes no weight, and makes the value an entropy in nats.
         return entropy + log_kernel_volume(bandwidth, behavior.shape[1])
 
     return objective
@@ -82,7 +84,9 @@ def sample_weights(objective: Objective, outcome: Outcome) -> tuple[Array, Array
         Array([1.5, 0. , 1.5], dtype=float32)
     """
     num_members = outcome.behavior.shape[0]
+    # Zeros will do: `box` divides every density by its own value.
     value, slope = jax.value_and_grad(lambda log_prob: objective(outcome, log_prob))(jnp.zeros(num_members))
+    # All members, invalid ones too: a population's `gradient` divides by as many.
     return num_members * slope, value
 
 

@@ -149,7 +149,7 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
         mirrored: whether members come in pairs.
         noise_dtype: the type noise is kept in.
     """
-    log_sigma = jnp.log(_schedule(sigma)(0))
+    log_sigma = jnp.log(_schedule(sigma)(0))  # _schedule refuses what is not positive
 
     def init(key: Array, centers: Array) -> Cloud:
         del key
@@ -203,9 +203,11 @@ def mixture(
         # Components at one point would get one gradient and never part: then each starts at a mutation of its own.
         together = jnp.all(centers == centers[0])
         mutations = centers + sigma_at(0) * jax.random.normal(key, centers.shape)
+        # Not an `if`: under jit the answer is not known yet.
         return Cloud(jnp.where(together, mutations, centers))
 
     def draw(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Noise:
+        # `components` splits alike: it is called without any noise, by objectives with a history.
         key_noise, _ = jax.random.split(key)
         return full_noise(key_noise, cloud, generation, draws)
 
@@ -219,11 +221,12 @@ def mixture(
         return jax.nn.logsumexp(densities) - jnp.log(num_components)
 
     def gradient(sample: Sample, weights: Array) -> Cloud:
-        sigma = sample.scale[0, 0]
+        sigma = sample.scale[0, 0]  # the same for all components
         shares = _per_draw(sample, weights)[..., None] * responsibilities(sample)  # (draws, signs, components)
         pulls = jnp.einsum("dsc,s->cd", shares, sample.sign)
         # z - center_c = sigma * sign * noise + (center of z's own component - center_c)
         own = jax.nn.one_hot(sample.component, num_components)
+        # (components, components): how much of the members drawn from e is credited to c.
         flows = jnp.einsum("dsc,de->ce", shares, own)
         offsets = flows @ sample.center - flows.sum(axis=1, keepdims=True) * sample.center
         total = noise_sum(pulls, sample.noise) / sigma + offsets / sigma**2
@@ -242,6 +245,7 @@ def responsibilities(sample: Sample) -> Array:
     along = jnp.einsum("dp,cp->dc", noise, centers.astype(noise.dtype), preferred_element_type=jnp.float32)
     along = jnp.take_along_axis(along, sample.component[:, None], axis=1) - along  # noise . (own center - center_c)
     squares = jnp.sum((centers[:, None] - centers) ** 2, axis=-1)[sample.component]
+    # -|z - center_c|^2 / (2 sigma^2), without the noise's own square: all components share it.
     logits = -squares[:, None] / (2 * sigma**2) - sample.sign[:, None] * along[:, None] / sigma
     return jax.nn.softmax(logits, axis=-1)
 

@@ -20,6 +20,7 @@ def masked_mean_and_std(values: Array, valid: Array) -> tuple[Array, Array]:
     some = identity(values, valid)[jnp.argmax(valid)]
     shifted = identity(values - some, valid)
     shift = jnp.sum(shifted, axis=0) / count
+    # Masked again: the zero of an invalid member lies a whole shift from the mean.
     variance = jnp.sum(identity((shifted - shift) ** 2, valid), axis=0) / count
     return some + shift, jnp.sqrt(variance)
 
@@ -43,6 +44,7 @@ def standardize(values: Array, valid: Array) -> Array:
     mean, std = masked_mean_and_std(values, valid)
     # A dimension in which all members agree, but for rounding, has nothing to scale: it stays at zero.
     rounding = jnp.finfo(jnp.float32).eps * jnp.max(jnp.abs(identity(values, valid)), axis=0)
+    # The nan of a 0 / 0 that is not chosen does no harm: no gradient passes through.
     return identity(jnp.where(std > rounding, (values - mean) / std, 0), valid)
 
 
@@ -68,9 +70,11 @@ def centered_ranks(values: Array, valid: Array) -> Array:
     """
 
     def ranks(column: Array) -> Array:
+        # Invalid ones are last, where they take no rank from the others.
         ordered = jnp.sort(jnp.where(valid, column, jnp.inf))
         below = jnp.searchsorted(ordered, column, side="left")
         up_to = jnp.searchsorted(ordered, column, side="right")
+        # Equal values have the ranks from `below` to `up_to` - 1.
         return (below + up_to - 1) / 2
 
     all_ranks = ranks(values) if values.ndim == 1 else jax.vmap(ranks, 1, 1)(values)

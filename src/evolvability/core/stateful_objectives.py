@@ -61,6 +61,7 @@ def lifted(objective: Objective | StatefulObjective) -> StatefulObjective:
     """Any objective as a stateful one; an ordinary one has no history and is the same at every moment."""
     if isinstance(objective, StatefulObjective):
         return objective
+    # `tuple()` is the empty history.
     return StatefulObjective(tuple, lambda history, centers: history, lambda history, generation: objective)
 
 
@@ -118,6 +119,7 @@ def center_outcome(outcome: Outcome, component: Array, num_components: int) -> O
     count = jnp.sum(own, axis=0)
 
     def mean(values: Array) -> Array:
+        # Not a product: an invalid member may hold nan.
         return jnp.sum(jnp.where(own, values[:, None], 0), axis=0) / jnp.maximum(count, 1)
 
     behavior = jax.vmap(mean, 1, 1)(outcome.behavior)

@@ -101,6 +101,7 @@ def evolvability_es(
         return State(key, jnp.zeros((), jnp.int32), cloud, optimizer.init(cloud), memory, stateful.init())
 
     def remember(state: State, outcome: Outcome) -> State:
+        # Drawn again from their addresses, which takes no noise: members may be on other processes.
         component = population.components(noise_key(state.key), state.generation, draws)
         component = jnp.repeat(component, population.num_signs)
         centers = center_outcome(outcome, component, population.num_components)
@@ -108,7 +109,9 @@ def evolvability_es(
 
     def weigh(state: State, outcome: Outcome) -> tuple[Array, Array]:
         weights, value = sample_weights(stateful.at(state.history, state.generation), outcome)
+        # Invalid members have the weight zero: this is the mean over the valid ones.
         mean = jnp.sum(weights) / jnp.maximum(jnp.sum(outcome.valid), 1)
+        # Zero again: the baseline must not give invalid members a pull.
         return jnp.where(outcome.valid, weights - baseline * mean, 0), value
 
     def ascend(state: State, gradient: Cloud) -> State:
