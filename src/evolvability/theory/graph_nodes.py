@@ -106,6 +106,7 @@ def parents_first(nodes: Nodes) -> tuple[str, ...]:
 def upstream(nodes: Nodes, name: str) -> set[str]:
     """The node itself and every node that it depends on, directly or not."""
     found = {name}
+    # Children first: one pass then finds every ancestor.
     for other in reversed(parents_first(nodes)):
         if other in found:
             found.update(nodes[other].parents)

@@ -23,7 +23,7 @@ from jax import Array
 
 from evolvability.core.expectation import Distribution, expect
 from evolvability.theory import graph_nodes
-from evolvability.theory.graph_nodes import Deterministic as Deterministic
+from evolvability.theory.graph_nodes import Deterministic as Deterministic  # "as": exported, for type checkers
 from evolvability.theory.graph_nodes import Expectation as Expectation
 from evolvability.theory.graph_nodes import Input as Input
 from evolvability.theory.graph_nodes import Node as Node
@@ -48,7 +48,7 @@ class Graph(ABC, Generic[Samples]):
         return self.by_name[name]
 
     @cached_property
-    def by_name(self) -> dict[str, Node]:
+    def by_name(self) -> dict[str, Node]:  # cached despite `frozen`: the cache is written past __setattr__
         """The nodes by their names."""
         return graph_nodes.by_name(self.nodes)
 
@@ -84,6 +84,7 @@ class Graph(ABC, Generic[Samples]):
             The derivative in each of those inputs, by name.
         """
         _check_names("inputs", inputs, known=self._inputs, needed=self._inputs)
+        # All inputs are checked before this line, since `chosen` looks them up before `surrogate` would check.
         names = tuple(inputs) if wrt is None else tuple(wrt)
         _check_names("wrt", names, known=self._inputs, needed=())
         chosen = {name: inputs[name] for name in names}
@@ -185,6 +186,7 @@ class NestedGraph(Graph[int | Mapping[str, int]]):
         found: dict[str, set[str]] = {}
         for name, before in self._needs.items():
             node = self[name]
+            # What a node is computed from comes earlier in `_needs`, so its axes are known.
             found[name] = {axis for parent in before for axis in found[parent]}
             if isinstance(node, Stochastic):
                 found[name].add(name)
@@ -267,6 +269,7 @@ def nest(graph: StochasticGraph) -> NestedGraph:
             nodes[integrand] = Deterministic(integrand, tuple(inside), _sum, label="+")
         mean = _unused(f"E_{z.name}", nodes)
         nodes[mean] = Expectation(mean, z.name, integrand, z.parents, z.distribution)
+        # The expectation stands for the terms inside it; further out it is a term like any other.
         terms = [*(term for term in terms if term not in inside), mean]
     return NestedGraph(tuple(nodes.values()))
 

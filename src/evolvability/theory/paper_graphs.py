@@ -145,6 +145,7 @@ def max_entropy_graph(
 
 def _behaviors(behavior: Function, *samples: str) -> list[Stochastic | Deterministic]:
     """Samples, and the behavior of each: B of z, B' of z'."""
+    # Bare leaves: the expectations over them have their distributions.
     found: list[Stochastic | Deterministic] = [Stochastic(z) for z in samples]
     return found + [Deterministic(z.replace("z", "B"), (z,), behavior, label=r"\mathbfit{B}") for z in samples]
 
