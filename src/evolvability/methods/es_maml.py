@@ -33,16 +33,20 @@ def adapting(task: Task, *, episodes: int, sigma: float) -> Task:
         # Addressed by draws: the same goals and tries, whatever part of the population this is.
         asked = jax.vmap(lambda key: goals.draw(key, 1)[0])(_keys(key_goals, sample.draw))
         shape = (episodes, members.shape[1])
+        # The first try has no noise: it is the member itself.
         noise = jax.vmap(lambda key: jax.random.normal(key, shape).at[0].set(0))(_keys(key_noise, sample.draw))
         asked, noise = (jnp.repeat(part, num_signs, axis=0) for part in (asked, noise))
         tries = members[:, None] + sigma * noise
         number = (num_signs * sample.draw[:, None] + jnp.arange(num_signs)).ravel()
+        # Each try counts as a draw of its own: it has the key of an episode that no other has.
         numbers = (episodes * number[:, None] + jnp.arange(episodes)).ravel()
         tried, _ = task.evaluate(key_tries, written_out(tries.reshape(-1, members.shape[1]), numbers), memory)
         scores = goals.score(jnp.repeat(asked, episodes, axis=0), jnp.asarray(tried.behavior))
+        # Where no try is valid, the first is taken: the member itself.
         best = jnp.argmax(jnp.where(tried.valid, scores, -jnp.inf).reshape(-1, episodes), axis=1)
         adapted = jnp.take_along_axis(tries, best[:, None, None], axis=1)[:, 0]
         outcome, seen = task.evaluate(key_last, written_out(adapted, number), memory)
+        # Adapting costs steps too: they count as the member's.
         num_steps = outcome.num_steps + jnp.asarray(tried.num_steps).reshape(-1, episodes).sum(axis=1)
         fitness = goals.score(asked, jnp.asarray(outcome.behavior))
         return outcome._replace(fitness=fitness, num_steps=num_steps), seen

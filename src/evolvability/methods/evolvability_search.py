@@ -37,6 +37,7 @@ def in_turn(population: Population) -> Population:
 
     def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
         drawn = population.sample(key, cloud, generation, draws)
+        # Noise does not depend on the component, so another can be put in its place.
         return drawn._replace(component=components(key, generation, draws))
 
     def gradient(sample: Sample, weights: Array) -> Cloud:
@@ -61,6 +62,7 @@ def num_distinct(behavior: Array, valid: Array, threshold: float) -> Array:
     squares = jnp.sum((behavior[:, None] - behavior) ** 2, axis=-1)
 
     def count(kept: Array, index: Array) -> tuple[Array, None]:
+        # It is not kept yet itself, so its distance of zero to itself does not matter.
         is_new = valid[index] & ~jnp.any(kept & (squares[index] < threshold**2))
         return kept.at[index].set(is_new), None
 
@@ -112,9 +114,11 @@ def evolvability_search(population: Population, *, population_size: int, thresho
         entrants = jax.random.randint(key_entrants, (num_parents, TOURNAMENT), 0, num_parents)
         winners = jnp.take_along_axis(entrants, jnp.argmax(state.history[entrants], axis=1)[:, None], axis=1)[:, 0]
         # Successors are drawn as offspring are: the mutations that are counted are those that are inherited.
+        # Draws take turns, so draw i is a mutation of winner i.
         chosen = state.cloud._replace(center=state.cloud.center[winners])
         drawn = population.sample(key_noise, chosen, state.generation, jnp.arange(num_parents))
         best = state.cloud.center[jnp.argmax(state.history)]
+        # One successor per draw: of mirrored ones, the first.
         centers = drawn.members()[::num_signs].at[0].set(best)
         return state._replace(generation=state.generation + 1, cloud=chosen._replace(center=centers))
 

@@ -160,6 +160,7 @@ def maml(world: World, options: MamlOptions) -> Meta:
 
     def step(state: State) -> tuple[State, Info, Outcome]:
         both = explore(state)
+        # `k=k`: a lambda would otherwise see the loop's last value.
         before, after = (jax.tree.map(lambda leaf, k=k: leaf[k], both) for k in (0, 1))
         actor = Actor(state.cloud.center[0], state.log_std)
         # In full precision: a GPU's default for matrix products, TF32, would blur the curvature.

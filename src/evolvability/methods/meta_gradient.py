@@ -123,6 +123,7 @@ def outer_problem(
             # Jacobian J of means and deviations and the Fisher matrix F of normal distributions, which is diagonal.
             old, change = jax.jvp(outputs, (position,), (vector,))
             weight = after.counts[..., None] / jnp.maximum(jnp.sum(after.counts), 1)
+            # Deviations are the same at every step: over the steps their weights sum to one.
             fisher = Actor(weight * change.center * jnp.exp(-2 * old.log_std), 2 * change.log_std)
             return jax.vjp(outputs, position)[1](fisher)[0]
 
@@ -131,6 +132,7 @@ def outer_problem(
     def evaluate(flat: Array) -> tuple[Array, Array]:
         def of_task(before: Batch, after: Batch) -> tuple[Array, Array]:
             old, new = actions_after(position, before, after), actions_after(flat, before, after)
+            # At the position every ratio is one: the mean advantage is what the gain starts from.
             gained = gain(flat, old, before, after) - masked_mean(after.advantages, after.counts)
             return gained, masked_mean(divergence(old, new), after.counts)
 

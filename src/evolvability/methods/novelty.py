@@ -73,6 +73,7 @@ def novelty(behavior: Array, archive: Archive, num_neighbors: int = NUM_NEIGHBOR
         num_neighbors: the $k$ of the formula.
     """
     shape = jax.ShapeDtypeStruct(behavior.shape[:1], jnp.float32)
+    # It has no derivative, and needs none: objectives are differentiated by log-probabilities alone.
     return jax.pure_callback(
         lambda *arrays: _mean_distance(num_neighbors, *map(np.asarray, arrays)),
         shape,
@@ -87,6 +88,7 @@ def _mean_distance(num_neighbors: int, behavior: Any, stored: Any, added: Any) -
     known = stored[: min(int(added), len(stored))]
     if not len(known):
         return np.zeros(len(behavior), np.float32)
+    # As an array: for the plain number 1 the axis of neighbors would be missing.
     nearest = np.arange(1, min(num_neighbors, len(known)) + 1)
     distances, _ = cKDTree(known).query(behavior, nearest, workers=-1)
     return distances.mean(axis=1).astype(np.float32)
@@ -180,6 +182,7 @@ def nsra_es(
     search = ns_es(num_behaviors, shaping=shaping, **settings)
 
     def init() -> Adapted:
+        # With minus infinity the first generation is progress; the weight, clipped, stays at 1.
         return Adapted(search.init(), jnp.ones(()), jnp.full((), -jnp.inf), jnp.zeros((), jnp.int32))
 
     def remember(history: Adapted, centers: Outcome) -> Adapted:

@@ -112,7 +112,9 @@ def action_score(
     credit = jnp.where(episodes.counts, credit, 0)
 
     def gain(center: Array, inputs: Array, actions: Array, credit: Array) -> Array:
+        # The noise stays a constant: only the center moves.
         means = policy.act(policy.build(sample._replace(center=center)), inputs)
+        # The log-density without its constant, which does not depend on the center.
         return -jnp.sum(credit * jnp.sum((actions - means) ** 2, axis=1)) / spread
 
     def add(total: Array, step: tuple[Array, Array, Array]) -> tuple[Array, None]:
@@ -131,6 +133,7 @@ def credits(weights: Array, times: Sequence[int], num_steps: int) -> Array:
         >>> credits(jnp.array([[1.0, 10.0]]), (2, 4), 5).tolist()
         [[11.0, 11.0, 10.0, 10.0, 0.0]]
     """
+    # Actions count from zero: the action u comes before all that is seen after u + 1 steps or more.
     follows = jnp.array(times)[:, None] > jnp.arange(num_steps)
     return weights @ follows.astype(weights.dtype)
 
@@ -140,5 +143,6 @@ def expected_credit(episodes: Episodes, credit: Array) -> Array:
     where = episodes.valid[:, None, None]
     before = jnp.where(where, episodes.path[:, :-1], 0)
     away = jnp.where(where, before - jnp.sum(before, axis=0) / jnp.maximum(jnp.sum(episodes.valid), 1), 0)
+    # In units of their spread: the baseline's ridge is for features of size one.
     unit = jnp.maximum(jnp.sqrt(jnp.mean(away**2)), jnp.finfo(away.dtype).tiny)
     return baseline(jnp.concatenate([episodes.inputs, away / unit], axis=-1), credit, episodes.counts)

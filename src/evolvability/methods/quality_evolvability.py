@@ -41,6 +41,7 @@ def nondominated_fronts(first: Array, second: Array) -> Array:
         front = jnp.where(is_twin, before, above)  # twins do not dominate each other
         return (tops.at[front].set(value), front), front
 
+    # Fronts without members are at infinity, so that the row stays sorted.
     nobody = (jnp.full(len(first), jnp.inf), jnp.zeros((), jnp.int32))
     _, fronts = jax.lax.scan(place, nobody, (down, twin))
     return jnp.zeros(len(first), jnp.int32).at[order].set(fronts)
@@ -65,6 +66,7 @@ def crowding_distances(fronts: Array, *values: Array) -> Array:
         lowest, highest = (
             of_front(value, fronts, len(fronts))[front] for of_front in (jax.ops.segment_min, jax.ops.segment_max)
         )
+        # A front without extent has no distances either: 0 / 1, not 0 / 0.
         extent = jnp.where(highest > lowest, highest - lowest, 1)
         total = total.at[order].add((above - below) / extent)
     return total
@@ -84,6 +86,7 @@ def qe_es(diversity: Objective | None = None, *, crowding: bool = True) -> Objec
     diversity = max_variance(identity) if diversity is None else diversity
 
     def objective(outcome: Outcome, log_prob: Array) -> Array:
+        # By its own derivative: contributions are constants to the derivative of this objective.
         contribution, _ = sample_weights(diversity, outcome)
         # Invalid members are below all others, so that they dominate nobody, and in fronts of their own.
         values = [jnp.where(outcome.valid, value, -jnp.inf) for value in (outcome.fitness, contribution)]

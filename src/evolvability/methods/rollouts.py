@@ -103,6 +103,7 @@ def follow(
     carry = (first, Moments(blank[:, 0], blank, blank))
     (last, seen), parts = jax.lax.scan(step, carry, jax.random.split(key_actions, world.num_steps))
     inputs, actions, path, running = (jnp.moveaxis(part, 0, 1) for part in parts)
+    # An episode that breaks down anywhere counts nowhere.
     counts = running & last.valid[:, None]
     # Not a product: a broken episode may hold nan.
     inputs, actions = (jnp.where(counts[..., None], part, 0) for part in (inputs, actions))
@@ -139,6 +140,7 @@ def roll_out(
 
     *parts, seen = follow(world, key, act, math.prod(shape), memory)
     inputs, actions, path, counts, valid = (part.reshape(*shape, *part.shape[1:]) for part in parts)
+    # (num_tasks, num_episodes, num_steps): of each step, from where it began to where it ended.
     rewards = world.goals.reward(goals[:, None, None], path[:, :, :-1], path[:, :, 1:])
     rewards = jnp.where(counts, rewards, 0)
     batch = Batch(inputs, actions, jax.vmap(partial(advantages, discount=discount))(inputs, rewards, counts), counts)
@@ -152,6 +154,7 @@ def advantages(inputs: Array, rewards: Array, counts: Array, discount: float) ->
     number = jnp.maximum(jnp.sum(counts), 1)
     mean = jnp.sum(jnp.where(counts, surplus, 0)) / number
     deviation = jnp.where(counts, surplus - mean, 0)
+    # Where all actions are worth the same, zeros are divided, but not by zero.
     return deviation / jnp.maximum(jnp.sqrt(jnp.sum(deviation**2) / number), 1e-8)
 
 
@@ -176,6 +179,7 @@ def fading(num_steps: int, discount: float) -> Array:
 
 def baseline(inputs: Array, follows: Array, counts: Array) -> Array:
     """(num_episodes, num_steps) returns as a linear function of inputs, their squares and powers of time, fitted."""
+    # From -1 to 1, of the size that the ridge is for.
     time = jnp.broadcast_to(jnp.linspace(-1, 1, inputs.shape[1])[:, None], (*inputs.shape[:2], 1))
     features = jnp.concatenate([inputs, inputs**2, time, time**2, time**3, jnp.ones_like(time)], axis=-1)
     features = jnp.where(counts[..., None], features, 0).reshape(-1, features.shape[-1])
