@@ -67,6 +67,7 @@ def world_of(task: Task) -> World:
 
 def flattened(start: PyTree) -> tuple[Array, Callable[[Array], PyTree]]:
     """A pytree of floats as one vector, and the way back."""
+    # Integers become floats, too: a center moves by fractions.
     return ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
 
 
@@ -80,6 +81,7 @@ def checked_names(task: str, names: Iterable[str], num_behaviors: int) -> tuple[
 
 def checked_result(behavior: Any, fitness: Any) -> int:
     """How many dimensions a behavior has, where it is a number or a vector, and the fitness a number or None."""
+    # Shapes alone are looked at: of a function that JAX compiles there are no values yet.
     shape, fitness_shape = np.shape(behavior), () if fitness is None else np.shape(fitness)
     if len(shape) > 1 or 0 in shape:
         raise TaskError(f"The behavior must be a number or a vector, such as (x, y), got an array of shape {shape}.")

@@ -75,6 +75,7 @@ class BulletMade(Made):
             import pybullet_envs_gymnasium  # noqa: F401 (registers the environments)
         except ModuleNotFoundError as error:
             raise missing_extra(f"PyBullet's environment '{self.env}'", error.name, "bullet", note=NOTE) from None
+        # Unwrapped: Gymnasium's own wrapper would end episodes at the registered length.
         return super().__call__().unwrapped
 
 

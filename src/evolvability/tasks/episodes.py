@@ -92,6 +92,7 @@ class FinalObservation:
     @property
     def names(self) -> tuple[str, ...]:
         """For the axes of figures."""
+        # None for all entries: only an observation tells how many there are.
         return tuple(f"observation {j}" for j in self.entries or ())
 
     def __call__(self, episode: Episode) -> HostArray:
@@ -150,6 +151,7 @@ def _bodies(env: Any) -> tuple[list[str], Callable[[str], Sequence[float]]]:
         return [env.model.body(k).name for k in range(env.model.nbody)], lambda name: env.data.body(name).xpos
     if hasattr(env, "robot") and hasattr(env.robot, "parts"):  # PyBullet
         return list(env.robot.parts), lambda name: env.robot.parts[name].pose().xyz()
+    # By the type's name, so that Box2D need not be imported. Its world is flat: z is 0.
     # Box2D: its bodies are attributes of the environment.
     names = [name for name, value in vars(env).items() if type(value).__name__ == "b2Body"]
     return names, lambda name: (*getattr(env, name).position, 0.0)

@@ -34,6 +34,7 @@ def task_from_world(
         def step(carry: tuple[Situation, Array], _: None) -> tuple[tuple[Situation, Array], Array]:
             now, num_steps = carry
             after = world.advance(now, policy.act(networks, world.scale(memory, now.observation)))
+            # By who was running before the step: the step that ends an episode counts.
             return (after, num_steps + now.running), after.position
 
         first = world.begin(key, sample.num_members)
@@ -50,6 +51,7 @@ def task_from_world(
     def replay(key: Array, sample: Sample, memory: PyTree) -> Motion:
         last, num_steps, path = episodes(key, sample, memory)
         valid = np.asarray(last.valid & is_usable(last.position).all(axis=1))
+        # A scan stacks time in front of members, and a Motion has members in front. The start is a frame, too.
         return Motion(np.asarray(last.position), valid, np.asarray(num_steps) + 1, np.asarray(path).swapaxes(0, 1))
 
     stage = Stage(replay, time_step)

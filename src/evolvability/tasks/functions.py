@@ -61,12 +61,15 @@ def function_task(
     first = evaluate_one if on_host else partial(jax.eval_shape, evaluate_one)
     raised = f"Task '{name}': the behavior function raised"
     with told(f"{raised} at the start parameters"):
+        # With NumPy's arrays, as members come on the host.
         first_behavior, first_fitness = first(jax.device_get(unflatten(flat_start)))
     num_behaviors, has_fitness = checked_result(first_behavior, first_fitness), first_fitness is not None
 
     def evaluate_on_device(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         del key
+        # A fitness of None is an empty pytree, which vmap hands through.
         behaviors, fitnesses = jax.vmap(lambda flat: evaluate_one(unflatten(flat)))(sample.members())
+        # Reshaped for behaviors that are single numbers: (num_members,) becomes (num_members, 1).
         return outcome(behaviors.reshape(sample.num_members, -1), fitnesses), memory
 
     def evaluate_on_host(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
@@ -106,6 +109,7 @@ def _vector(behavior: Any) -> Any:
     """A behavior given as a list or tuple of numbers, as an array of the same kind."""
     if not isinstance(behavior, (list, tuple)):
         return behavior
+    # A tracer counts as a jax.Array, and NumPy cannot hold one.
     on_device = any(isinstance(entry, jax.Array) for entry in behavior)
     return jnp.stack([jnp.asarray(entry) for entry in behavior]) if on_device else np.asarray(behavior)
 

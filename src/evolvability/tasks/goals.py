@@ -31,6 +31,7 @@ def heading(direction: str) -> tuple[float, float]:
     except ValueError:
         raise ConfigError(f"direction must be right, left or an angle in degrees, got '{direction}'.") from None
     # Rounded: the sine of 180 degrees is a little more than zero.
+    # Adding 0.0 turns -0.0 into 0.0.
     return round(math.cos(radians), 12) + 0.0, round(math.sin(radians), 12) + 0.0
 
 
@@ -68,6 +69,7 @@ def goal_named(text: str, task: Task) -> Goal:
             )
         return lambda outcome: -jnp.linalg.norm(outcome.behavior - point, axis=1)
     forward = heading(text)
+    # An angle lies in a plane, so more than two dimensions have no directions by name.
     if num_behaviors > 2 or (num_behaviors == 1 and forward[1] != 0):
         there_are = "right (0) or left (180)" if num_behaviors == 1 else "point:X,Y,... or fitness"
         raise ConfigError(
@@ -84,7 +86,7 @@ def check_goal(text: str) -> None:
     try:
         numbers = _coordinates(text) if text.startswith(POINT) else heading(text)
     except (ConfigError, ValueError):
-        numbers = (math.nan,)
+        numbers = (math.nan,)  # refused below, with one message for all that is wrong
     if not all(map(math.isfinite, numbers)):
         raise ConfigError(f"A goal is {FORMS}, got '{text}'.")
 

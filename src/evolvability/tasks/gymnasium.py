@@ -100,6 +100,7 @@ def gymnasium_task(
     with told("The behavior or fitness function raised"):
         num_behaviors = checked_result(behavior(episode), fitness(episode))
     names = behavior_names or getattr(behavior, "names", ())
+    # One name may stand for several numbers: an entry of info may be a vector.
     if len(names) != num_behaviors:
         names = tuple(f"behavior {j}" for j in range(num_behaviors))
     sizes = (len(_observer(env.observation_space)(observation)), options.hidden, options.hidden, num_outputs)
@@ -178,19 +179,21 @@ class _Driver:
         _, self.act = _actions(self.env.action_space)
 
     def __call__(self, parameters: HostArray, address: Address, memory: Moments) -> Trial:
+        # Before its first member it has only just been built.
         if self.rebuild and self.is_used:
             self.env.close()
             self.env = _built(self.make)
         self.is_used = True
         policy = network(self.sizes, parameters)
         mean, std = (np.asarray(part, np.float32) for part in scaling(memory))
+        # By the member's own seed, whatever seeds differ by: by a common one all would be remembered, or nobody.
         remember = np.random.default_rng(address.seed(PURPOSE_REMEMBER)).random() < self.options.observation_share
         inputs: list[HostArray] = []
 
         def act(observation: Any) -> Any:
             given = self.observe(observation)
             if remember:
-                inputs.append(given)
+                inputs.append(given)  # as they are, not scaled: the scale is what they are for
             # Not np.clip, which takes as long as all the rest of the line.
             return self.act(policy(np.minimum(np.maximum((given - mean) / std, -LIMIT), LIMIT)))
 
@@ -221,6 +224,7 @@ class _Driver:
             observation, reward, terminated, truncated, episode.info = env.step(act(observation))
             episode.observations.append(observation)
             episode.rewards.append(float(reward))
+            # Our limit, beside that of the environment.
             truncated = truncated or len(episode.rewards) >= limit
             pictures += camera.pictures(env, len(episode.rewards), terminated or truncated) if camera else ()
         episode.terminated, episode.truncated = bool(terminated), bool(truncated)
@@ -239,6 +243,7 @@ def _actions(space: Any) -> tuple[int, Callable[[HostArray], Any]]:
             f"Actions must be a Box or Discrete, and this environment's are {space}. Wrap it in one that maps them."
         )
     low, high = (np.ravel(bound).astype(np.float64) for bound in (space.low, space.high))
+    # Without bounds, or with some, an output is the action itself, clipped to those there are.
     middle, half = np.zeros_like(low), np.ones_like(low)
     if space.is_bounded():  # an output of -1 to 1 spans the range
         middle, half = (low + high) / 2, (high - low) / 2

@@ -8,6 +8,7 @@ from jax import Array
 from evolvability.tasks.base import Task
 from evolvability.tasks.functions import function_task
 
+# Where the slow factor 5 sin(x/5) is largest, and with it the height of the fast waves.
 MOST_EVOLVABLE = 5 * jnp.pi / 2
 
 

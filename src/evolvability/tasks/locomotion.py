@@ -43,6 +43,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
 
     def evaluate(key: Array, sample: Sample, memory: Moments) -> tuple[Outcome, Moments]:
         done = engine.run(key, sample, memory)
+        # Not `outcome`: the engine tells who broke down, by bounds far narrower than that function's.
         return Outcome(done.displacement, done.displacement @ forward, done.valid, done.num_steps), done.seen
 
     return Task(
@@ -66,6 +67,7 @@ def _engine(robot: Any, policy: Any, options: LocomotionOptions) -> Engine:
     """The engine that is asked for, or the one that suits the machine."""
     chosen = options.engine
     if chosen == "auto":
+        # Several processes run one compiled program, and native MuJoCo is called from Python.
         chosen = "mujoco" if jax.default_backend() == "cpu" and jax.process_count() == 1 else "mjx"
     if chosen == "mujoco":
         from evolvability.tasks.engines.mujoco import mujoco_engine

@@ -52,6 +52,7 @@ def maze(options: MazeOptions = MazeOptions()) -> Task:  # noqa: B008 (frozen)
 
     def situation(position: Array, step: Array) -> Situation:
         """Step: (num_episodes,) how many were taken; after the last one, time stands still."""
+        # After the last step the index is one too large, and JAX takes the last entry.
         return goes_on(jnp.concatenate([position / HALF_WIDTH, times[step][:, None]], axis=1), position, step)
 
     def begin(key: Array, num_episodes: int) -> Situation:
@@ -76,6 +77,7 @@ def moved(position: Array, step: Array) -> Array:
     So a point slides along a wall that it runs into aslant.
     """
     for axis, walls in ((0, UPRIGHT), (1, LEVEL)):
+        # For the second axis, position is where the first has led.
         along, across = position[:, axis], position[:, 1 - axis]
         wanted = along + step[:, axis]
         free = jnp.ones(len(position), bool)

@@ -44,8 +44,10 @@ def include(moments: Moments, observation: Any, where: Any) -> Moments:
     """One more observation in each of several sets (Welford's rule), in those sets where ``where`` is true."""
     count = moments.count + where
     mask = where[..., None]
+    # A product lets nan through: engines freeze what has broken down before it is seen.
     change = (observation - moments.mean) * mask
     mean = moments.mean + change / count.clip(1)[..., None]  # where nothing was seen yet, 0 / 1 rather than 0 / 0
+    # One deviation from the old mean, one from the new, which is exact. `change` is masked already.
     return Moments(count, mean, moments.spread + change * (observation - mean))
 
 
@@ -55,6 +57,7 @@ def pool(sets: Moments, keep: Any) -> Moments:
     count = xp.where(keep, sets.count, 0)
     total = count.sum()
     mean = (count[:, None] * sets.mean).sum(axis=0) / total.clip(1)
+    # Deviations from the common mean: a difference of squares would cancel in float32.
     between = count[:, None] * (sets.mean - mean) ** 2
     within = xp.where(keep[:, None], sets.spread, 0)
     return Moments(total, mean, (within + between).sum(axis=0))
@@ -65,5 +68,6 @@ def merge(first: Moments, second: Moments) -> Moments:
     count = first.count + second.count
     share = second.count / count.clip(1)
     change = second.mean - first.mean
+    # first.count * share is n_a n_b / n.
     spread = first.spread + second.spread + change**2 * (first.count * share)
     return Moments(count, first.mean + change * share, spread)

@@ -7,7 +7,7 @@ and 0.1 times its speed; one contact flag a link. Its values are clipped to +-5.
 
 from evolvability.tasks.robots import Arrays, Robot, Torso
 
-TARGET_DISTANCE = 1000.0
+TARGET_DISTANCE = 1000.0  # meters, as in PyBullet
 OBSERVATION_LIMIT = 5.0
 MAX_POSITION = 500.0
 """Meters from the origin beyond which a simulation has broken down: what the highest speed gives in an episode."""
@@ -28,6 +28,7 @@ def observe(robot: Robot, torso: Torso, qpos: Arrays, qvel: Arrays, contacts: Ar
     xp = qpos.__array_namespace__()
     x, y, z = torso.position
     angle = xp.arctan2(-y, TARGET_DISTANCE - x) - torso.yaw
+    # Velocities are turned by minus yaw: from the world's axes to those that the robot faces.
     cos, sin = xp.cos(torso.yaw), xp.sin(torso.yaw)
     vx, vy, vz = (0.3 * part for part in torso.velocity)
     body = [
@@ -40,9 +41,11 @@ def observe(robot: Robot, torso: Torso, qpos: Arrays, qvel: Arrays, contacts: Ar
         torso.roll,
         torso.pitch,
     ]
+    # The robot's own numbers are float64; an engine's may be float32.
     low, high = robot.joint_range.T.astype(qpos.dtype)
     angles = (2 * qpos[..., -robot.num_joints :] - (low + high)) / (high - low)
     speeds = 0.1 * qvel[..., -robot.num_joints :]
+    # Position and speed of one joint side by side, as PyBullet orders them.
     joints = xp.stack([angles, speeds], axis=-1).reshape(*qpos.shape[:-1], -1)
     observation = xp.concatenate([xp.stack(body, axis=-1), joints, contacts], axis=-1)
     return xp.clip(observation, -OBSERVATION_LIMIT, OBSERVATION_LIMIT)
@@ -50,8 +53,11 @@ def observe(robot: Robot, torso: Torso, qpos: Arrays, qvel: Arrays, contacts: Ar
 
 def touching(robot: Robot, sensordata: Arrays) -> Arrays:
     """(..., num_links) 1.0 where a link touches the floor, from the sensors of its place and direction."""
+    # Of each link its center (x, y, z) and the direction of its axis (x, y, z). MuJoCo computes sensors before it
+    # integrates: after a step they are one time step old, in every engine.
     sensors = sensordata.reshape(*sensordata.shape[:-1], robot.num_links, 6)
     half_length, radius = (part.astype(sensors.dtype) for part in (robot.link_half_length, robot.link_radius))
+    # The lowest point of a capsule: its lower end, less the radius.
     lowest = sensors[..., 2] - half_length * abs(sensors[..., 5]) - radius
     return (lowest < robot.contact_distance).astype(sensors.dtype)
 

@@ -21,6 +21,7 @@ def told(what: str, kind: type[UserError] = TaskError, advice: str = "") -> Iter
     """
     try:
         yield
+    # Told already, in its own words.
     except UserError:
         raise
     except Exception as error:

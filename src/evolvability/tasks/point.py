@@ -39,9 +39,12 @@ def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen
         return goes_on(jnp.zeros((num_episodes, 4)), jnp.zeros((num_episodes, 2)))
 
     def advance(now: Situation, push: Array) -> Situation:
+        # By its length, not per coordinate: no direction is faster than another.
         push = push / jnp.maximum(1, jnp.linalg.norm(push, axis=1, keepdims=True))
+        # The observation is the whole state: position, then velocity.
         velocity = now.observation[:, 2:]
         velocity = velocity + TIME_STEP * (push - DRAG * velocity)
+        # By the new velocity: the semi-implicit Euler method.
         position = now.position + TIME_STEP * velocity
         return now._replace(observation=jnp.concatenate([position, velocity], axis=1), position=position)
 

@@ -98,11 +98,13 @@ def mlp(sizes: Sequence[int]) -> Policy:
     def build(sample: Sample) -> Networks:
         noise, step = _noise_and_step(sample)
         centers, noises = blocks(sample.center, shapes), blocks(noise, shapes)
+        # Weights and biases alternate in `shapes`.
         parts: Any = zip(centers[::2], centers[1::2], noises[::2], noises[1::2], strict=True)
         return Networks(tuple(itertools.starmap(Layer, parts)), sample.component, step)
 
     def act(networks: Networks, observations: Array) -> Array:
         xp = observations.__array_namespace__()
+        # (num_draws, num_signs, num_inputs): the members of a draw are neighbors.
         hidden = observations.reshape(*networks.step.shape, -1)
         for layer in networks.layers[:-1]:
             hidden = xp.tanh(_apply(layer, networks, hidden))
@@ -144,6 +146,7 @@ def _noise_and_step(sample: Sample) -> tuple[Noise, Array]:
     standard deviation, that is multiplied afterwards, and noise stays as small as it is kept.
     """
     scale = sample.scale[sample.component]
+    # (num_draws, 1), or (num_draws, num_params) where each parameter has a standard deviation of its own.
     if scale.shape[1] == 1:
         return sample.noise, scale * sample.sign
     ones = sample.sign.__array_namespace__().ones_like(scale[:, :1])
@@ -169,6 +172,7 @@ def _shared_product(inputs: Any, weight: Any) -> Any:
     NumPy's, in whole tiles: BLAS sums in another order at a matrix's edge, and a member must act the same, to the last
     bit, whoever is evaluated beside it. Only then can it be watched again: a robot's path is chaotic.
     """
+    # With several components every input meets every center, and `_choose` takes its own.
     if not isinstance(inputs, np.ndarray):
         return inputs @ weight
     num_rows, num_columns = len(inputs), weight.shape[-1]

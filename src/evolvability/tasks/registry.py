@@ -50,9 +50,11 @@ LOCOMOTION_PRESETS: dict[str, dict[str, Any]] = {
     "paper": {
         "population_size": 10_000,
         "generations": 100,
+        # Half the memory of float32, and half of what every control step reads.
         "noise_dtype": "bfloat16",
         "task_options": {"num_steps": 1000},
     },
+    # Of 16 members the usual hundredth would mostly be nobody.
     "smoke": {"population_size": 16, "generations": 3, "task_options": {"num_steps": 20, "observation_share": 0.25}},
 }
 CHEETAH_LAPTOP: dict[str, Any] = {
@@ -94,6 +96,7 @@ TASKS: dict[str, TaskEntry] = {
         },
         {
             "max_variance": {"learning_rate": 0.03},
+            # 16 parents with 32 offspring each: 500 members could not be shared out evenly.
             "evolvability_search": {"population_size": 512, "threshold": 0.5, "generations": 200},
         },
         presets={"released-code": NO_L2},
@@ -200,6 +203,7 @@ def own_code(name: str, options: Any) -> str:
         return "" if name.startswith(FROM_PYTHON) else name
     if not isinstance(options, GymnasiumOptions):
         return ""
+    # Gymnasium imports what stands before the colon of an id.
     foreign = [options.env] if ":" in options.env else []
     foreign += [] if options.behavior.partition(":")[0] in NAMED_BEHAVIORS else [options.behavior]
     foreign += [] if options.fitness == "reward" else [options.fitness]

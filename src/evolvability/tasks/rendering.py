@@ -50,11 +50,13 @@ def camera_of(make: Any, env: Any, num_steps: int, num_episodes: int) -> Camera 
         num_steps: a limit on the steps per episode, if not 0.
         num_episodes: episodes per member.
     """
+    # An environment that draws already is made as it is.
     if getattr(env, "render_mode", None) != RENDER_MODE:
         if not hasattr(make, "drawing") or RENDER_MODE not in env.metadata.get("render_modes", ()):
             return None
         make = make.drawing(RENDER_MODE)
     rate = float(env.metadata.get("render_fps") or PICTURES_PER_SECOND)
+    # 0 where no limit is known: then the rate alone decides what is drawn.
     limit = num_steps or getattr(getattr(env, "spec", None), "max_episode_steps", None) or 0
     # Environments tell how many of their steps make a second; a film needs no more than 30 of them.
     every = max(1, round(rate / PICTURES_PER_SECOND), math.ceil(limit * num_episodes / MAX_PICTURES))

@@ -20,7 +20,7 @@ import mujoco
 import numpy as np
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
-TIME_STEP = 0.00825
+TIME_STEP = 0.00825  # seconds
 STEPS_PER_CONTROL = 2
 
 Arrays = Any
@@ -95,11 +95,12 @@ class Robot:
         return 8 + 2 * self.num_joints + self.num_links
 
 
+# In the order of PyBullet's contact flags.
 CHEETAH_LINKS = ("ffoot", "fshin", "fthigh", "bfoot", "bshin", "bthigh")
 SOLVER = Solver(iterations=4, line_search_iterations=8)
 ANT_LINKS = ("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom")
 ANT_FRICTION = 1.5  # as in PyBullet's ant
-ANT_HEIGHTS = (0.26, 1.0)
+ANT_HEIGHTS = (0.26, 1.0)  # meters; PyBullet asks for the lower one alone, but its ant does not fly
 
 
 @functools.cache
@@ -112,12 +113,14 @@ def cheetah(solver: Solver = SOLVER) -> Robot:
     def torso(qpos: Arrays, qvel: Arrays) -> Torso:
         xp = qpos.__array_namespace__()
         zero = xp.zeros_like(qpos[..., 0])
+        # The planar joints count from the pose of the asset.
         position = qpos[..., 0], zero, qpos[..., 1] + start_height
         velocity = qvel[..., 0], zero, qvel[..., 1]
         # A planar joint counts full turns; an angle is wanted.
         pitch = xp.remainder(qpos[..., 2] + np.pi, 2 * np.pi) - np.pi
         return Torso(position, velocity, zero, pitch, zero)
 
+    # Of the links, 0 and 3 are the feet.
     return _robot("cheetah", model, model.qpos0, ("x",), torso, CHEETAH_LINKS, pitch_limit=1.0, standing_links=(0, 3))
 
 
@@ -137,11 +140,13 @@ def ant(solver: Solver = SOLVER) -> Robot:
 def _free_torso(qpos: Arrays, qvel: Arrays) -> Torso:
     """A torso on a free joint; its angles as PyBullet computes them."""
     xp = qpos.__array_namespace__()
+    # MuJoCo's free joint: three positions, then a quaternion with its real part first.
     w, x, y, z = (qpos[..., k] for k in (3, 4, 5, 6))
     return Torso(
         position=(qpos[..., 0], qpos[..., 1], qpos[..., 2]),
         velocity=(qvel[..., 0], qvel[..., 1], qvel[..., 2]),
         roll=xp.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
+        # Clipped: rounding may lead beyond 1, where the arcsine is nan.
         pitch=xp.arcsin(xp.clip(2 * (w * y - z * x), -1, 1)),
         yaw=xp.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
     )
@@ -168,7 +173,7 @@ def _compiled(spec: mujoco.MjSpec, total_mass: float | None = None) -> mujoco.Mj
     model = spec.compile()
     if total_mass is not None:
         mujoco.mj_setTotalmass(model, total_mass)
-        mujoco.mj_setConst(model, mujoco.MjData(model))
+        mujoco.mj_setConst(model, mujoco.MjData(model))  # what the model has derived from the masses is out of date
     return model
 
 
@@ -189,6 +194,7 @@ def _robot(
         start_height=float(torso(np.array(start), np.zeros(model.nv)).position[2]),
         behavior=behavior,
         torso=torso,
+        # One motor per driven joint, and these come last: after the root's.
         joint_range=np.array(model.jnt_range[-model.nu :]),
         link_half_length=np.array([geom.size[1] for geom in geoms]),
         link_radius=np.array([geom.size[0] for geom in geoms]),

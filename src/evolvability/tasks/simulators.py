@@ -128,6 +128,7 @@ def simulator_task(
     shapes = shapes_of(start)
     factory = partial(_Plain, simulator, jax.tree.structure(start), shapes, has_fitness, num_episodes, scope)
     with told(f"Task '{name}': the simulator raised at the start parameters"):
+        # Once here, so that what cannot work says so now, and not on a worker.
         probe = factory()(np.asarray(flat_start), Address((0,), 0, 0), ())
     return host_task(
         name,
@@ -147,6 +148,7 @@ def host_task(
 
     ``more`` are further attributes of the `Task`.
     """
+    # Once, when a first member is evaluated here: where workers evaluate all of them, it is never called.
     build = cache(factory)
 
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
@@ -164,6 +166,7 @@ def part_of(trial: Trial) -> Part:
     """One member's trial; invalid, and its observations forgotten, unless all of it is finite and in bounds."""
     behavior, fitness = np.asarray(trial.behavior, np.float32)[None], np.array([trial.fitness], np.float32)
     valid = is_usable(behavior).all(axis=1) & is_usable(fitness)
+    # A member that broke down may have seen anything.
     seen = (trial.seen,) if valid[0] and trial.seen is not None else ()
     return Part(behavior, fitness, valid, np.array([trial.num_steps], np.int32), seen)
 
@@ -192,6 +195,7 @@ def absorb(memory: PyTree, seen: tuple[Moments, ...]) -> PyTree:
         return memory
     new = pool(Moments(*(np.stack(each) for each in zip(*seen, strict=True))), np.ones(len(seen), bool))
     # By NumPy: the number of remembered members changes, and JAX would compile anew for each.
+    # Pooled in float64, as simulators give them; kept in float32, as the State is.
     merged = merge(jax.device_get(memory), Moments(*(np.asarray(each, np.float32) for each in new)))
     return Moments(*(jnp.asarray(each) for each in merged))
 
@@ -217,6 +221,7 @@ class _Plain:
         given = jax.tree.unflatten(self.tree, [leaf[0] for leaf in leaves])
         seeds = [address.seed(episode, self.scope) for episode in range(self.num_episodes)]
         behaviors, fitnesses = zip(*(self._checked(self.simulate(given, seed)) for seed in seeds), strict=True)
+        # A call counts as one step: how many it simulates inside is not told.
         return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), self.num_episodes)
 
     def _checked(self, result: Any) -> tuple[HostArray, float]:

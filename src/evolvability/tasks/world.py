@@ -99,6 +99,7 @@ def directions(num_behaviors: int) -> Goals:
         return jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=1)
 
     def reward(goal: Array, before: Array, after: Array) -> Array:
+        # Over an episode these add up to its score, since positions are counted from the start.
         return jnp.sum((after - before) * goal, axis=-1)
 
     return Goals("direction", draw, reward, lambda goal, behavior: jnp.sum(behavior * goal, axis=-1))
@@ -114,4 +115,5 @@ def points(num_behaviors: int, half_width: float) -> Goals:
         del before
         return -jnp.sum((after - goal) ** 2, axis=-1)
 
+    # The score is a distance, not squared, as that of the goal point:X,Y (`tasks.goals`).
     return Goals("point", draw, reward, lambda goal, behavior: -jnp.linalg.norm(behavior - goal, axis=-1))

@@ -99,6 +99,7 @@ def start_positions(keys: Array, start: Any, num_joints: int, noise: float) -> A
     if noise == 0:
         return poses
     offsets = jax.vmap(lambda key: jax.random.uniform(key, (num_joints,), minval=-noise, maxval=noise))(keys)
+    # The driven joints come last; the root starts where it always does.
     return poses.at[:, -num_joints:].add(offsets)
 
 

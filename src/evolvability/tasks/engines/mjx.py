@@ -65,7 +65,7 @@ def mjx_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engi
     """An engine of MJX, which drives a robot with a network family."""
     implementation = implementation_of(options)
     try:
-        _put(robot, implementation, num_members=1)
+        _put(robot, implementation, num_members=1)  # once here, so that what cannot work says so before a run begins
     except RuntimeError as error:
         raise ConfigError(f"MJX's implementation '{implementation}' cannot be used here: {error}") from None
 
@@ -79,6 +79,7 @@ def mjx_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engi
             observation = _observation(robot, now)
             scaled = scaled_observation(observation, mean, std)
             after = _advance(robot, options, advance, now, policy.act(networks, scaled))
+            # Of every member, though few are remembered: the shapes of a compiled program cannot depend on chance.
             return after._replace(seen=include(now.seen, observation, now.running)), None
 
         physics, buffers = jax.vmap(begin)(poses)
@@ -113,6 +114,7 @@ def mjx_world(robot: Robot, policy: Policy, options: LocomotionOptions) -> World
         return situation(_first(robot, physics, buffers, num_episodes)._replace(seen=None))
 
     def advance(now: Situation, actions: Array) -> Situation:
+        # Made here, as the size of Warp's buffers depends on the number of episodes.
         one_step = simulator(robot, implementation, len(actions))[1]
         return situation(_advance(robot, options, one_step, now.state, actions))
 
@@ -160,7 +162,9 @@ def _advance(robot: Robot, options: LocomotionOptions, advance: Any, now: _Progr
         buffers=buffers,
         contacts=contacts,
         running=good & ~ended,
+        # An episode that has ended stays as valid as it was.
         valid=now.valid & (good | ~now.running),
+        # With the step that ends the episode, as in native MuJoCo's engine.
         num_steps=now.num_steps + now.running,
         seen=now.seen,
     )
@@ -188,6 +192,7 @@ def simulator(robot: Robot, implementation: str, num_members: int) -> tuple[Any,
 
         # Physics in full precision: a GPU's default for matrix products, TF32, keeps 10 bits.
         with jax.default_matmul_precision("highest"):
+            # A loop's carry keeps its shapes, so sensors are there before the first step.
             first = (physics, buffers, blank.sensordata)
             return jax.lax.fori_loop(0, STEPS_PER_CONTROL, step, first, unroll=with_buffers)
 
@@ -201,6 +206,7 @@ def _put(robot: Robot, implementation: str, num_members: int) -> tuple[mjx.Model
     sizes = {}
     if implementation == "warp":
         solid = native.geom_type[native.geom_contype > 0]
+        # A capsule touches the floor in up to two points, a sphere in one.
         num_contacts = int(np.sum(np.where(solid == mujoco.mjtGeom.mjGEOM_CAPSULE, 2, 1))) - 1  # without the floor
         sizes = {
             "naconmax": WARP_BATCHES * num_members * num_contacts,

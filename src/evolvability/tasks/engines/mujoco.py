@@ -50,6 +50,7 @@ def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
             members, poses, kept = block
             return _Block(robot, policy, options, members, poses).run(mean, std, kept)
 
+        # Physics in float64, which is MuJoCo's only type; policies in float32.
         blocks = _blocks(sample, np.asarray(poses, np.float64), kept, num_threads)
         # One BLAS thread each: their own threads would fight over the cores with ours.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(num_threads) as pool_of_threads:
@@ -96,6 +97,7 @@ def _blocks(
     for first in range(0, sample.num_draws, size):
         draws = slice(first, first + size)
         block = _on_host(host.of_draws(draws))
+        # A draw's members are neighbors, so a block of draws is a range of members.
         members = slice(first * len(host.sign), first * len(host.sign) + block.num_members)
         yield block, poses[members], kept[members]
 
@@ -115,6 +117,7 @@ class _Block:
         self.robot, self.policy, self.options = robot, policy, options
         self.networks = policy.build(sample)
         self.batch = Batch(robot.model, nsim=len(poses), nthread=1)
+        # Views: what is written into them is the simulations' state.
         self.qpos, self.qvel, self.ctrl = (self.batch.bind(name) for name in ("qpos", "qvel", "ctrl"))
         self.sensordata = self.batch.bind("sensordata")
         self.qpos[:] = poses
@@ -136,6 +139,7 @@ class _Block:
         num_steps: Any = np.zeros(len(self.running), np.int32)
         for _ in range(self.options.num_steps):
             watch(self.qpos)
+            # When all have ended early one frame is too many, and beyond every `num_frames`.
             if not self.running.any():
                 break
             observation = observe(self.robot, self.torso, self.qpos, self.qvel, self.contacts)
@@ -155,11 +159,12 @@ class _Block:
         try:
             self.batch.step(None if self.running.all() else np.flatnonzero(self.running), nstep=STEPS_PER_CONTROL)
         except SimulationError as error:
-            self.qpos[error.ids] = np.nan
+            self.qpos[error.ids] = np.nan  # so that it is found implausible below
         self.torso = self.robot.torso(self.qpos, self.qvel)
         good = is_plausible(self.torso, self.qpos, self.qvel) & finite.all(axis=1)
         if not good.all():
             broken = ~good
+            # Back where it was, and at rest: observations stay finite, and a broken state is not stepped again.
             self.qpos[broken], self.qvel[broken] = before[broken], 0
             self.torso = self.robot.torso(self.qpos, self.qvel)
             self.valid &= good
