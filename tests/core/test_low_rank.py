@@ -118,17 +118,14 @@ def test_gradient_of_a_cubic_objective_is_off_by_the_closed_form(rank: int) -> N
 
 
 def test_noise_that_factors_would_not_make_smaller_is_full() -> None:
-    """With a rank so high that no matrix would gain there is nothing low about it, and that is refused."""
     assert [in_factors(shape, 4) for shape in SHAPES] == [True, False, False]
-    with pytest.raises(ValueError, match=r"rank 5 would make smaller.*\(12, 8\), \(8,\), \(8, 3\)"):
-        low_rank(SHAPES, 5)
     with pytest.raises(ValueError, match="rank of 1 or more is expected, got 0"):
         low_rank(SHAPES, 0)
 
 
 def test_a_task_without_matrices_is_refused() -> None:
     config = layered("interference", values={"population": "low_rank"})
-    with pytest.raises(ConfigError, match=r"none of the parameters' arrays is a matrix.*Use normal"):
+    with pytest.raises(ConfigError, match=r"\(1,\).*Use normal"):
         Evolution(config)
 
 

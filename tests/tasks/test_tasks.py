@@ -67,6 +67,19 @@ def test_every_task_works_with_every_population(name: str, population: str) -> N
     np.testing.assert_allclose(in_parts.fitness, in_full.fitness, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["point", "maze", "navigation"])
+def test_noise_of_low_rank_is_full_where_a_network_is_small(name: str) -> None:
+    task = tiny_task(name)
+    values = {"sigma": 0.1, "noise_dtype": "float32"}
+    low, full = (
+        build_population(layered(name, values=values | {"population": population}), task.shapes)
+        for population in ("low_rank", "normal")
+    )
+    cloud = low.init(jax.random.key(0), task.init(jax.random.key(0))[None])
+    one, other = (drawn.sample(jax.random.key(1), cloud, 0, drawn.draws(8)).members() for drawn in (low, full))
+    np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
 def test_interference_is_the_formula() -> None:
     x = np.linspace(-10, 20, 50)
     np.testing.assert_allclose(pattern(jnp.asarray(x)), 5 * np.sin(x / 5) * np.sin(20 * x), atol=1e-3)

@@ -33,7 +33,7 @@ def plural(number: int, noun: str) -> str:
     >>> plural(1, "seed"), plural(2, "seed")
     ('1 seed', '2 seeds')
     """
-    return f"{number} {noun}" + ("s" if number != 1 else "")
+    return f"{number:,} {noun}" + ("s" if number != 1 else "")
 
 
 def spread(values: Sequence[float] | np.ndarray[Any, Any]) -> str:
@@ -92,4 +92,4 @@ def _summary(run: Run) -> str:
         if np.isfinite(metrics[name][:, -1]).any()
     ]
     seconds = metrics["seconds"][0].sum()
-    return f"{run.path}: {', '.join(parts)} in {metrics['generation'].shape[1]} generations, {seconds:.1f} s"
+    return f"{run.path}: {', '.join(parts)} in {plural(metrics['generation'].shape[1], 'generation')}, {seconds:.1f} s"

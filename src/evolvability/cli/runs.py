@@ -13,6 +13,7 @@ from tyro.conf import Positional, arg
 
 from evolvability.cli.arguments import Count, File, Folder, RunPaths, open_runs
 from evolvability.cli.printing import console, median, plural, print_text, resumable, say
+from evolvability.config.objective_text import STANDALONE_OBJECTIVES
 from evolvability.config.schema import MAML, PRESETS, read_toml
 from evolvability.core.errors import ConfigError
 from evolvability.core.populations import POPULATIONS
@@ -37,7 +38,7 @@ def list_names() -> None:
     """Show the tasks, objectives, populations and presets there are."""
     sections = {
         "tasks": {name: entry.summary for name, entry in TASKS.items()} | {"module:name": "a Task of your own"},
-        "objectives": {name: _first_sentence(factory) for name, factory in OBJECTIVES.items()},
+        "objectives": {name: _first_sentence(factory) for name, factory in OBJECTIVES.items()} | STANDALONE_OBJECTIVES,
         "populations": {name: _first_sentence(factory) for name, factory in POPULATIONS.items()},
         "presets": {name: text for name, (text, _) in PRESETS.items()},
     }

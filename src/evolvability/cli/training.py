@@ -80,8 +80,9 @@ def train(arguments: Sequence[str]) -> None:
         each = "episodes" if config.objective == MAML else "members"
         say(
             options.quiet,
-            f"{config.task}: {config.objective}, {config.population_size:,} {each}, {config.generations:,} "
-            f"generations, {plural(config.seeds, 'seed')} on {_devices(task, pool)}, into {output}",
+            f"{config.task}: {config.objective}, {config.population_size:,} {each}, "
+            f"{plural(config.generations, 'generation')}, {plural(config.seeds, 'seed')} on {_devices(task, pool)}, "
+            f"into {output}",
         )
         with _progress(config, options.quiet, pool) as show:
             train_run(evolution, output, show)

@@ -13,8 +13,12 @@ MAML, ES_MAML = "maml", "es_maml"
 EVOLVABILITY_SEARCH = "evolvability_search"
 """The objective of a genetic algorithm: how many distinct offspring a parent has. A parent is a mixture's component."""
 
-STANDALONE_OBJECTIVES = (MAML, ES_MAML, EVOLVABILITY_SEARCH)
-"""Objectives that train in a way of their own, so that they cannot be terms of a sum."""
+STANDALONE_OBJECTIVES = {
+    MAML: "MAML, what is reached after one policy-gradient step",
+    ES_MAML: "ES-MAML, what is reached after adapting by hill climbing",
+    EVOLVABILITY_SEARCH: "Evolvability search, a genetic algorithm that counts distinct offspring",
+}
+"""Objectives that train in a way of their own, so that they cannot be terms of a sum; with what `ees list` says."""
 
 
 def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
-from evolvability.core.noise import Noise, Shapes, in_factors, noise_sum, num_numbers, rows
+from evolvability.core.noise import Noise, Shapes, noise_sum, num_numbers, rows
 from evolvability.core.noise import low_rank as low_rank_noise
 from evolvability.core.types import Cloud, Sample
 
@@ -101,7 +101,7 @@ def low_rank(
 
     The mean $\mu$ is learned. A matrix' noise is $E = A^\top B / \sqrt r$, kept as its factors. It has no density, so
     the score is that of the normal it stands for, $E / \sigma$. Arrays that factors would not make smaller have full
-    noise.
+    noise: a network of small matrices then evolves as with `normal`.
 
     Args:
         shapes: of the arrays that a parameter vector is made of, e.g. `Task.shapes`.
@@ -112,10 +112,10 @@ def low_rank(
     """
     if rank < 1:
         raise ValueError(f"low_rank: a rank of 1 or more is expected, got {rank}.")
-    if not any(in_factors(shape, rank) for shape in shapes):
+    if not any(len(shape) > 1 for shape in shapes):
         raise ValueError(
-            f"low_rank: none of the parameters' arrays is a matrix that rank {rank} would make smaller; their shapes "
-            f"are {', '.join(map(str, shapes)) or 'not known'}. Use normal, or a lower rank."
+            "low_rank: none of the parameters' arrays is a matrix; their shapes are "
+            f"{', '.join(map(str, shapes)) or 'not known'}. Use normal."
         )
     numbers = num_numbers(shapes, rank)
 

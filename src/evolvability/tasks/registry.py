@@ -184,6 +184,9 @@ def make_task(name: str, options: Any = None) -> Task:
     """
     entry = task_entry(name)
     if options is None or isinstance(options, dict):
+        known = [option.name for option in dataclasses.fields(entry.options)]
+        for option in set(options or {}) - set(known):
+            raise ConfigError(unknown(f"option of task '{name}'", option, known))
         options = entry.options(**(options or {}))
     if not dataclasses.is_dataclass(options):
         raise ConfigError(f"Options of task '{name}' must be a {entry.options.__name__}, got {options!r}.")
