@@ -47,7 +47,7 @@ def gradient(rank: int, sample: Sample, weights: Array) -> Array:
     return low_rank(SHAPES, rank, SIGMA).gradient(sample, weights).center[0]
 
 
-@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("rank", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_second_moments_are_those_of_full_noise(rank: int) -> None:
     """Mean zero and the identity as covariance, whatever the rank: entries are dependent, but not correlated."""
     noise = np.asarray(rows(draw(rank, 80_000).noise))
@@ -104,7 +104,7 @@ def test_variance_has_a_gradient_where_it_has_no_slope_which_falls_as_the_rank_r
     assert error < 0.1 * 4 / rank, "the bias drowns in noise"
 
 
-@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("rank", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_gradient_of_a_cubic_objective_is_off_by_the_closed_form(rank: int) -> None:
     """At zero, sum z^3 has the expected gradient sigma^2 E[noise^4] = sigma^2 (3 + 6 / rank), full noise 3 sigma^2."""
     total = jnp.zeros(NUM_PARAMS)

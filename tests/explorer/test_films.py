@@ -51,6 +51,7 @@ def test_robots_have_colors_of_their_own() -> None:
     assert apart.min() > 0.05
 
 
+@pytest.mark.full
 def test_every_robot_is_filmed_in_its_color(renderer: None, tmp_path: Path) -> None:
     path = tmp_path / "ant"
     options = {"num_steps": 30, "hidden": 8}

@@ -108,6 +108,7 @@ def test_an_ordinary_objective_has_no_history() -> None:
     assert lifted(stateful) is stateful
 
 
+@pytest.mark.full
 def test_a_run_with_a_history_resumes_bit_by_bit(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"objective": "nsra_es+1:0:4*max_variance", "patience": 2, "seeds": 2, **SETTINGS}
     whole = evolve("point", generations=6, output=tmp_path / "whole", **settings)
@@ -123,6 +124,7 @@ def test_a_run_with_a_history_resumes_bit_by_bit(tmp_path: Path) -> None:
         assert named_arrays(again.state)[name].tobytes() == array.tobytes(), name
 
 
+@pytest.mark.full
 def test_chunks_and_components_and_hosts_remember_alike() -> None:
     settings: dict[str, Any] = {"objective": "ns_es", "generations": 2, "archive_size": 8}
     of_two: dict[str, Any] = {**SETTINGS, **settings, "population": "mixture", "components": 2}

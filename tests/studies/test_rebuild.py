@@ -49,7 +49,10 @@ def small_run(folder: Path, task: str, **values: Any) -> Run:
     return Run(output)
 
 
-@pytest.mark.parametrize("task", [pytest.param(task, marks=BOX2D if task == "gymnasium" else ()) for task in SMALL])
+MARKS: dict[str, Any] = {"gymnasium": BOX2D, "ant": pytest.mark.full, "interference": pytest.mark.full}
+
+
+@pytest.mark.parametrize("task", [pytest.param(task, marks=MARKS.get(task, ())) for task in SMALL])
 def test_rebuilt_members_behave_as_recorded(task: str, tmp_path: Path) -> None:
     """Also when others are evaluated beside them than in training, and with start states that differ."""
     run = small_run(tmp_path, task)
@@ -67,7 +70,7 @@ def test_rebuilt_members_behave_as_recorded(task: str, tmp_path: Path) -> None:
                 np.testing.assert_allclose(way, recorded, atol=1e-5)
 
 
-@pytest.mark.parametrize("population", ["mixture", "diagonal_normal"])
+@pytest.mark.parametrize("population", ["mixture", pytest.param("diagonal_normal", marks=pytest.mark.full)])
 def test_members_of_every_population_are_rebuilt(population: str, tmp_path: Path) -> None:
     run = small_run(tmp_path, "point", population=population)
     task = watchable_task(run.config)
