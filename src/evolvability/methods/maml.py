@@ -1,6 +1,6 @@
 r"""MAML with a trust region: parameters from which one policy-gradient step solves any of a distribution of tasks.
 
-The objective is the return after adaptation, over tasks $i$ with expected returns $J_i$ (section 2.4 of the paper):
+The objective is the return after adaptation, over tasks $i$ with expected returns $J_i$ (section 2.2 of the paper):
 
 $$\max_\theta\; \mathbb{E}_i\big[J_i(\theta_i')\big], \qquad \theta_i' = \theta + \alpha \nabla J_i(\theta),$$
 
