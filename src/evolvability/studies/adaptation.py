@@ -95,7 +95,9 @@ def best_of(scores: HostArray, performance: HostArray) -> HostArray:
     for k in range(1, number + 1):
         # From the top rank down: C(i-2, k-1) / C(i-1, k-1) = (i - k) / (i - 1).
         steps = np.clip((rank[:0:-1] - k) / np.maximum(rank[:0:-1] - 1, 1), 0, None)
+        # The top rank is the best of every subset that holds it, a share of k / n.
         shares = (k / number * np.concatenate([[1.0], np.cumprod(steps)]))[::-1][usable]
+        # Subsets whose pick has no performance are left out, and the others make up the whole.
         if shares.sum() > 0:
             means[k - 1] = shares @ performance[usable] / shares.sum()
     return means
@@ -210,6 +212,7 @@ def _pick(
         raise ConfigError(f"1 mutation or more and 1 repeat or more are needed, got {number} and {repeats}.")
     key_noise, key_once, key_again = jax.random.split(key, 3)
     sample, memory = parent.mutations(key_noise, number), parent.memory
+    # All mutations, not the picked one alone: `growth` asks for the best of any k of them.
     further = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
     outcome = once(key_once, sample, memory)[0]
     picked = []
@@ -219,6 +222,7 @@ def _pick(
             raise TaskError(f"Task '{parent.task.name}': none of the {number} mutations is valid: there is no best.")
         repeated = np.stack([scores_of(goal, one) for one in further], axis=1)
         chosen = int(np.nanargmax(scores))
+        # Mutations are not mirrored: member and draw have the same number.
         vector = sample.of_draws(np.array([chosen])).members()[0]
         performance, behavior = float(mean_of_valid(repeated)[chosen]), np.asarray(outcome.behavior)
         picked.append(Picked(parent.task.unflatten(vector), vector, performance, chosen, scores, repeated, behavior))

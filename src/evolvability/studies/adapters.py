@@ -138,6 +138,7 @@ def standard_es(context: AdaptationContext, *, population_size: int = 10, learni
 
     def adapt(key: Array, start: Start, goal: str) -> Trace:
         key_noise, key_episode = jax.random.split(key)
+        # The statistics of observations stay those of training, here as in all adapters.
         state = algorithm.init(key_noise, start.center[None], start.memory)
         centers = [start.center]
         for key_generation in jax.random.split(key_episode, context.budget // size):
@@ -201,6 +202,7 @@ def goal_vector(text: str, world: World) -> Array:
         >>> goal_vector("point:0.5,-0.25", make_task("navigation").world()).tolist()
         [0.5, -0.25]
     """
+    # Drawn for its length alone.
     num_behaviors = world.goals.draw(jax.random.key(0), 1).shape[1]
     is_point = text.startswith(POINT)
     if is_point != (world.goals.kind == "point"):

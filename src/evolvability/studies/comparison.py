@@ -102,7 +102,7 @@ def quantity(
     """
     kind, colon, which = name.partition(":")
     of_results = {ADAPTED: _adapted, RACED: _raced, OFFSPRING: _of_offspring}
-    known = group.runs[0].metrics.keys() - {"generation", "center"}
+    known = group.runs[0].metrics.keys() - {"generation", "center"}  # a count, and a vector: not to be compared
     if colon and kind in of_results:
         values = [of_results[kind](run, which) for run in group.runs]
     elif name in known:
@@ -113,6 +113,7 @@ def quantity(
     else:
         also = ", adapted:GOAL, raced:GOAL and offspring:MEASURE"
         raise ConfigError(unknown("metric", name, {*OF_BEHAVIORS, *known}, also=also))
+    # The second is the measure in "offspring:MEASURE:SIGMA".
     worst = math.inf if {name, which.partition(":")[0]} & {*LESS_IS_BETTER} else -math.inf
     return [worst if math.isnan(value) else value for value in by_seed(group, values)]
 
@@ -147,6 +148,7 @@ def to_terminal(report: Report) -> Lines:
         for heading in headings:
             shown[-1].add_column(heading, overflow="fold")
         for row in rows:
+            # As Text: brackets in a plain string would be read as markup.
             shown[-1].add_row(*map(Text, row))
     return Lines(Text(title(report), style="bold"), *shown, Text(note(report), style="dim"))
 

@@ -56,12 +56,14 @@ def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | 
     for number, arrays in generations:
         behavior, fitness = arrays["behavior"][seed_index], arrays["fitness"][seed_index]
         inside = arrays["valid"][seed_index].astype(bool)
+        # The archive would clip what is outside into the cells at the border.
         inside[inside] = cell_numbers(behavior[inside], by) >= 0
         members = np.flatnonzero(inside)
         if len(members):  # pyribs refuses to add nothing
             archive.add(np.stack([np.full(len(members), number), members], axis=1), fitness[members], behavior[members])
         trace.append((archive.stats.coverage, archive.stats.qd_score))
     coverage, qd_score = np.array(trace).T
+    # Members of generations between the recorded ones were evaluated too.
     evaluations = (np.array(run.recorded) + 1) * run.config.population_size
     return Elites(evaluations, coverage, qd_score, *_final(archive, num_behaviors, by))
 

@@ -47,6 +47,7 @@ def measure_scale(
     reach: float, *, threshold: float | None = None, radius: float | None = None, cells: int = CELLS
 ) -> MeasureScale:
     """A scale from its reach: unless given, the threshold is a cell's width, the radius an eighth of the reach."""
+    # max: of zero cells MeasureScale complains, not this division.
     threshold = 2 * reach / max(cells, 1) if threshold is None else threshold
     return MeasureScale(reach, threshold, reach / 8 if radius is None else radius, cells)
 
@@ -144,6 +145,7 @@ def targets(num_behaviors: int, scale: MeasureScale) -> Array:
     if num_behaviors > 2:
         generator = np.random.default_rng(0)  # the same targets for everybody
         direction = generator.normal(size=(MAX_TARGETS, num_behaviors))
+        # The root makes targets uniform in volume: a plain radius would crowd them at the origin.
         radius = generator.uniform(size=(MAX_TARGETS, 1)) ** (1 / num_behaviors)
         return scale.reach * radius * direction / np.linalg.norm(direction, axis=1, keepdims=True)
     middles = ((np.arange(scale.cells) + 0.5) / scale.cells * 2 - 1) * scale.reach
@@ -196,9 +198,10 @@ def specialization(
     labels = component[::num_signs]
     shuffled = (np.repeat(generator.permutation(labels), num_signs) for _ in range(shuffles))
     chance = np.array([mutual_information(one, cell) for one in shuffled])
-    entropy_bits = mutual_information(component, component)
+    entropy_bits = mutual_information(component, component)  # a labeling tells all about itself
     room = entropy_bits - chance.mean()
     share = (bits - chance.mean()) / room if room > 0 else 0.0
+    # The labels as they are count as one of the shuffles, so that no p is zero.
     return Specialization(bits, float(share), float((1 + np.sum(chance >= bits)) / (1 + shuffles)))
 
 
@@ -238,4 +241,4 @@ def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureSc
 def common_reach(behaviors: Sequence[Array]) -> float:
     """A half width that holds every behavior."""
     largest = max((float(np.abs(behavior).max()) for behavior in behaviors if behavior.size), default=0.0)
-    return largest if largest > 0 else 1.0
+    return largest if largest > 0 else 1.0  # a scale must be positive

@@ -171,7 +171,7 @@ def offspring_of_run(
     if save:
         behavior = np.full((len(born), number, born[0].behavior.shape[1]), np.nan, np.float32)
         for row, one in zip(behavior, born, strict=True):
-            row[: len(one.behavior)] = one.behavior
+            row[: len(one.behavior)] = one.behavior  # what is left stays nan: the invalid ones
         save_offspring(run, sigma, behavior, generation)
         finish(run, [study])
     return born
@@ -232,13 +232,13 @@ def scores_of(goal: Goal, outcome: Outcome) -> HostArray:
 
 
 def _num_params(task: Task) -> int:
-    return int(jax.eval_shape(task.init, jax.random.key(0)).shape[0])
+    return int(jax.eval_shape(task.init, jax.random.key(0)).shape[0])  # traced only: nothing is computed
 
 
 def _arrays(path: Path) -> Arrays:
     try:
         if path.suffix == ".npy":
-            return {"center": np.load(path, allow_pickle=False)}
+            return {"center": np.load(path, allow_pickle=False)}  # a pickle could run code
         if path.suffix == ".safetensors":
             return safetensors.numpy.load_file(path)
     except (OSError, ValueError, safetensors.SafetensorError) as error:

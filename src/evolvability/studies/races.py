@@ -81,8 +81,9 @@ def race(
     starts = starts_of(run, parents)
     raced, studies = [], []
     for goal, name in itertools.product(goals, ways):
-
+        # Defaults bind the loop's present values.
         def of_seed(index: int, goal: str = goal, name: str = name) -> dict[str, HostArray]:
+            # The same key for all adapters and goals: results are evaluated under the same conditions.
             key = key_for(Purpose.RACE, parents[index].key)
             key_adapt, key_again = jax.random.split(key)
             trace = ways[name](key_adapt, starts[index], goal)
@@ -94,6 +95,7 @@ def race(
         studies.append(f"race {generation} {goal} {name} {episodes} {repeats}")
         seeds = each_seed(run, studies[-1], of_seed, by_name=task is None)
         scores = np.stack([own["scores"] for own in seeds])
+        # Episodes follow from adapter and budget: they are the same for every seed.
         raced.append(Raced(goal, name, seeds[0]["episodes"], scores, generation))
     # All together at the end: until then an interrupted race finds every part of it where it was.
     for one in raced:

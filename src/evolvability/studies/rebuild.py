@@ -107,7 +107,7 @@ def fresh_one(parent: Parent, index: int) -> Brood:
 def center(parent: Parent) -> Brood:
     """The centers themselves, unmutated, one per component."""
     num_components = len(parent.cloud.center)
-    drawn = parent.mutations(parent.key, num_components)
+    drawn = parent.mutations(parent.key, num_components)  # for its form: its noise is replaced by zeros
     sample = drawn._replace(noise=jax.tree.map(jnp.zeros_like, drawn.noise), component=jnp.arange(num_components))
     key = key_for(Purpose.CENTER, parent.key)
     return Brood(sample, np.arange(num_components), key, _addresses(key, parent.generation, range(num_components)))

@@ -139,7 +139,9 @@ def mann_whitney(first: Values, second: Values) -> Test:
     ranks = stats.rankdata(np.concatenate([first, second]))
     if len(ranks) <= EXACT_UP_TO:
         return replace(test, p=_exact_p(ranks, sizes[0]))
+    # Given ranks, which say the same and are finite where values are not.
     limit = stats.mannwhitneyu(ranks[: sizes[0]], ranks[sizes[0] :], alternative="two-sided", method="asymptotic")
+    # Where all values are equal the limit has no variance, and no p-value.
     return replace(test, p=float(limit.pvalue) if np.ptp(ranks) else 1.0)
 
 
@@ -150,9 +152,11 @@ def _exact_p(ranks: Array, number: int) -> float:
     multiple of one half; so ranks are doubled to be whole.
     """
     doubled = np.rint(2 * ranks).astype(int)
+    # As floats: there are 1e29 ways to choose 50 of 100, more than an integer holds.
     ways = np.zeros((number + 1, doubled.sum() + 1))
     ways[0, 0] = 1
     for rank in doubled:
+        # Both sides overlap; NumPy reads all of the right one first, so that no value is chosen twice.
         ways[1:, rank:] += ways[:-1, :-rank]  # each choice without this value makes one with it
     shares = ways[number] / ways[number].sum()
     found = doubled[:number].sum()
@@ -200,7 +204,7 @@ def smallest_p(first: int, second: int) -> float:
 def above_zero(values: Values) -> Test:
     """Whether values lie above zero: the one-sided Wilcoxon signed-rank test; ``effect`` is the share that do."""
     values = _known(values)
-    smallest, sizes = 0.5 ** len(values), (len(values),)
+    smallest, sizes = 0.5 ** len(values), (len(values),)  # the p-value where all are above zero
     effect = float(np.mean(values > 0)) if len(values) else math.nan
     test = Test(math.nan, None, effect, float(np.median(values)), num_runs=sizes)
     if smallest > SIGNIFICANT:

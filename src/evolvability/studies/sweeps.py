@@ -160,6 +160,7 @@ def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def _with(table: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
     """A configuration's table with the chosen values; ``task_options.NAME`` goes into the table inside."""
+    # Inner tables are copied: one run's values must not get into the next one's.
     merged = {**table, **{name: dict(table[name]) for name in TABLES if name in table}}
     for key, value in chosen.items():
         head, dot, tail = key.partition(".")
