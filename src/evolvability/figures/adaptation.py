@@ -40,7 +40,7 @@ def pooled(found: Sequence[Array]) -> Array:
 def draw(ax: Axes, data: Lines, goal: str) -> None:
     """Performance over the number of mutations, for one goal."""
     draw_lines(ax, data, goal)
-    most = max(2, *(len(line.x) for line in data.panels[goal]))
+    most = max(2, *(len(line.x) for line in data.panels[goal]))  # an axis from 1 to 1 would have no width
     ax.axhline(0, **ZERO_LINE)
     ax.set(xscale="log", xlabel="mutations, k", xlim=(1, most))
     ax.set_xticks([tick for tick in TICKS if tick <= most], minor=False)

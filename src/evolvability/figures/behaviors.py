@@ -177,6 +177,7 @@ def add_colorbar(drawing: Figure, mesh: Collection, axes: Array) -> None:
 def _heat(ax: Axes, across: Array, up: Array, shares: Array, data: Heatmaps) -> QuadMesh:
     top = max(float(row.shares.max()) for row in data.rows)
     # Logarithmic: a bin with a single member is seen beside one with a tenth of the population.
+    # At least a factor of two: equal ends would be no scale.
     norm = LogNorm(data.least, max(top, 2 * data.least))
     # Empty bins stay white. Drawn as an image, so that a vector file stays small.
     return ax.pcolormesh(across, up, np.ma.masked_equal(shares, 0), norm=norm, cmap=HEAT, rasterized=True)
@@ -193,7 +194,7 @@ def _common_edges(clouds: Sequence[Array], size: int) -> list[Array]:
         half = 1.12 * max(high - low) / 2
         low, high = (low + high) / 2 - half, (low + high) / 2 + half
     num_bins = int(np.clip(2 * np.sqrt(size), 20, 100))
-    pad = np.where(high > low, 0, 0.5)
+    pad = np.where(high > low, 0, 0.5)  # bins need a width, also where all members agree
     return [np.linspace(*ends, num_bins + 1) for ends in zip(low - pad, high + pad, strict=True)]
 
 

@@ -79,7 +79,7 @@ def _shown_seeds(runs: Sequence[Run]) -> list[int]:
     split = {run.seeds[seed] for run, seed in zip(runs, seeds, strict=True) if run.origin}
     for index, run in enumerate(runs):
         if run.config.population != "mixture" and len(split) == 1 and split <= set(run.seeds):
-            seeds[index] = list(run.seeds).index(*split)
+            seeds[index] = list(run.seeds).index(*split)  # its one element
     return seeds
 
 

@@ -77,6 +77,7 @@ def draw(ax: Axes, data: Lines, metric: str) -> None:
 def figure(runs: Sequence[Run]) -> Figure:
     """Small multiples: one panel per metric, one line and band per group of runs."""
     data = data_from_runs(runs)
+    # Of one to four panels none of the grid's places stays empty.
     rows = max(1, len(data.panels) // 2)
     columns = -(-len(data.panels) // rows)
     drawing = new_figure(2.7 * columns, 1.9 * rows + 0.3 + 0.15 * len(data.firsts))

@@ -121,6 +121,7 @@ def _on_a_circle(graph: Graph[Any], shapes: Mapping[str, Shape]) -> Positions:
 
 
 def _edges(graph: Graph[Any]) -> list[tuple[str, str]]:
+    # A parent that a node has twice is one edge.
     return [(parent, node.name) for node in graph.nodes for parent in dict.fromkeys(node.parents)]
 
 
@@ -137,6 +138,7 @@ def _shape(graph: Graph[Any], node: Node) -> Shape:
     if isinstance(node, Stochastic):
         radius = max(np.hypot(half_width, half_height), 0.5)
         return Shape(centered, radius, radius, is_round=True)
+    # The smallest ellipse around a rectangle is sqrt(2) times as wide and as high.
     return Shape(centered, max(np.sqrt(2) * half_width, 0.5), max(np.sqrt(2) * half_height, 0.5), is_round=True)
 
 

@@ -35,7 +35,7 @@ def data_from_runs(runs: Sequence[Run]) -> list[Line]:
     by_objective: dict[str, list[Measured]] = {}
     for run, metrics in measured(runs):
         by_objective.setdefault(run.config.objective, []).append((run, metrics))
-    order = [*METHOD_COLORS, *by_objective]
+    order = [*METHOD_COLORS, *by_objective]  # those without a color come last, as they were met
     return [_line(objective, by_objective[objective]) for objective in sorted(by_objective, key=order.index)]
 
 
@@ -66,6 +66,7 @@ def draw(ax: Axes, lines: Sequence[Line]) -> None:
         label = f"{line.name}, median" if len(line.values) > 1 else line.name
         ax.plot(line.x, line.median, color=method_color(line.objective), label=label)
     if several:
+        # Nothing is drawn: one entry in the legend stands for all seeds' lines.
         ax.plot([], [], color="0.5", linewidth=0.5, label="each seed")
     _mark_optimum(ax, label=r"most evolvable, $x = 5\pi/2$")
     rises = max(np.nanmax(line.median) for line in lines) < LEGEND_ABOVE

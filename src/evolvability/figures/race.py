@@ -34,6 +34,7 @@ def data_from_runs(runs: Sequence[Run]) -> Lines:
             title, dashes, marker, color = ADAPTERS[adapter]
             look = {"color": style["color"] if len(groups) > 1 else color, "linestyle": dashes, "marker": marker}
             values = pooled([one.performance for one in raced])
+            # As many as `pooled` left of the shortest race.
             episodes = raced[0].episodes[: values.shape[1]]
             line = Line(f"{group.name}, {title}", group.config.objective, episodes, values, look)
             panels.setdefault(goal, []).append(line)

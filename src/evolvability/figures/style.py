@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 PAGE_WIDTH = 7.0
 """Inches, of both columns of a paper together."""
 
-# Okabe and Ito's colors, which people with any kind of color vision can tell apart.
+# The first three are Okabe and Ito's colors, the others Paul Tol's: both are made for any kind of color vision.
 METHOD_COLORS = {
     "max_variance": "#0072B2",
     "max_entropy": "#D55E00",
@@ -79,6 +79,7 @@ def grid(drawing: Figure, number: int, columns: int, labels: tuple[str, str]) ->
     axes = drawing.subplots(-(-number // columns), columns, squeeze=False, sharex=True, sharey=True)
     for ax in axes.flat[number:]:
         ax.set_axis_off()
+        # There is a row above: a single row has no more columns than panels.
         axes[-2, ax.get_subplotspec().colspan.start].xaxis.set_tick_params(labelbottom=True)
     panels = list(axes.flat[:number])
     for ax in axes[:, 0]:
