@@ -56,6 +56,7 @@ def overview(run: Run, name: str, behavior: list[str]) -> dict[str, Any]:
 
 def environment(run: Run) -> dict[str, Any]:
     """What made a run, as far as that can be read."""
+    # RecursionError: a stranger's JSON may be nested without end.
     with suppress(OSError, ValueError, TypeError, RecursionError):
         return run.environment
     return {}
@@ -117,6 +118,7 @@ def cloud(run: Run, generation: int, seed_index: int, most: int | None = None) -
     number = len(index)
     most = min(number if most is None else most, max(1, MAX_NUMBERS // arrays["behavior"].shape[2]))
     if number > most:
+        # Evenly, not at random: the same members are shown every time.
         index = index[np.linspace(0, number - 1, most).astype(int)]
     # The page reads these types alone.
     types = {"behavior": np.float32, "fitness": np.float32, "component": np.uint8}
@@ -160,6 +162,7 @@ def curves(run: Run) -> Arrays:
 
 def robot(model: Any) -> dict[str, Any]:
     """A MuJoCo model's bodies, joints and shapes, and the pose it rests in: enough to place each shape from a pose."""
+    # Here, not above: runs without a robot are shown without MuJoCo too.
     import mujoco
 
     joints = {"body": model.jnt_bodyid, "at": model.jnt_qposadr, "pos": model.jnt_pos, "axis": model.jnt_axis}

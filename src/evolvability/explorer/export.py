@@ -60,9 +60,11 @@ def export_page(
     table = json.loads(explorer.answer("overview")) | {"mutations": mutations}
     about = table["runs"][0]
     about |= {"recorded": spread_out(about["recorded"], generations), "rebuildable": last, "done": True}
+    # The page offers what it is told of: one seed, since answers for others are not in the file.
     about |= {"seeds": about["seeds"][:1], "embedded": _embedded(run, members, embed)}
     answers = {question: explorer.answer(question) for question in _questions(about, mutations)}
     answers["overview"] = json.dumps(table).encode()
+    # Without the time, so that the same run gives the same file.
     compressed = {question: gzip.compress(content, mtime=0) for question, content in answers.items()}
     write_output(output, page(compressed).encode())
     return output

@@ -67,6 +67,7 @@ def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1
     if not speed > 0:
         raise ConfigError(f"speed must be positive, got {speed}.")
     longest = max(int(motion.num_frames.max()) for motion in motions)
+    # A little beyond the last moment, so that it is included, and a single moment is a film too.
     moments = np.arange(0, longest - 1 + 1e-9, speed / (RATES[kind] * stage.time_step)).astype(int)
     reels = [reel for motion in motions for reel in motion.pictures or ()]
     if stage.model is not None and motions[0].poses is not None:
@@ -106,6 +107,7 @@ def tiled(reels: Sequence[Sequence[bytes]], moments: HostArray, size: tuple[int,
 
 def robot_colors(number: int) -> HostArray:
     """(number, 4) colors, each far from the one before it."""
+    # Hues go on by the golden angle, 0.381966 of a turn: however many there are, none repeats soon.
     return np.array([[*colorsys.hls_to_rgb((0.05 + 0.381966 * k) % 1, 0.5, 0.75), 1.0] for k in range(number)])
 
 
@@ -162,7 +164,7 @@ def _stand_out(geoms: Sequence[Any], place: HostArray, scale: float, color: Host
     ground = np.append(place, 0.0)
     for geom in geoms:
         geom.rgba[:] = color
-        geom.matid = -1
+        geom.matid = -1  # without its material, whose texture would cover the color
         geom.size[:] = geom.size * scale
         geom.pos[:] = ground + (geom.pos - ground) * scale
 
@@ -188,6 +190,7 @@ def _for_drawing(model: Any, distance: float) -> Any:
     _tile(drawn, int(drawn.geom_matid[floor]), max(1.0, distance / 12))
     drawn.vis.global_.offheight, drawn.vis.global_.offwidth = SIZE
     drawn.vis.global_.fovy = FIELD_OF_VIEW
+    # MuJoCo takes both in units of the model's extent.
     drawn.vis.map.zfar = 20 * distance / drawn.stat.extent
     drawn.vis.map.znear = 0.01 * distance / drawn.stat.extent
     drawn.vis.headlight.ambient[:] = 0.45
@@ -214,9 +217,10 @@ def _encoded(pictures: Sequence[HostArray], kind: str) -> bytes:
         import imageio.v3 as imageio
     except ModuleNotFoundError as error:
         raise missing_extra("A film", error.name, "explore") from None
+    # Sides are multiples of 8: by its default, 16, the encoder would scale pictures.
     how: dict[str, Any] = {"plugin": "FFMPEG", "fps": RATES["mp4"], "macro_block_size": 8}
     if kind == "gif":
-        how = {"duration": 1000 / RATES["gif"], "loop": 0}
+        how = {"duration": 1000 / RATES["gif"], "loop": 0}  # milliseconds per frame; without end
     file = io.BytesIO()
     with warnings.catch_warnings():
         # JAX warns of processes that fork; the one that encodes does nothing but become ffmpeg.

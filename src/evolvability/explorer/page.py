@@ -14,11 +14,13 @@ def page(answers: Mapping[str, bytes] | None = None) -> str:
     """
     parts = {part.name: part.read_text() for part in (files("evolvability.explorer") / "page").iterdir()}
     scripts = {name.removesuffix(".js"): text for name, text in parts.items() if name.endswith(".js")}
+    # Inside the page: browsers load no modules from files, and an exported page has no server.
     modules = {f"explorer/{name}": f"data:text/javascript;base64,{_base64(text)}" for name, text in scripts.items()}
     html = parts["page.html"].replace("/*STYLE*/", parts["page.css"]).replace("/*SHADERS*/", parts["shaders.glsl"])
     html = html.replace("/*MODULES*/", json.dumps({"imports": modules}))
     if answers is not None:
         table = {question: _base64(content) for question, content in answers.items()}
+        # Without "<" no text of a run can end the script that holds it.
         html = html.replace("/*ANSWERS*/null", json.dumps(table).replace("<", "\\u003c"))
     return html
 

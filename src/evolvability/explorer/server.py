@@ -36,13 +36,13 @@ class Server(ThreadingHTTPServer):
         host: the address to listen at; 0.0.0.0 for whoever can reach this machine.
     """
 
-    daemon_threads = True
+    daemon_threads = True  # a slow answer does not keep the program from ending
 
     def __init__(self, explorer: Explorer, port: int = 0, host: str = HOST) -> None:
         self.explorer, self.host, self.html = explorer, host, page().encode()
         try:
             super().__init__((host, port), Handler)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError) as error:  # OverflowError: of a port above 65535
             raise ConfigError(
                 f"Port {port} of {host} cannot be used: {getattr(error, 'strerror', '') or error}. "
                 "Choose another --port, or 0 for any."
@@ -56,6 +56,7 @@ class Server(ThreadingHTTPServer):
 
     def open_browser(self) -> None:
         """Show the page in the user's browser."""
+        # In a thread: a browser of the terminal returns only when it is closed.
         threading.Thread(target=webbrowser.open, args=(self.address,), daemon=True).start()
 
     def serve(self) -> None:
@@ -117,6 +118,7 @@ def is_own(headers: Message, host: str) -> bool:
     try:
         name = urlsplit(f"//{asked}").hostname or ""
         # Where others are served, an address will do; a name that is not one could be made to lead anywhere.
+        # Of what is no address, ip_address raises a ValueError.
         is_known = name in (HOST, "localhost", host) or (host != HOST and bool(ipaddress.ip_address(name)))
     except ValueError:
         return False

@@ -56,12 +56,13 @@ class Kept:
 
     def __call__(self, name: Hashable, make: Callable[[], Value]) -> Value:
         """The result of that name, made where there is none."""
+        # lru_cache alone may make two places for threads that ask at once.
         with self._finding:
             lock, results = self._places(name)
         # Whoever asks for what is just being made waits for it, but for nothing else.
         with lock:
             if not results:
-                results.append(make())
+                results.append(make())  # where it fails nothing is kept: whoever asks next tries again
             result: Value = results[0]
             return result
 
@@ -96,6 +97,7 @@ class Explorer:
         parts = urlsplit(question)
         if parts.path not in QUESTIONS:
             raise ConfigError(unknown("question", parts.path, QUESTIONS))
+        # One of QUESTIONS, as was checked: no other attribute can be reached.
         answer: Callable[[Question], bytes] = getattr(self, parts.path)
         return answer(Question(parse_qsl(parts.query)))
 
@@ -194,6 +196,7 @@ class Explorer:
 
     def _task(self, asked: Question) -> Task:
         run = self._run(asked)
+        # Asked before the task is made: making it would import what the folder names.
         doubt = "" if self.trust else objection(run.config)
         if doubt:
             raise ConfigError(f"{run.path}: {doubt}")
@@ -210,6 +213,7 @@ def _address(word: str) -> dict[str, str]:
     >>> _address("99.fresh.3")
     {'generation': '99', 'fresh': '3'}
     """
+    # Filled up: what a word lacks is then missed by `Question`, which says so.
     generation, kind, index = [*word.split("."), "", ""][:3]
     return {"generation": generation, kind: index}
 
@@ -239,4 +243,5 @@ def _thinned(motion: Motion, time_step: float, most_pictures: int | None) -> dat
 
 
 def _arrays(arrays: data.Arrays) -> bytes:
+    # Contiguous: safetensors copies memory as it lies.
     return bytes(safetensors.numpy.save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))

@@ -61,6 +61,7 @@ def _problem(path: Path, file: Path) -> str:
     try:
         if not file.exists():
             return "is a link that leads nowhere" if file.is_symlink() else ""
+        # By a link the page could show files from elsewhere on this machine.
         if not file.resolve().is_relative_to(path.resolve()):
             return "leads out of the run folder"
         if not (file.is_file() or file.is_dir()):
