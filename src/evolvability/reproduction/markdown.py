@@ -153,6 +153,7 @@ def _run(run: Run, name: str) -> tuple[str, ...]:
         "trust region" if is_maml else f"{config.learning_rate:g}",
         "" if is_maml else f"{config.l2:g}",
         SHAPED[config.behavior_shaping] if config.objective.startswith("max_") else "",
+        # Every seed's row has the time of the whole generation.
         duration(sum(row["seconds"] for row in rows) / config.seeds),
     )
 

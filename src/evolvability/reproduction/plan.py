@@ -131,6 +131,7 @@ def plan(items: Sequence[Item], scale: Scale, output: Path) -> list[Work]:
     for item in items:
         made: dict[str, list[RunWork]] = {}
         for training in item.trainings:
+            # An item lists what others start from before these.
             made[training.name] = list(_runs(item, training, scale, output / "runs", made.get(training.start, [])))
         works: list[Work] = [run for runs in made.values() for run in runs]
         for study in item.studies:
@@ -163,6 +164,7 @@ def estimates(works: Sequence[Work]) -> dict[str, float]:
         left[work.title] = kind, config.generations * config.seeds - len(rows)
         seconds = [row["seconds"] for row in rows if row["generation"] > 0]  # the first generation compiles
         if seconds and Run(work.path).environment["devices"] == describe_devices():
+            # A row's seconds are those of all seeds together.
             rates[kind] = statistics.median(seconds) / config.seeds
     return {title: rates[kind] * number for title, (kind, number) in left.items() if number and kind in rates}
 
@@ -210,6 +212,7 @@ def conduct(
 @contextmanager
 def _timed(output: Path, work: Work) -> Iterator[None]:
     """Keep how long something took, also when it is interrupted."""
+    # Durations by the monotonic clock: the other may be set meanwhile.
     began, clock = time.time(), time.monotonic()
     try:
         yield

@@ -57,6 +57,7 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
     # A second command for one item must not drop the others from the report.
     named = {row["item"] for row in times(output)} | {item.name for item in items}
     items = [item for item in ITEMS.values() if item.name in named]
+    # Sorted: folders come in any order, and the report should not change with it.
     runs = [run for path in sorted(output.rglob("config.toml")) if (run := Run(path.parent)).rows]
     if scale is not None:
         runs = of_scale(runs, scale)

@@ -56,6 +56,7 @@ class Scale:
 
 def are_of(configs: Sequence[Config], scale: Scale) -> bool:
     """Whether the populations of some runs have the sizes and settings of a scale, as far as it has such runs."""
+    # MAML has neither a population nor presets.
     known = [config for config in configs if config.task in scale.tasks and config.objective != MAML]
     return all(_telling(own) == _telling(scale.config(Training(own.task, own.objective))) for own in known)
 

@@ -129,10 +129,11 @@ def statement(item: str, section: str, paper: str, statistic: str) -> Callable[[
     """
 
     def enter(judge: Judge) -> Judge:
-        _, *arguments = inspect.signature(judge).parameters
+        _, *arguments = inspect.signature(judge).parameters  # the first is the runs
         for values in itertools.product(*(CHOICES[argument] for argument in arguments)):
             chosen = dict(zip(arguments, values, strict=True))
             words = dict(chosen)
+            # Words of each value, then of all together: a share belongs to a task and a method.
             for key in (*values, values):
                 words |= WORDS.get(key, {})
             templates = ((judge.__doc__ or "").rstrip("."), section, paper, statistic)
@@ -158,10 +159,12 @@ def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Ans
         return found
     if found.p >= SIGNIFICANT:
         return found._replace(verdict="does not hold", reason="no significant difference")
+    # The test is two-sided, so that the direction is asked for itself.
     if found.value <= 0.5:
         return found._replace(verdict="does not hold", reason="it is the other way round")
     if found.p < bound:
         return found._replace(verdict="holds")
+    # Five digits: the paper's smallest bound is 0.00005.
     reason = f"p is below {SIGNIFICANT:g}, but not below the paper's {bound:.5f}".rstrip("0")
     if (smallest := smallest_p(*found.num_runs)) >= bound:
         sizes = " and ".join(map(str, found.num_runs))

@@ -121,6 +121,7 @@ def standard_learns_faster(runs: Runs, task: str, objective: str) -> Answer:
 def as_many_evaluations(runs: Runs, task: str, objective: str) -> Answer:
     """{method} takes no more evaluations than standard ES ({task})."""
     pair = trained_pair(runs, task, objective)
+    # The metric counts from the start of a run: at generation 0 it is that of one generation.
     standard, own = (quantity(group, "evaluations", generation=0) for group in pair)
     ratio = float(np.mean(own) / np.mean(standard))
     return Answer(ratio, (len(standard), len(own)), "holds" if ratio <= 1 else "does not hold")
@@ -216,4 +217,5 @@ def _reached_left(behavior: Array) -> float:
 def _generations_to(level: float, run: Run) -> list[float]:
     """The first generation at which each seed has come so far; one more than there are, where it never does."""
     distance = run.metrics["distance"]
+    # argmax of booleans is the first that is true, and 0 where none is.
     return [float(np.argmax(own >= level)) if (own >= level).any() else float(len(own)) for own in distance]

@@ -85,6 +85,7 @@ def _best_mutation(runs: Runs, objective: str) -> Array:
 def _after_one_step(runs: Runs) -> Array:
     """What MAML reached after one gradient step, as it was trained for; per seed, mean over goals."""
     group = trained_by(runs, "cheetah", MAML)
+    # The point 0 is before any episode, the point 1 after the first step.
     reached = [[load_race(run, goal, "gradient").performance[:, 1] for run in group.runs] for goal in GOALS]
     return np.mean([by_seed(group, [own.tolist() for own in several]) for several in reached], axis=0)
 
@@ -93,6 +94,7 @@ def _offspring_have_more(runs: Runs, objective: str, size: str, statistic: Calla
     own, baseline = trained_by(runs, "cheetah", objective), trained_by(runs, "cheetah", MAML)
     # For smaller mutations the paper gives no p-value.
     share, bound = (1.0, 0.00005) if size == "sigma" else (QUARTER, SIGNIFICANT)
+    # Mutations of MAML alone are made smaller, as in figure S5.
     return is_more(_of_offspring(own, 1.0, statistic), _of_offspring(baseline, share, statistic), bound=bound)
 
 
