@@ -63,6 +63,7 @@ class Sample(NamedTuple):
 
     def members(self) -> Array:
         """(num_members, num_params) every member written out. For small networks, or a few members."""
+        # (num_draws, num_signs, num_params): the members of a draw become neighbors.
         steps = (self.scale[self.component] * rows(self.noise))[:, None] * self.sign[:, None]
         return (self.center[self.component][:, None] + steps).reshape(self.num_members, -1)
 
@@ -82,6 +83,7 @@ def written_out(parameters: Array, draw: Array | None = None) -> Sample:
     number, num_params = parameters.shape
     component = jnp.zeros(number, jnp.int32)
     draw = jnp.arange(number) if draw is None else draw
+    # 0 + 1 * 1 * parameters: no value is rounded.
     return Sample(jnp.zeros((1, num_params)), jnp.ones((1, 1)), parameters, component, jnp.ones(1), draw)
 
 
