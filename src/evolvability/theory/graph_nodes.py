@@ -18,7 +18,7 @@ class Input:
 
     name: str
     label: str = ""
-    parents: ClassVar[tuple[str, ...]] = ()
+    parents: ClassVar[tuple[str, ...]] = ()  # no field: an input cannot be given any
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ def by_name(nodes: tuple[Node, ...]) -> dict[str, Node]:
     for node in nodes:
         if counts[node.name] > 1:
             raise ValueError(f"Node '{node.name}' is there {counts[node.name]} times. Give every node its own name.")
+        # What an expectation is over is no parent of it, but must exist too.
         for name in (*node.parents, *([node.over] if isinstance(node, Expectation) else [])):
             if name not in counts:
                 available = ", ".join(counts)

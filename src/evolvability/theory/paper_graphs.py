@@ -152,4 +152,5 @@ def _behaviors(behavior: Function, *samples: str) -> list[Stochastic | Determini
 
 def _over(z: str, integrand: str, population: Conditional) -> Expectation:
     """The expectation over a sample from the population at theta."""
+    # The drawings place it by this name.
     return Expectation(f"E_{z}", over=z, integrand=integrand, given=("theta",), distribution=population)
