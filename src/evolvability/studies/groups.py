@@ -63,7 +63,7 @@ def by_seed(group: RunGroup, values: Sequence[Sequence[float]]) -> list[float]:
     """One value per seed, from the values of each run's seeds: a seed that is in two runs of a group counts once."""
     found: dict[int, float] = {}
     for run, own in zip(group.runs, values, strict=True):
-        found |= dict(zip(run.seeds, own, strict=True))
+        found |= dict(zip(run.seeds, own, strict=True))  # of two runs with a seed, the later one's value
     return list(found.values())
 
 
@@ -75,6 +75,7 @@ def start_name(run: Run) -> str:
     config = origin["config"]
     name = f"seeded by {method_name(config['objective'])}"
     asked = config.get("goal") or config["task_options"].get("direction", "")
+    # Evolvability ES takes no notice of what is asked.
     return f"{name} trained for '{asked}'" if config["objective"] == "mean_fitness" and asked else name
 
 
@@ -93,6 +94,7 @@ def method_name(objective: str) -> str:
 
 def identity(config: Config) -> str:
     """All that makes runs comparable seed by seed, as a text: equal for runs that differ in their seeds alone."""
+    # Sorted: equal settings make equal texts, in whatever order they were given.
     return json.dumps(_settings(config), sort_keys=True)
 
 
