@@ -24,6 +24,7 @@ def draw(ax: Axes, report: Report) -> None:
         ax.plot([place + 0.18, place + 0.34], [interval.median] * 2, color=color, linewidth=2.2)
     names = [f"{_wrapped(name)}\n({len(values)} runs)" for name, values in report.values.items()]
     ax.set_xticks(range(len(names)), names)
+    # More room on the right, where medians stand beside the dots.
     ax.set(xlim=(-0.5, len(names) - 0.4), ylabel=report.metric.replace("_", " "))
     ax.grid(visible=True, axis="y")
     if len(report.comparisons) <= MAX_BRACKETS:
@@ -54,7 +55,7 @@ def _wrapped(name: str) -> str:
 def _draw_brackets(ax: Axes, report: Report) -> None:
     """A bracket between each two groups, the nearest ones lowest, with the p-value on it."""
     places = {name: place for place, name in enumerate(report.values)}
-    low, high = ax.get_ylim()
+    low, high = ax.get_ylim()  # once: drawing brackets changes them
     step = (high - low) * 0.1
     pairs = sorted(report.comparisons, key=lambda one: abs(places[one.first] - places[one.second]))
     for level, one in enumerate(pairs):

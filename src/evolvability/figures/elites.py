@@ -67,6 +67,7 @@ def draw_map(ax: Axes, data: Illumination, name: str) -> Any:
     limits = {"vmin": np.nanmin(everywhere), "vmax": np.nanmax(everywhere)}
     box = (-data.reach, data.reach, -data.reach, data.reach)
     ax.spines[:].set_visible(True)
+    # Transposed: the rows of an image go up, the first dimension goes across.
     return ax.imshow(data.fitness[name].T, origin="lower", extent=box, cmap="viridis", **limits)
 
 

@@ -41,7 +41,7 @@ class Ends:
 
 
 def data_from_runs(runs: Sequence[Run]) -> list[Ends]:
-    """Ends of members, at most 8,000 per run, spread evenly over its recorded generations."""
+    """Ends of members, about 8,000 per run at most, spread evenly over its recorded generations."""
     check_comparable(runs)
     if runs[0].config.task != "maze":
         raise ConfigError(f"The figure 'maze' shows runs of the maze, but {runs[0].path} is a run of another task.")
@@ -88,6 +88,7 @@ def _ends(name: str, run: Run) -> Ends:
     for number in run.recorded:
         arrays = run.behaviors(number)
         own = arrays["behavior"][index][arrays["valid"][index].astype(bool)]
+        # Every k-th member, k rounded up; a generation's own rest can make it a few dots more than MAX_DOTS.
         own = own[:: -(-len(run.recorded) * run.config.population_size // MAX_DOTS)]
         position.append(own)
         generation.append(np.full(len(own), number))

@@ -64,6 +64,7 @@ def data_from_runs(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Histogr
     """
     rows = []
     for index, (name, run) in enumerate(zip(run_names([run.config for run in runs]), runs, strict=True)):
+        # Sliced: empty where none was given, which an index would not be.
         for sigma in sigmas[index : index + 1] or kept_sigmas(run):
             clouds = kept_offspring(run, sigma)
             seed = median_index([float(cloud.var(axis=0).sum()) for cloud in clouds])

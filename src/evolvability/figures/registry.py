@@ -94,7 +94,8 @@ def _small(picture: io.BytesIO) -> bytes:
     """A PNG with a palette of 256 colors: drawings look the same with it, at a third of the size."""
     with Image.open(picture) as image:
         dots = image.info["dpi"]
+        # As RGB: median cut takes no transparency.
         few = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     content = io.BytesIO()
-    few.save(content, "PNG", dpi=dots)
+    few.save(content, "PNG", dpi=dots)  # a PNG is otherwise saved without it
     return content.getvalue()
