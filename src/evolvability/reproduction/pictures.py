@@ -58,6 +58,7 @@ def _further(runs: Runs) -> list[Run]:
 
 def _species(runs: Runs, objective: str) -> list[Run]:
     kinds = (species(runs, "ant", objective, split=split) for split in (False, True))
+    # One run of each kind: a panel shows one seed.
     return [trained_by(runs, "ant", objective).runs[0], *(kind.runs[0] for kind in kinds)]
 
 
@@ -94,6 +95,7 @@ def _graph(name: str) -> Callable[[Runs], Figure]:
         own = name == "one_expectation"  # the only one that nothing but its figure needs
         graph = _one_expectation() if own else getattr(paper_graphs, name)()
         positions = ONE_EXPECTATION if own else graphs.PAPER_POSITIONS[name]
+        # For type checkers: axes may also be in a SubFigure.
         return cast(Figure, graphs.draw(graph, positions=positions).figure)
 
     return draw
