@@ -35,6 +35,7 @@ def make_pool(workers: Workers = None, deadline: float = DEADLINE) -> Pool:
         return workers
     if workers is None:
         return Pool()
+    # True is an int, but no number of processes.
     if isinstance(workers, int) and not isinstance(workers, bool):
         return LocalProcesses(workers, deadline)
     if isinstance(workers, Executor):

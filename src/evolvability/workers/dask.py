@@ -62,14 +62,18 @@ class DaskPool(Pool):
 
     def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
         """Have the scheduler choose a worker, preferably one that does not hang."""
+        # A client that has lost its scheduler looks for it by itself.
         self._wait_for_scheduler()
         trusted = self._trusted()
+        # A preference only: if none of the trusted is left, a call may still go to one that hangs.
         where = {"workers": trusted, "allow_other_workers": True} if self._shunned and trusted else {}
         given = [self._on_cluster(each, where) if isinstance(each, (Recipe, Broadcast)) else each for each in arguments]
+        # Under a key of its own and not pure: a call that is made again must be worked on again.
         task = self.client.submit(function, *given, key=_new_key(), pure=False, **where)
         # Not Client.get_executor: its futures fail when a worker dies just after it has answered.
         loop: Any = self.client.loop
         keys = {task.key, *(each.key for each in given if isinstance(each, distributed.Future))}
+        # On the client's own event loop, so that waiting takes no thread per call.
         return asyncio.run_coroutine_threadsafe(self._answer(task, keys), loop.asyncio_loop)
 
     def slots(self) -> int:
@@ -116,6 +120,7 @@ class DaskPool(Pool):
         answer.add_done_callback(lambda late: late.cancelled() or late.exception())  # or asyncio complains of late ones
         began, patience = time.monotonic(), self.deadline
         try:
+            # Not asyncio.wait_for, which would cancel an answer that is merely late.
             while not (await asyncio.wait({answer}, timeout=patience))[0]:
                 patience = await self._further_patience(task, keys, time.monotonic() - began)
             report: Report = answer.result()
@@ -126,6 +131,7 @@ class DaskPool(Pool):
             raise LostError(f"its worker was lost: {type(error).__name__}") from None
         except Exception as error:
             raise ClusterError(f"The Dask workers cannot be used: {type(error).__name__}: {error}") from error
+        # By its address, as `worker._worker_name` gives it: the same that the scheduler uses.
         self._known.add(report.worker)
         return report
 

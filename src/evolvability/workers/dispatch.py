@@ -60,15 +60,18 @@ class Dispatch:
 
     def run(self) -> list[Report]:
         """The answers to the calls, in the calls' order, whatever order they came in."""
+        # Workers come and go, so their number is asked for again at every tick.
         slots, looked = self.pool.slots(), time.monotonic()
         heard = looked
         while len(self._reports) < len(self.calls):
+            # At least one, also while there is no worker: it waits for whoever comes.
             self._hand_out(max(self.ahead * slots, 1))
             try:
                 self._take(self._answered.get(timeout=TICK))
                 heard = time.monotonic()
             except queue.Empty:
                 patience = max(self.pool.deadline, START_SECONDS)
+                # With workers there is no limit here: each call has the pool's deadline.
                 if not slots and time.monotonic() - heard > patience:
                     raise ClusterError(f"There has been no worker for {patience:g} s.") from None
             if time.monotonic() - looked > TICK:
@@ -80,9 +83,11 @@ class Dispatch:
             index = self._to_do.popleft()
             future = self.pool.submit(work, *self.calls[index].arguments)
             self._out[future] = index
+            # Called on whatever thread the answer comes in: the queue brings it to this one.
             future.add_done_callback(self._answered.put)
 
     def _take(self, future: Future[Report]) -> None:
+        # A call that is made again has a new future, so that each index is answered once.
         index = self._out.pop(future)
         try:
             self._reports[index] = future.result()
@@ -96,8 +101,9 @@ class Dispatch:
         # Overdue, in pieces at once: a deadline is long, and one member that hangs would take all others along.
         is_suspect = call.losses >= MAX_LOSSES or isinstance(error, OverdueError)
         if is_suspect and (pieces := call.pieces()):
-            # One per slot, so that it is clear which of them costs a worker.
+            # One per slot, so that it is clear which of them costs a worker. Other calls' answers wait in their queue.
             reports = Dispatch(self.pool, pieces, ahead=1).run()
+            # Without a worker's name: it was done by several.
             self._reports[index] = Report(joined(report.result for report in reports))
         elif call.losses < MAX_LOSSES:
             self._to_do.appendleft(index)

@@ -52,11 +52,13 @@ class Evaluator:
         num_draws = config.population_size // num_signs
         # Units of whole draws: a pair's noise is then rebuilt once, and not by two workers.
         self.units = [range(r.start * num_signs, r.stop * num_signs) for r in split(num_draws, config.units)]
+        # Fewer and longer than units: each comes back as a sum as long as the center.
         self.sums = split(num_draws, NUM_SUMS)
         self._recipe = recipe_of(config, task)
 
     def broadcast(self, state: State) -> Broadcast:
         """What workers need to know of one seed's generation."""
+        # Two keys: addresses of episodes begin with the run's own, noise with that of its purpose.
         words = np.asarray(jax.random.key_data(state.key))
         noise = np.asarray(jax.random.key_data(noise_key(state.key)))
         cloud, memory = jax.device_get((state.cloud, state.memory))
@@ -65,6 +67,7 @@ class Evaluator:
     def evaluate(self, broadcasts: Sequence[Broadcast]) -> list[Part]:
         """Every member of every seed."""
         self.pool.prepare(work, self._recipe, "get_ready", broadcasts[0])
+        # Seed after seed, which `_by_seed` relies on.
         calls = [self._evaluation(broadcast, unit) for broadcast in broadcasts for unit in self.units]
         reports = Dispatch(self.pool, calls).run()
         self.pool.seconds.clear()
@@ -77,6 +80,7 @@ class Evaluator:
         """Every seed's gradient, from its members' weights; summed where the noise is."""
         per_draw = [np.asarray(own).reshape(-1, self.num_signs) for own in weights]
         calls = [
+            # Without a forfeit: a gradient that lacks a part would point elsewhere.
             Call((self._recipe, "gradient", broadcast, draws, own[draws.start : draws.stop]))
             for broadcast, own in zip(broadcasts, per_draw, strict=True)
             for draws in self.sums
@@ -84,6 +88,7 @@ class Evaluator:
         reports = Dispatch(self.pool, calls).run()
         # Added from the first to the last, since floats added in another order differ in the last bits.
         totals = [reduce(_added, own) for own in _by_seed(reports, len(broadcasts))]
+        # The workers' are sums, divided once, by the number of members.
         size = np.float32(per_draw[0].size)
         return [jax.tree.map(lambda leaf: leaf / size, total) for total in totals]
 
@@ -104,6 +109,7 @@ def split(total: int, parts: int) -> list[range]:
     ([range(0, 3), range(3, 5)], [range(0, 1), range(1, 2)])
     """
     parts = min(total, parts)
+    # Rounded up: minus the floor of minus.
     ends = [-(-total * k // parts) for k in range(parts + 1)]
     return [range(first, last) for first, last in pairwise(ends)]
 

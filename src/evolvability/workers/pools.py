@@ -63,6 +63,7 @@ class Pool:
     def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
         """Call a function on some worker."""
         future: Future[Report] = Future()
+        # An error is raised here and now: it is not a worker's.
         future.set_result(function(*arguments))
         return future
 
@@ -106,6 +107,7 @@ class ExecutorPool(Pool):
     def __init__(self, executor: Executor, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
         super().__init__(type(executor).__name__, deadline)
         self.executor = executor
+        # Executors of the standard library keep it in this private attribute.
         self.num_workers: int = num_workers or getattr(executor, "_max_workers", None) or MANY_WORKERS
         # One thread per worker, which makes a call and waits for it: so a deadline begins when the call does.
         self._threads = ThreadPoolExecutor(self.num_workers)
@@ -160,6 +162,7 @@ class LocalProcesses(Pool):
             self._idle.put(worker)
         # One thread per process, which makes a call and waits for it: so it is known whose call cost a process.
         self._threads = ThreadPoolExecutor(self.num_workers)
+        # A call that any process can answer, until `prepare` has a better one.
         self._first: tuple[Any, ...] = (os.getpid,)
 
     def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
@@ -188,6 +191,7 @@ class LocalProcesses(Pool):
     def _call(self, function: Callable[..., Report], *arguments: Any) -> Report:
         worker = self._idle.get()
         try:
+            # Beforehand, with patience of its own: a deadline is for work.
             worker.get_ready(*self._first)
             report: Report = worker.call(self.deadline, function, *arguments)
             return report
@@ -206,6 +210,7 @@ class _Worker:
     def get_ready(self, *first: Any) -> None:
         """Have a process that has answered its first call."""
         for _ in range(MAX_STARTS):
+            # None also after a first call that was lost: then another process is tried.
             if self._executor is None:
                 self._begin()
                 with contextlib.suppress(LostError):
@@ -215,6 +220,7 @@ class _Worker:
 
     def call(self, deadline: float, function: Callable[..., Any], *arguments: Any) -> Any:
         """What a function returns there. If there is no answer, there is no process any more."""
+        # Read once: another thread may close this worker at any moment.
         executor = self._executor
         if executor is None:
             raise LostError("the workers were let go")
@@ -238,6 +244,7 @@ class _Worker:
         if self._is_closed:  # meanwhile, by another thread, which may not have seen this process
             self._end()
         try:
+            # To be known before there is work, since a process that hangs is killed by it.
             self.process_id = executor.submit(os.getpid).result()
         except BrokenExecutor as error:
             raise ClusterError(
@@ -248,6 +255,7 @@ class _Worker:
     def _end(self) -> None:
         """At once, even a process that is stopped."""
         executor, process_id = self._executor, self.process_id
+        # Forgotten before it is ended, so that nobody calls it meanwhile.
         self._executor, self.process_id = None, 0
         if process_id:
             with contextlib.suppress(ProcessLookupError):
@@ -264,6 +272,6 @@ def _begin_process() -> None:
 
         def follow() -> None:
             parent.join()
-            os._exit(1)
+            os._exit(1)  # not sys.exit, which would end this thread alone
 
         threading.Thread(target=follow, daemon=True).start()

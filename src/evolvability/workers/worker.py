@@ -128,15 +128,18 @@ class Workbench:
 
         def add(total: Cloud, noise: Array, cloud: Cloud, generation: Array, draw: Array, weights: Array) -> Cloud:
             sample = population.sample(jax.random.wrap_key_data(noise), cloud, generation, draw[None])
+            # The mean over the draw's members, so times their number it is a sum.
             part = population.gradient(sample, weights)
             return jax.tree.map(lambda sum_, new: sum_ + sample.num_members * new, total, part)
 
+        # Donated: the total is added to where it lies.
         self._members, self._add = writer(population), jax.jit(add, donate_argnums=0)
         self._build: Callable[[], Simulator] = cloudpickle.loads(recipe.factory)
         self._simulator: Simulator | None = None
 
     def get_ready(self, broadcast: Broadcast) -> None:
         """Without evaluating anybody."""
+        # This and the next line compile. np.int32, as in `evaluate`: for a Python int JAX would compile once more.
         self._members(*_on_cpu(broadcast), np.int32(0))
         self.gradient(broadcast, range(1), np.ones((1, self.num_signs), np.float32))
         self._simulator = self._simulator or self._build()
@@ -157,6 +160,7 @@ class Workbench:
         address = _on_cpu(broadcast)
         total: Cloud = jax.tree.map(jnp.zeros_like, address[1])
         for draw, own in zip(draws, weights, strict=True):
+            # A draw whose members are invalid weighs nothing, and its noise need not be drawn.
             if own.any():
                 total = self._add(total, *address, np.int32(draw), own)
         return jax.tree.map(np.asarray, total)
@@ -174,6 +178,7 @@ class Workbench:
                     )
                 return part_of(trial)
             except Exception as error:
+                # The simulator may be in any state by now: the next member, too, gets a new one.
                 text, self._simulator = f"{type(error).__name__}: {error}", None
         return lost(self.recipe.num_behaviors, address.member, text)
 
@@ -187,6 +192,7 @@ def writer(population: Population) -> Callable[..., Array]:
     return jax.jit(members)
 
 
+# A Dask worker may have several threads, and a simulator is used by one at a time.
 _own = threading.local()
 
 
@@ -216,6 +222,7 @@ def _worker_name() -> str:
     """This worker, for people: a Dask worker's address, or a process."""
     if "distributed" in sys.modules:
         with suppress(ValueError):
+            # Raises outside of a Dask worker, also in a driver that has imported Dask.
             return str(sys.modules["distributed"].get_worker().address)
     return "{}:{}".format(*_this_process())
 
@@ -225,6 +232,7 @@ def _pin() -> None:
     """Make this process a worker: one thread, and JAX on its CPU, whatever else the machine has."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # of libraries that a simulator has yet to load
+    # Both are heeded only where JAX has computed nothing in this process yet.
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
     jax.config.update("jax_platforms", "cpu")
 
