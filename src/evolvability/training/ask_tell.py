@@ -63,6 +63,7 @@ class AskTell:
             population_size=population_size,
             l2=l2,
         )
+        # All components at one point: a mixture's `init` moves them apart.
         centers = jnp.tile(flat, (population.num_components, 1))
         self._population_size = population_size
         self._needs_fitness = isinstance(objective, str) and needs_fitness(objective)
@@ -106,6 +107,7 @@ class AskTell:
         if fitness is None and self._needs_fitness:
             raise TaskError("tell: the objective is about fitness, so it is needed beside the behavior.")
         fitness = None if fitness is None else self._checked("fitness", fitness, (1,))
+        # A number per member becomes a behavior of one dimension.
         self.state, info, _ = self._step(self.state, outcome(behavior.reshape(len(behavior), -1), fitness))
         self._unasked = self.state
         return info

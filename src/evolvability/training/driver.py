@@ -96,6 +96,7 @@ def train(
 ) -> State:
     """Run from the start, into a new run folder if one is given; of several processes, the first one writes."""
     writer = None
+    # Holds the folder's lock, taken in `_locked_folder`, until the run ends.
     with ExitStack() as held:
         state = evolution.start()  # first: where it starts from may be missing
         if output is not None:
@@ -129,9 +130,11 @@ def resume(
     config = run.config if generations is None else replace(run.config, generations=generations)
     with ExitStack() as held:
         with first_alone() as first:
+            # Before the checkpoint is read: another process might be about to write a newer one.
             writer = _locked_folder(run.path, held) if first else None
         pool = None if workers is None else held.enter_context(opened(workers))
         evolution = Evolution(config, task, pool)
+        # Read by every process, not sent by the first: each needs to see the folder.
         state = _saved_state(run.path, evolution)
         generation = int(state.generation[0])
         if generation > config.generations:
@@ -139,6 +142,7 @@ def resume(
                 f"{run.path} has already done {generation} generations, more than the {config.generations} asked for."
             )
         if writer:
+            # With another last generation, which config.toml is to tell.
             if config != run.config:
                 writer.write_config(config)
             writer.rewind(generation)
@@ -151,6 +155,7 @@ def _new_folder(output: Path, config: Config, held: ExitStack) -> RunWriter:
         strangers = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
         if strangers:
             raise RunFolderError(f"{output} is not empty (it has {min(strangers)}). Choose another --output.")
+    # Locked before it is looked into: another process may be making a run here at this moment.
     writer = _locked_folder(output, held)
     if (output / "config.toml").exists():
         raise RunFolderError(
@@ -171,6 +176,7 @@ def _saved_state(path: Path, evolution: Evolution) -> State:
         return evolution.start()
     template, arrays = evolution.template(), load_checkpoint(path)[1]
     if (
+        # MAML's State has none; plain ascent has one without arrays, and goes on without.
         "optimizer" in template._fields
         and jax.tree.leaves(template.optimizer)
         and not any(name.startswith("optimizer/") for name in arrays)
@@ -188,6 +194,7 @@ def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_genera
     try:
         for new, rows, outcome in evolution.generations(state):
             if writer:
+                # With the former state, which the generation was drawn around.
                 _record(evolution, writer, state, rows, outcome)
             state = new
             if writer and time.monotonic() - saved_at >= evolution.config.checkpoint_seconds:
@@ -208,6 +215,8 @@ def _record(evolution: Evolution, writer: RunWriter, state: State, rows: Rows, o
         parent = local(state)
         if config.record_centers and config.objective != MAML:  # whose members are no mutations
             writer.record_center(parent)  # before the behaviors: who sees those finds it
+        # Drawn again from its address: an Outcome does not tell who belongs to which component.
         component = evolution.components(parent.key, generation)
         writer.record_behaviors(generation, behavior_arrays(component, local(outcome)))
+    # Last: who reads of a generation finds its behaviors.
     writer.record_metrics(rows)

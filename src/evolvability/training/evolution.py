@@ -68,6 +68,7 @@ class Evolution:
     """
 
     def __init__(self, config: Config, task: Task | None = None, pool: Pool | None = None) -> None:
+        # First: processes that compile different programs would wait for each other in vain.
         agree(to_toml(config))
         self.config = config
         task = task or make_task(config.task, config.task_options)
@@ -76,6 +77,7 @@ class Evolution:
                 raise ConfigError("Actions are drawn on the device, not on workers. Leave out workers, or action_std.")
             # What is seen of an episode is where it led, not the task's own fitness; and no simulator is asked.
             task = replace(task, has_fitness=False, on_host=False, simulator=None)
+        # The goal again, beside the task's own below: outcomes of workers and worlds do not pass through the task.
         self._judge = judge(config.goal, task)
         self.task = _asked(task, config)
         population = build_population(config, self.task.shapes)
@@ -95,6 +97,7 @@ class Evolution:
         self._jit = partial(jax.jit, compiler_options=_compiler_options(config, self.task))
         self._compile = partial(self._jit, out_shardings=replicated(self.devices))
         num_components = self.population.num_components
+        # Also uncompiled, for `template`, which asks for shapes alone.
         self._begin = self._batch(partial(start, self.algorithm, self.task, num_components))
         self._start = self._compile(self._begin)
         self._init = self._compile(jax.vmap(self.algorithm.init))
@@ -110,6 +113,7 @@ class Evolution:
         if isinstance(self.algorithm, Meta):
             return self._compile(self._batch(self.algorithm.step))
         if self.evaluator is not None:
+            # Seed by seed, not by vmap, so that a seed's bits are those it has alone.
             parts = Algorithm(*(seed_by_seed(self._jit(part)) for part in self.algorithm))
             return partial(step, parts, on_workers(self.evaluator, self._judge, self.config.seed))
         if self.task.on_host:
@@ -136,6 +140,7 @@ class Evolution:
             return self._start(self._keys())
         keys, cloud, memory = inherited(Run(self.config.start_from), self.config, self.task, self._keys())
         state = self._init(keys, cloud.center, memory)
+        # Learned scales are inherited only where both runs learn them; otherwise they start at sigma.
         if state.cloud.log_scale is not None and cloud.log_scale is not None:
             state = state._replace(cloud=cloud)
         return state
@@ -151,9 +156,11 @@ class Evolution:
     def generations(self, state: State) -> Iterator[tuple[State, Rows, Outcome]]:
         """Run from a State to the last generation; yields the State, the metrics and the outcome of each."""
         is_said = False
+        # All seeds are at the same generation.
         for generation in range(int(state.generation[0]), self.config.generations):
             began = time.perf_counter()
             is_small = math.prod(state.cloud.center.shape[1:]) <= MAX_RECORDED_CENTER
+            # Of the state before the step: what this generation's members are drawn around.
             centers = state.cloud.center if is_small else None
             with delayed_interrupts() if self._on_accelerator else nullcontext():
                 state, info, outcome = self._step(state)
@@ -162,6 +169,7 @@ class Evolution:
             values = with_entropy(info, *did)
             seconds = time.perf_counter() - began
             rows = metric_rows(self.config, self.task.has_fitness, generation, values, centers, seconds)
+            # Before it is handed on: a generation that is refused is not recorded, and a resumed run does it again.
             self._check_invalid(generation, info)
             if not is_said and (text := outlier_notice(self.config, generation, info.outlier)):
                 warnings.warn(text, stacklevel=2)

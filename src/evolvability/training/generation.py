@@ -41,10 +41,13 @@ class Where(NamedTuple):
 def step(algorithm: Algorithm, where: Where, state: State) -> tuple[State, Info, Outcome]:
     """One generation."""
     outcome, memory, kept = where.evaluate(state)
+    # Before weighing: an archive has this generation's centers when its members are judged.
     state = algorithm.remember(state, outcome)
     weights, value = algorithm.weigh(state, outcome)
     gradient = where.gradient(state, weights, kept)
+    # Before ascending: it is about the center that members were drawn around.
     info = algorithm.describe(state, outcome, value, gradient)
+    # The new memory from now on: all members of a generation saw by the old one.
     return algorithm.ascend(state, gradient)._replace(memory=memory), info, outcome
 
 
@@ -80,10 +83,13 @@ def in_chunks(algorithm: Algorithm, population: Population, task: Task, chunks: 
     in_turn = _loop if task.on_host else jax.lax.map
 
     def evaluate(state: State) -> tuple[Outcome, PyTree, Any]:
+        # One key for all chunks: a member's own follows from its index (`Sample.member_keys`).
         key, memory = episode_key(state.key, state.generation), state.memory
         outcomes, seen = in_turn(lambda draws: task.evaluate(key, algorithm.ask(state, draws), state.memory), chunks)
+        # Only afterwards: every chunk is evaluated with the memory that the generation began with.
         for chunk in range(len(chunks)):
             memory = task.remember(memory, _row(seen, chunk))
+        # (num_chunks, members per chunk, ...) becomes (num_members, ...). No sample is kept: noise is drawn again.
         return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), outcomes), memory, ()
 
     def gradient(state: State, weights: Array, kept: Any) -> Cloud:
@@ -114,6 +120,7 @@ def exploring(
     def evaluate(state: State) -> tuple[Outcome, PyTree, Any]:
         sample = algorithm.ask(state)
         episodes = explore(exploration, episode_key(state.key, state.generation), sample, state.memory)
+        # Statistics of observations alone are gathered in a world; any other memory stays as it was.
         memory = merge(state.memory, episodes.seen) if isinstance(state.memory, Moments) else state.memory
         return judge(outcome_at(episodes, exploration.world.num_steps)), memory, (sample, episodes)
 
@@ -124,6 +131,7 @@ def exploring(
         by_time = weights_over_time(lambda outcome: algorithm.weigh(state, judge(outcome))[0], episodes, times)
         if by_actions:
             return action_score(exploration, sample, episodes, by_time)
+        # A member's parameters act at all times, so its weights add up.
         return population.gradient(sample, jnp.sum(by_time, axis=1))
 
     return Where(evaluate, gradient)

@@ -29,6 +29,7 @@ def delayed_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
+        # First, so that the one raised below meets the former handler.
         signal.signal(signal.SIGINT, former)
         if came:
             signal.raise_signal(signal.SIGINT)

@@ -41,6 +41,7 @@ def metric_rows(
         seconds: that it took.
     """
     rows = []
+    # Of es_maml: those of adaptation, and one of what came of it.
     episodes = 1 + config.maml.episodes if config.objective == ES_MAML else 1
     for k in range(config.seeds):
         row: dict[str, Any] = {"generation": generation, "seed": config.seed + k}
@@ -48,6 +49,7 @@ def metric_rows(
         if not has_fitness:
             row["fitness_mean"] = row["fitness_max"] = None
         row["seconds"] = round(seconds, 6)
+        # Counted from the start, not added up: a resumed run has the same.
         row["evaluations"] = (generation + 1) * config.population_size * episodes
         if centers is not None:
             row["center"] = centers[k].ravel().tolist()
@@ -64,6 +66,7 @@ def outlier_notice(config: Config, generation: int, shares: Array) -> str:
         shares: (num_seeds,) the metric ``outlier``.
     """
     share, number = float(np.max(shares)), config.population_size
+    # A share times the number of members is a squared distance, in standard deviations.
     # Six standard deviations: less than that happens among few members.
     is_far = share > OUTLYING and share * number > 6**2
     is_heeded = "behavior_shaping" not in idle_settings(config.objective)
@@ -83,6 +86,7 @@ def behavior_arrays(component: Any, outcome: Outcome) -> Arrays:
         "behavior": np.asarray(outcome.behavior),
         "fitness": np.asarray(outcome.fitness),
         "valid": np.asarray(outcome.valid),
+        # Of members, not of draws: mirrored ones share their draw's.
         "component": np.repeat(np.asarray(component, np.uint16), num_signs, axis=1),
     }
 
@@ -92,4 +96,5 @@ def _jsonable(value: Any) -> float | int | None:
     number = value.item()
     if not math.isfinite(number):
         return None
+    # By way of the text: a float32 made a Python float has digits that mean nothing.
     return float(str(np.asarray(value)[()])) if isinstance(number, float) else number

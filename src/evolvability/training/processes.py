@@ -20,7 +20,7 @@ from tyro.conf import arg
 from evolvability.core.errors import ConfigError
 
 AUTO = "auto"
-HEARTBEAT_SECONDS = 30
+HEARTBEAT_SECONDS = 30  # of silence, after which a process counts as gone
 GRACE_SECONDS = 1
 
 
@@ -56,6 +56,7 @@ def join(processes: Processes) -> None:
             raise ConfigError(f"The processes did not come together at {address}: {error}") from None
         multihost_utils.sync_global_devices("joined")  # the first message also makes Gloo say that it is there
     if not is_first():
+        # The descriptor, not sys.stdout: what libraries print themselves is silenced, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -68,6 +69,7 @@ def agree(text: str) -> None:
     """Make sure that all processes were started with the same options, of which ``text`` is a full account."""
     if jax.process_count() == 1:
         return
+    # A checksum, since all must gather arrays of one shape, and texts differ in length.
     checksums = multihost_utils.process_allgather(np.uint32(zlib.crc32(text.encode())))
     if len(np.unique(checksums)) > 1:
         raise ConfigError(
@@ -80,12 +82,13 @@ def agree(text: str) -> None:
 def first_alone() -> Iterator[bool]:
     """What the first process does before all go on; whether this is the one. If it fails, the others end quietly."""
     try:
+        # All processes meet in `_first_says` below, so none goes on before the first is done.
         yield is_first()
     except Exception:
         _first_says(False)
         raise
     if not _first_says(True):
-        leave(2)
+        leave(2)  # the first one has said why
 
 
 def leave(code: int) -> NoReturn:
@@ -96,6 +99,7 @@ def leave(code: int) -> NoReturn:
     sys.stderr.flush()
     if is_first():
         time.sleep(GRACE_SECONDS)  # it holds the others together: without it they crash instead of telling why they end
+    # Not sys.exit: on its way out JAX would first wait for the others.
     os._exit(code)
 
 
@@ -121,6 +125,7 @@ def _address(processes: Processes) -> str:
 @contextmanager
 def _silence() -> Iterator[None]:
     """Nothing that C++ prints reaches standard output."""
+    # Flushed below: what Python has yet to write would vanish, too.
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     sys.stdout.flush()
     os.dup2(nowhere, 1)

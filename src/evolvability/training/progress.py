@@ -90,6 +90,7 @@ class _Rate:
 
     def __call__(self, rows: Rows) -> float:
         self.seen += 1
+        # All seeds are one batch, so every row has the same seconds.
         seconds = max(rows[0]["seconds"], 1e-6)
         if self.seen <= 2 or self.seconds is None:
             self.seconds = seconds

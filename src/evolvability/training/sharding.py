@@ -55,6 +55,7 @@ def spread_population(population: Population, devices: Devices) -> Population:
         if len(draws) % len(devices):  # a few members, asked for one by one
             return whole
         places = jax.tree.map(lambda spec: NamedSharding(_row(devices), spec), SAMPLE)
+        # The compiler sees to it that each device draws no more than its own part.
         return jax.lax.with_sharding_constraint(whole, places)
 
     return population if len(devices) == 1 else dataclasses.replace(population, sample=sample)
@@ -65,9 +66,11 @@ def spread_task(task: Task, devices: Devices) -> Task:
 
     def part(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         outcome, seen = task.evaluate(key, sample, memory)
+        # An axis in front, along which the devices' statistics are put side by side.
         return outcome, jax.tree.map(lambda leaf: leaf[None], seen)
 
     def remember(memory: PyTree, seen: PyTree) -> PyTree:
+        # In the order of the devices, as floats merged in another order differ in the last bits.
         for device in range(len(devices)):
             memory = task.remember(memory, jax.tree.map(lambda leaf, device=device: leaf[device], seen))
         return memory
@@ -83,6 +86,7 @@ def spread_task(task: Task, devices: Devices) -> Task:
 
 def local(tree: PyTree) -> PyTree:
     """A pytree that every device has, as this process has it: to be read without asking the others."""
+    # Any device's copy is the whole.
     return jax.tree.map(lambda leaf: leaf.addressable_data(0), tree)
 
 
