@@ -177,6 +177,7 @@ class Evolution:
             yield state, rows, outcome
 
     def _keys(self) -> Array:
+        # In JAX's 32 bits, hence the bound on `Config.seed`.
         return jax.vmap(jax.random.key)(jnp.arange(self.config.seed, self.config.seed + self.config.seeds))
 
     def _check_invalid(self, generation: int, info: Info) -> None:
