@@ -55,6 +55,7 @@ def checkpoint_generations(path: Path) -> list[int]:
 def generations_in(folder: Path, suffix: str = ".safetensors") -> list[int]:
     """The generations that a folder holds files of, oldest first; whatever else lies there is none of a run's."""
     stems = (path.stem for path in folder.glob(f"*{suffix}"))
+    # Names are padded to six digits, and longer from a million generations on.
     return sorted(int(stem) for stem in stems if re.fullmatch(r"[0-9]{6,9}", stem) and stem == f"{int(stem):06d}")
 
 
@@ -80,9 +81,11 @@ def named_arrays(tree: PyTree) -> Arrays:
     """A pytree's leaves by their path; random keys as their bits."""
 
     def bits(leaf: Any) -> Any:
+        # A key's own type is JAX's alone: no file format has it.
         return jax.random.key_data(leaf) if _is_key(jnp.asarray(leaf)) else leaf
 
     leaves = jax.tree_util.tree_leaves_with_path(tree)
+    # safetensors wants contiguous arrays. A scalar would get an axis by this, but a seed axis is there already.
     return {_name(path): np.ascontiguousarray(bits(leaf)) for path, leaf in leaves}
 
 
@@ -93,6 +96,7 @@ def restore(template: PyTree, arrays: Arrays) -> PyTree:
         name = _name(path)
         expected = jax.eval_shape(jax.random.key_data, leaf) if _is_key(leaf) else leaf
         found = arrays.get(name)
+        # Strictly, without broadcasting or casting: the next generation's bits depend on these.
         if found is None or found.shape != expected.shape or found.dtype != expected.dtype:
             got = "nothing" if found is None else f"{found.dtype}{list(found.shape)}"
             raise RunFolderError(
@@ -106,11 +110,13 @@ def restore(template: PyTree, arrays: Arrays) -> PyTree:
 
 def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Write a file so that a reader sees all of it or none, even if the process is killed."""
+    # Beside the file: renaming is atomic only within one file system.
     temporary = path.with_suffix(path.suffix + ".part")
     with temporary.open("wb") as file:
         file.write(data)
         if sync:
             file.flush()
+            # Before the renaming: after a power failure the name could otherwise lead to an empty file.
             os.fsync(file.fileno())
     temporary.replace(path)
 
@@ -123,6 +129,7 @@ def _intact_bytes(stem: Path) -> bytes | None:
     """A checkpoint's arrays as they lie on disk, if its voucher fits them."""
     try:
         voucher = json.loads(stem.with_suffix(".json").read_text())
+        # Into memory at once: what is loaded is what was checked.
         data = stem.with_suffix(".safetensors").read_bytes()
         return data if hashlib.sha256(data).hexdigest() == voucher["sha256"] else None
     except (OSError, ValueError, KeyError, TypeError):

@@ -37,7 +37,7 @@ def _version(package: str) -> str | None:
 
 def _commit() -> str | None:
     """The commit of the checkout this package lies in; None for an installed package."""
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[3]  # ROOT/src/evolvability/runs/environment.py
     if not (root / ".git").exists():
         return None
     command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]

@@ -27,6 +27,7 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
     if destination.exists():
         raise RunFolderError(f"{destination} exists already. Choose another folder for the copy of {run.path}.")
     generation, arrays = load_checkpoint(run.path)
+    # Adam's two moments are as large as the center each: two thirds of a checkpoint.
     slim = {name: array for name, array in arrays.items() if not name.startswith("optimizer/")}
     if half:
         slim["cloud/center"] = slim["cloud/center"].astype(np.float16)
@@ -45,6 +46,7 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
             if (run.path / name).is_dir():
                 shutil.copytree(run.path / name, destination / name)
         save_checkpoint(destination, generation, slim)
+    # Nobody writes to an export any more.
     (destination / ".lock").unlink(missing_ok=True)
     return destination
 

@@ -122,6 +122,7 @@ class Run:
     @property
     def rebuildable(self) -> list[int]:
         """The generations whose members can be rebuilt: what they were drawn around was kept."""
+        # With its JSON and its arrays: a checkpoint being written has one of them only.
         whole = set(checkpoint_generations(self.path)) & set(generations_in(self.path / "checkpoints"))
         return sorted(whole.union(generations_in(self.path / "centers")))
 
@@ -147,6 +148,7 @@ class Run:
     @property
     def center(self) -> np.ndarray[Any, Any]:
         """(num_seeds, num_components, num_params) the newest center."""
+        # A slim export may have it in 16 bits.
         return self.state()["cloud/center"].astype(np.float32)
 
     @property
@@ -182,6 +184,7 @@ class RunWriter:
 
     def rewind(self, generation: int) -> None:
         """Forget what was recorded from a generation on, so that it can be done again."""
+        # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
         rows = [row for row in _complete_rows(self.path / "metrics.jsonl") if row["generation"] < generation]
         write_whole(self.path / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
         self.make_folders()  # of a run begun when there were fewer
@@ -194,6 +197,7 @@ class RunWriter:
     def record_metrics(self, rows: list[dict[str, Any]]) -> None:
         """Append one generation's rows."""
         with (self.path / "metrics.jsonl").open("a") as file:
+            # All seeds in one write; a reader that meets half a generation leaves it out (`Run.rows`).
             file.write("".join(json.dumps(row) + "\n" for row in rows))
 
     def record_behaviors(self, generation: int, arrays: Arrays) -> None:
@@ -214,6 +218,7 @@ class RunWriter:
     def checkpoint(self, state: PyTree) -> None:
         """Save a State with a seed axis in front."""
         generation = int(state.generation[0])
+        # Opened again, since syncing is about the file, whoever has written to it.
         with (self.path / "metrics.jsonl").open("a") as file:
             os.fsync(file.fileno())  # a checkpoint is never ahead of its metrics
         save_checkpoint(self.path, generation, state)
@@ -224,6 +229,7 @@ def locked(path: Path) -> Iterator[None]:
     """Hold a run folder for this process alone; the lock ends with the process, however it ends."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+        # Not waited for: a run may go on for days.
         lock = filelock.FileLock(path / ".lock", timeout=0)
         lock.acquire()
     except filelock.Timeout:
@@ -243,6 +249,7 @@ def metric_arrays(rows: list[dict[str, Any]], num_seeds: int) -> Arrays:
     names = rows[0].keys() - {"seed"} if rows else set()
     # None becomes nan by itself; a row may lack a name that a later version added.
     columns = {name: np.array([row.get(name) for row in rows], np.float64) for name in sorted(names)}
+    # Rows lie generation after generation, each with its seeds in order.
     return {name: column.reshape(-1, num_seeds, *column.shape[1:]).swapaxes(0, 1) for name, column in columns.items()}
 
 
@@ -255,8 +262,10 @@ def spread_out(recorded: Sequence[int], most: int) -> list[int]:
     """
     if len(recorded) <= most:
         return list(recorded)
+    # From the last to the first: of a single one, linspace gives where it begins.
     wanted = np.linspace(recorded[-1], recorded[0], most)
     nearest = np.abs(np.subtract.outer(wanted, recorded)).argmin(axis=1)
+    # Unique also sorts; where generations were recorded unevenly two wishes may meet in one.
     return [recorded[place] for place in np.unique(nearest)]
 
 
@@ -278,5 +287,6 @@ def _complete_rows(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_text().splitlines():
         try:
             yield json.loads(line)
+        # The line being written at this moment, or cut off when a process was killed: always the last.
         except ValueError:
             return

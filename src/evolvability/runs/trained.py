@@ -42,6 +42,7 @@ class Trained(NamedTuple):
 def trained(run: Run, task: Task) -> Trained:
     """The population a run ended with; a slim export of a run is enough."""
     generation, arrays = load_checkpoint(run.path)
+    # Not by `restore`, which is strict: a slim export may have it in 16 bits.
     center = jnp.asarray(arrays["cloud/center"], jnp.float32)
     num_params = jax.eval_shape(task.init, jax.random.key(0)).shape[0]
     if center.shape[2] != num_params:
@@ -50,6 +51,7 @@ def trained(run: Run, task: Task) -> Trained:
             f"{num_params:,}. Give the task the options of that run."
         )
     log_scale = arrays.get("cloud/log_scale")
+    # A checkpoint has a seed axis in front; the task's own memory has none.
     template = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (len(center), *np.shape(leaf))), task.memory)
     memory = restore({"memory": template}, arrays)["memory"]
     return Trained(Cloud(center, None if log_scale is None else jnp.asarray(log_scale)), memory, generation)
@@ -57,6 +59,7 @@ def trained(run: Run, task: Task) -> Trained:
 
 def mutations(config: Config, shapes: Shapes, cloud: Cloud, key: Array, generation: int, number: int) -> Sample:
     """Independent mutations, drawn as a configuration's population draws its members, of one seed's cloud."""
+    # Not mirrored: the two of a pair are not independent.
     population = build_population(replace(config, mirrored=False), shapes)
     return population.sample(key, cloud, generation, jnp.arange(number))
 
@@ -84,6 +87,7 @@ def inherited(origin: Run, config: Config, task: Task, keys: Array) -> tuple[Arr
             f"{origin.seeds.stop - 1}, but not {min(missing)}. Choose --seed and --seeds among them."
         )
     found = trained(origin, task)
+    # The new run's seeds may be some of the old one's.
     rows = jnp.arange(config.seeds) + config.seed - origin.config.seed
     cloud, memory = jax.tree.map(lambda leaf: leaf[rows], (found.cloud, found.memory))
     # Not the keys of training: its first generation would be drawn with the same noise.
@@ -105,6 +109,7 @@ def describe_origin(origin: Run) -> dict[str, Any]:
     return {
         "run": str(origin.path),
         "generation": generation,
+        # To recognize it by, should its folder have been moved or trained further.
         "center_sha256": hashlib.sha256(arrays["cloud/center"].tobytes()).hexdigest(),
         "config": to_table(origin.config),
     }
