@@ -26,12 +26,15 @@ def build_population(config: Config, shapes: Shapes) -> Population:
     """The population a configuration asks for; shapes: of the task's parameters, see `Task.shapes`."""
     sigma: Any = config.sigma
     if config.sigma_decay < 1:
+        # One factor per generation, down to sigma_min where there is one.
         sigma = optax.exponential_decay(config.sigma, 1, config.sigma_decay, end_value=config.sigma_min or None)
     shared: dict[str, Any] = {"mirrored": config.mirrored, "noise_dtype": jnp.dtype(config.noise_dtype)}
     if config.population == "diagonal_normal":
+        # Without a schedule: it learns its sigma.
         return diagonal_normal(config.sigma, **shared)
     if config.population == "mixture":
         species = mixture(config.components, sigma, **shared)
+        # Draws take turns, so that all parents have equally many offspring; otherwise components are drawn.
         return in_turn(species) if config.objective == EVOLVABILITY_SEARCH else species
     if config.population == "low_rank":
         try:
@@ -53,6 +56,7 @@ def build_objective(config: Config, num_behaviors: int) -> Objective | StatefulO
     }
     if config.objective == ES_MAML:  # the task's fitness is that after adaptation
         return mean_fitness(fitness_shaping)
+    # All of them, whichever is asked for: making one costs nothing, as archives come with `init`.
     parts: dict[str, Objective | StatefulObjective] = {
         "max_entropy": entropy,
         "max_variance": max_variance(behavior_shaping),
@@ -82,6 +86,7 @@ def objective_named(text: str) -> Objective | StatefulObjective:
 
 def _sum(text: str, parts: Mapping[str, Objective | StatefulObjective]) -> Objective | StatefulObjective:
     terms = [(weight, parts[name]) for weight, name in parse_objective(text)]
+    # A single term of weight 1 stays itself, the same objective as without a sum.
     return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else weighted_sum(*terms)
 
 
@@ -91,6 +96,7 @@ def build_algorithm(config: Config, population: Population, num_behaviors: int) 
         return evolvability_search(population, population_size=config.population_size, threshold=config.threshold)
     optimizer = getattr(optax, config.optimizer)(config.learning_rate)
     if config.natural_gradient:
+        # First in the chain: the optimizer's moments are those of the natural gradient.
         optimizer = optax.chain(natural_gradient(), optimizer)
     return evolvability_es(
         population,

@@ -32,6 +32,7 @@ def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:
     """
     terms = []
     for term in re.split(r"(?<!\de)\+", text):  # not the plus of 1e+3
+        # The weight ends at the last star; whatever stands before it must be one number or schedule.
         factor, star, name = term.rpartition("*")
         weight = _weight(factor) if star else 1.0
         if weight is None:
@@ -67,6 +68,7 @@ def _weight(text: str) -> float | Ramp | None:
         numbers = [float(part) for part in text.split(":")]
     except ValueError:
         return None
+    # float() also takes nan and inf.
     if not all(map(math.isfinite, numbers)) or len(numbers) not in (1, 3):
         return None
     if len(numbers) == 1:

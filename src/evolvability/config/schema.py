@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 import tomli_w
 from tyro.conf import Suppress, arg
 
+# The `as` marks a name that others import from here.
 from evolvability.config.objective_text import ES_MAML as ES_MAML
 from evolvability.config.objective_text import (
     EVOLVABILITY_SEARCH,
@@ -172,6 +173,7 @@ class Config:
         return self.estimator == "actions" or self.action_std > 0 or bool(self.times)
 
     def __post_init__(self) -> None:
+        # The dataclass is frozen, so its fields are put in order past it.
         object.__setattr__(self, "objective", spelled(self.objective))
         object.__setattr__(self, "times", tuple(self.times))  # TOML has lists
         if isinstance(self.task_options, dict):
@@ -217,11 +219,13 @@ def layered(
     """
     entry = task_entry(task)
     values = values or {}
+    # Looked up before the layers are merged, since it decides over two of them.
     chosen = spelled(objective or values.get("objective") or entry.defaults.get("objective") or Config.objective)
     if preset is not None and preset not in PRESETS:
         raise ConfigError(unknown("preset", preset, PRESETS))
     layers = [
         entry.defaults,
+        # By the whole text: a sum has none of its own, whatever its terms have.
         OBJECTIVE_DEFAULTS.get(chosen, {}),
         entry.objective_defaults.get(chosen, {}),
         *([PRESETS[preset][1], entry.presets.get(preset, {})] if preset else []),
@@ -241,6 +245,7 @@ def from_table(table: dict[str, Any], cls: Any = Config, prefix: str = "") -> An
 
     An unknown key or a value of the wrong type is refused; ``prefix`` says where the key stands in the file.
     """
+    # Bare types: what Annotated adds is for the command line.
     hints = get_type_hints(cls)
     for key in table:
         if key not in hints:
@@ -275,6 +280,7 @@ def to_toml(config: Config) -> str:
     table = to_table(config)
     if config.objective not in (MAML, ES_MAML):
         del table[MAML]
+    # An empty table is that of a task without options.
     return tomli_w.dumps({"format": FORMAT} | {key: value for key, value in table.items() if value != {}})
 
 
@@ -295,6 +301,7 @@ def _checked(key: str, value: Any, hint: Any) -> Any:
         return value
     if hint is float and type(value) is int:  # not isinstance: a bool is an int, too
         return float(value)
+    # A tuple's hint is no type: its entries are left to the field's rule. A bool must not pass for an int.
     if isinstance(hint, type) and (not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool)):
         raise ConfigError(f"{key}: a value of type {hint.__name__} is expected, got {value!r}.")
     return value
@@ -318,6 +325,7 @@ def _validate(config: Config) -> None:
     # Two mirrored behaviors are equally far from their mean: both weigh the same, and nothing but rounding is left.
     pulls = config.population_size > 2 or not config.mirrored or not names_in(config.objective) <= EVOLVABILITY
     require(pulls, "population_size", "4 or more for mirrored members: the two of one pair would not move the center")
+    # Chunks of one size: a compiled loop has one shape.
     chunk = config.chunk_size or config.population_size
     require(
         chunk > 0 and config.population_size % chunk == 0 and (chunk % 2 == 0 or not config.mirrored),
