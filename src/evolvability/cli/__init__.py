@@ -45,6 +45,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; an error the user can mend is printed as one, and the exit code tells."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    # Warnings for people: without Python's file and line.
     warnings.showwarning = lambda message, *_, **__: errors.print(
         f"[yellow]warning:[/yellow] {escape(str(message))}", highlight=False, soft_wrap=True
     )
@@ -63,10 +64,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error):
             _fail("The device has too little memory. Set --chunk-size, or lower --population-size or --seeds.")
+        # In a single process it is a defect, whose traceback is wanted.
         if not jax.distributed.is_initialized():
             raise
         _fail(f"This process ends because another one did, or could not be reached: {error}")
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        # Python flushes standard output once more when it ends, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         sys.stdout.flush()

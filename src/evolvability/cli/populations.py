@@ -183,6 +183,7 @@ def measure(
     if not centers:
         raise ConfigError("ees measure: give at least one run folder.")
     born = {str(path): _offspring(path, task, options, sigma, offspring, keep) for path in centers}
+    # One box for all, so that the columns of the table can be compared.
     furthest = common_reach([one.behavior for several in born.values() for one in several])
     by = measure_scale(furthest if reach is None else reach, threshold=threshold, radius=radius, cells=cells)
     measured = {name: [measures(one.behavior, by) for one in several] for name, several in born.items()}
@@ -231,6 +232,7 @@ def _options(pairs: Sequence[str]) -> dict[str, Any]:
         if not equals:
             raise ConfigError(f"--options: KEY=VALUE is expected, e.g. hidden=64, got '{pair}'.")
         try:
+            # Read as in config.toml, so that numbers and true or false have their types.
             options |= tomllib.loads(f"{key} = {value}")
         except tomllib.TOMLDecodeError:
             options[key] = value  # a text without quotes

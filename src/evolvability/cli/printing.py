@@ -57,6 +57,7 @@ def free_folder(task: str, objective: str) -> Path:
     """The first unused runs/TASK-OBJECTIVE-N."""
     stem = f"{task}-{objective}".replace(":", "-").replace("*", "x")
     number = 1
+    # Another process may take it a moment later: then the folder's lock refuses one of them.
     while (path := Path("runs") / f"{stem}-{number}").exists():
         number += 1
     return path
@@ -91,5 +92,6 @@ def _summary(run: Run) -> str:
         for name, label in (("variance", "variance"), ("entropy", "entropy"), ("fitness_mean", "fitness"))
         if np.isfinite(metrics[name][:, -1]).any()
     ]
+    # Of the first seed: all seeds are one batch, with the same seconds.
     seconds = metrics["seconds"][0].sum()
     return f"{run.path}: {', '.join(parts)} in {plural(metrics['generation'].shape[1], 'generation')}, {seconds:.1f} s"

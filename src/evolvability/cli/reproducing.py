@@ -59,8 +59,10 @@ def reproduce(
 def _compile_quickly(output: Path) -> None:
     """Without optimizing, and what several runs have in common once."""
     jax.config.update("jax_disable_most_optimizations", True)
+    # A cache that the user has set up is left as it is.
     if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
         jax.config.update("jax_compilation_cache_dir", str(output / "compiled"))
+        # Unless told so, JAX keeps only what took a second or more to compile.
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 

@@ -169,6 +169,7 @@ def export(
 def _first_sentence(factory: Callable[..., Any]) -> str:
     """What a factory's docstring says before its formula."""
     line = (factory.__doc__ or "").strip().splitlines()[0]
+    # A terminal shows no formulas.
     return line.split("$")[0].rstrip(" :(,") if "$" in line else line.rstrip(".")
 
 
@@ -181,6 +182,7 @@ def _summary(run: Run) -> Group:
     names, source = (SHOWN["MAML's settings"], config.maml) if config.objective == MAML else (SHOWN["settings"], config)
     caption = ", ".join(f"{name} {getattr(source, name)}" for name in names.split())
     table = Table("generation")
+    # A set, as of one or two generations some are the same.
     columns = sorted({0, done // 2, done - 1}) if done else []
     for column in columns:
         table.add_column(str(column), justify="right")

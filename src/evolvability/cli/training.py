@@ -72,6 +72,7 @@ class TrainOptions:
 def train(arguments: Sequence[str]) -> None:
     """Run a task into a new run folder."""
     options, processes, config = parse_train(arguments)
+    # Before the task is made: the processes must have met when JAX first looks for devices.
     join(processes)
     output = options.output or free_folder(config.task, config.objective)
     task = make_task(config.task, config.task_options)
@@ -92,6 +93,7 @@ def train(arguments: Sequence[str]) -> None:
 
 def maml(arguments: Sequence[str]) -> None:
     """Train with MAML, the gradient-based baseline: ees train with --objective maml."""
+    # Last, so that it wins over one that was given.
     train([*arguments, "--objective", MAML])
 
 
@@ -140,6 +142,7 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Processes, Conf
     ]
     if base.objective in (MAML, ES_MAML):
         sections.insert(1, (MAML, Annotated[MamlOptions, arg(name="MAML")], base.maml))
+    # Made here, as the options and their defaults depend on the task and on the objective.
     arguments_type = dataclasses.make_dataclass("Train", [(key, hint) for key, hint, _ in sections])
     parsed: Any = tyro.cli(
         arguments_type,
@@ -150,6 +153,7 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Processes, Conf
         config=(tyro.conf.OmitArgPrefixes,),
     )
     config: Config = dataclasses.replace(parsed.run, maml=getattr(parsed, MAML, base.maml))
+    # A setting that differs from its starting value was given on the command line.
     for setting in sorted(idle_settings(config.objective)):
         if getattr(config, setting) != getattr(base, setting):
             option = setting.replace("_", "-")
@@ -166,6 +170,7 @@ def _starting_values(task: str | None, arguments: Sequence[str]) -> Config:
     parser = argparse.ArgumentParser(prog="ees train", add_help=False, allow_abbrev=False)
     for option in ("--config", "--preset", "--objective"):
         parser.add_argument(option)
+    # The rest is unknown to it, and left to the parser proper.
     first, _ = parser.parse_known_args(arguments)
     table = read_toml(Path(first.config)) if first.config else {}
     if first.preset and set(PRESETS.get(first.preset, ("", {}))[1]) & set(table):
@@ -173,6 +178,7 @@ def _starting_values(task: str | None, arguments: Sequence[str]) -> Config:
     named = table.pop("task", None)
     if task is not None and named not in (None, task):
         raise ConfigError(f"{first.config} is for task '{named}', but the task given is '{task}'.")
+    # Help is given also where the task is missing.
     task = task or named or (UNNAMED if {"-h", "--help"} & set(arguments) else None)
     if task is None:
         raise ConfigError("ees train: which task? It comes first, e.g. ees train interference. See ees list.")
@@ -187,6 +193,7 @@ def _pool(task: Task, options: WorkerOptions) -> Iterator[Pool | None]:
         yield None
         return
     workers = os.cpu_count() if asked is None else asked
+    # 0 workers are None: everything in this process.
     with opened(workers or None, options.deadline) as pool:
         yield pool
 

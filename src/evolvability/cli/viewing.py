@@ -53,6 +53,7 @@ def explore(
     from evolvability.explorer.trust import opened
 
     found = [opened(path) for path in runs]
+    # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
     if export is not None:
         if len(found) != 1:
@@ -92,6 +93,7 @@ def video(
     """
     from evolvability.explorer.films import draw_without_window, write_film
 
+    # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
     found = Run(run)
     stage, motions = _cast(found, offspring, fresh, generation, found.seeds[0] if seed is None else seed)
@@ -116,6 +118,7 @@ def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: in
         why = "does not draw itself (no render mode rgb_array)" if task.simulator else "has no robot to film"
         raise ConfigError(f"Task '{task.name}' {why}. Its behaviors: ees figure behaviors {run.path}")
     if generation is None:
+        # A checkpoint is ahead of what was recorded: its members may never have been evaluated.
         kept = [known for known in run.rebuildable if fresh or known in run.recorded]
         if not kept:
             raise ConfigError(
