@@ -60,6 +60,7 @@ def camera_of(make: Any, env: Any, num_steps: int, num_episodes: int) -> Camera 
     limit = num_steps or getattr(getattr(env, "spec", None), "max_episode_steps", None) or 0
     # Environments tell how many of their steps make a second; a film needs no more than 30 of them.
     every = max(1, round(rate / PICTURES_PER_SECOND), math.ceil(limit * num_episodes / MAX_PICTURES))
+    # A closure will do: members are drawn in this process, not by workers.
     return Camera(lambda: _without_shadows(make()), every, every / rate)
 
 

@@ -44,6 +44,7 @@ class Address(NamedTuple):
         where = {"member": (self.generation, self.member), "generation": (self.generation,), "run": ()}[scope]
         # The length of what follows is among the words, so that no scope's seed is another's.
         words = (*self.run, purpose, len(where), *where)
+        # SeedSequence mixes its words, so that neighbors' seeds have nothing in common.
         return int(np.random.SeedSequence(words).generate_state(1)[0])
 
 

@@ -151,6 +151,7 @@ def _observation(robot: Robot, now: _Progress) -> Array:
 def _advance(robot: Robot, options: LocomotionOptions, advance: Any, now: _Progress, torques: Array) -> _Progress:
     """One control step of all members."""
     torques = jnp.clip(torques, -TORQUE_LIMIT, TORQUE_LIMIT)
+    # All members, also those whose episode has ended: a compiled step cannot leave some out.
     physics, buffers, sensordata = jax.vmap(advance)(now.physics, now.buffers, torques)
     torso = robot.torso(physics.qpos, physics.qvel)
     good = now.running & is_plausible(torso, physics.qpos, physics.qvel)

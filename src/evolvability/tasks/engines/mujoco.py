@@ -64,7 +64,7 @@ def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
 
 
 def mujoco_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> Replay:
-    """Episodes of a few members with every moment's pose; the same, to the bit, as the engine's: see `Stage.replay`."""
+    """Episodes of a few members with every moment's pose; the same, to the bit, as this engine's."""
 
     def replay(key: Array, sample: Sample, moments: Moments) -> Motion:
         key_start, _ = jax.random.split(key)
@@ -72,6 +72,7 @@ def mujoco_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> R
         host = _on_host(sample)
         mean, std = (np.asarray(part) for part in scaling(moments))
         poses: list[HostArray] = []
+        # As in the engine: more BLAS threads could add up in another order.
         with threadpool_limits(1, "blas"):
             block = _Block(robot, policy, options, host, np.asarray(starts, np.float64))
             episodes = block.run(mean, std, np.zeros(sample.num_members, bool), lambda qpos: poses.append(qpos.copy()))
