@@ -236,6 +236,7 @@ def layered(
         for name, value in layer.items():
             below = merged.get(name)  # a table of options completes that of the layers below
             merged[name] = below | value if isinstance(below, dict) and isinstance(value, dict) else value
+    # The objective may have come as an argument, and so be in none of the layers.
     config: Config = from_table(merged | {"objective": chosen})
     return config
 
