@@ -145,6 +145,7 @@ def split(
     """
     planned = plan_split(Run(run), components=components, generations=generations)
     path = output or Path("runs") / planned.name
+    # As a sweep of one: begun, it is resumed; finished, it is left as it is.
     conduct([Planned(path.name, planned.config)], path.parent, watch_runs(1, path.parent, quiet))
     finish(path)
     say(quiet, f"        ees figure components {run} {path}")
@@ -248,6 +249,7 @@ def _measures_table(born: dict[str, list[Offspring]], measured: dict[str, list[M
         table.add_row(field.name, *map(spread, columns))
     most = max(int(one.component.max()) + 1 for several in born.values() for one in several)
     if most > 1:
+        # As many as any of the centers has; where a center has fewer, its place stays empty.
         for component in range(most):
             parts = [[one.behavior[one.component == component] for one in several] for several in born.values()]
             cells = [[coverage(part, by) for part in several if len(part)] for several in parts]

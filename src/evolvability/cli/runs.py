@@ -134,6 +134,7 @@ def sweep(
 
 def watch_runs(number: int, folder: Path, quiet: bool) -> Watch:
     """Shows the progress of each of several runs."""
+    # Counted over calls, one per run, also for those that are skipped.
     count = iter(range(1, number + 1))
 
     @contextmanager

@@ -152,6 +152,7 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Processes, Conf
         default=arguments_type(*(default for _, _, default in sections)),
         config=(tyro.conf.OmitArgPrefixes,),
     )
+    # MAML's options are a section beside the others: inside `Config` they are hidden from the command line.
     config: Config = dataclasses.replace(parsed.run, maml=getattr(parsed, MAML, base.maml))
     # A setting that differs from its starting value was given on the command line.
     for setting in sorted(idle_settings(config.objective)):
