@@ -11,6 +11,7 @@
       adaptations/         what the best of its mutations reached, goal by goal
       races/               what ways of adapting reached over episodes used
       offspring/           what mutations of its centers did, by their sigma
+      unfinished/          of a study under way, what is known of its first seeds
 
 Nothing in it is executable: opening somebody else's run folder never runs code.
 """
