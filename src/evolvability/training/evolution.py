@@ -63,7 +63,7 @@ class Evolution:
         devices: that the population is spread over.
         population: what members are drawn from; of MAML, its center's.
         algorithm: the strategy's functions, or MAML's.
-        evaluator: of members on workers, or in this process; None where the devices evaluate them.
+        evaluator: of members by simulators, on workers or in this process; None where `Task.evaluate` does that.
         components: ``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw.
     """
 
