@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUNS   := runs/demo
+export NO_MKDOCS_2_WARNING := 1
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations 15
 
 .PHONY: setup demo test test-all smoke lint types platforms docs clean

@@ -104,14 +104,19 @@ def test_two_processes_of_four_devices_step_the_robots_of_one(start: Start, tmp_
     assert_same_course(tmp_path / "two", tmp_path / "alone")
 
 
-def test_devices_and_chunks_and_processes_give_the_run_of_one(start: Start, tmp_path: Path) -> None:
-    """Eight devices in chunks; and two processes that stop, find their run folder in use, and go on."""
-    one, eight, two = (tmp_path / name for name in ("one", "eight", "two"))
-    finished(start(*POINT, "--generations", 5, "--output", one))
-    finished(start(*POINT, "--generations", 5, "--output", eight, "--chunk-size", 16, devices=8))
+def test_eight_devices_in_chunks_give_the_run_of_one(start: Start, tmp_path: Path) -> None:
+    one, eight = tmp_path / "one", tmp_path / "eight"
+    finished(start(*POINT, "--generations", 3, "--output", one))
+    finished(start(*POINT, "--generations", 3, "--output", eight, "--chunk-size", 16, devices=8))
     assert len(Run(eight).environment["devices"]) == 8
     assert_same_course(eight, one)
 
+
+@pytest.mark.full
+def test_two_processes_that_stop_and_go_on_give_the_run_of_one(start: Start, tmp_path: Path) -> None:
+    """They find their run folder in use, too."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    finished(start(*POINT, "--generations", 5, "--output", one))
     train = (*POINT, "--generations", 3, "--output", two)
     for process in in_two_processes(start, *train):
         finished(process)
