@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from scipy import stats
 
 from evolvability import ConfigError
 from evolvability.cli import main
-from evolvability.studies.comparison import compare_runs, quantity, to_json, to_markdown
+from evolvability.runs.files import json_text
+from evolvability.studies.comparison import compare_runs, quantity, to_markdown
 from evolvability.studies.groups import group_runs
 from evolvability.studies.statistics import (
     above_zero,
@@ -197,7 +199,7 @@ def test_a_report_is_the_same_in_json_and_markdown(tmp_path: Path) -> None:
     a = made_up(tmp_path / "a", config(seeds=6), distance=np.arange(6.0)[:, None])
     b = made_up(tmp_path / "b", config(sigma=0.5, seeds=6), distance=10 + np.arange(6.0)[:, None])
     report = compare_runs([a, b], "distance", correction="holm")
-    table = json.loads(to_json(report))
+    table = json.loads(json_text(asdict(report)))
     assert table["comparisons"][0]["test"]["p"] == pytest.approx(2 / 924)
     text = to_markdown(report)
     assert "| MaxEnt-EES, sigma 0.05 | MaxEnt-EES, sigma 0.5 | 0.0022 | 0.00 (0.00 to 0.31) | -10 |" in text

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,7 +21,7 @@ from evolvability.core.populations import POPULATIONS
 from evolvability.methods.registry import OBJECTIVES
 from evolvability.runs.export import export as export_run
 from evolvability.runs.export import folder_size
-from evolvability.runs.files import write_output
+from evolvability.runs.files import json_text, write_output
 from evolvability.runs.folder import Run
 from evolvability.studies.sweeps import Planned, Status, Watch, conduct, plan, status
 from evolvability.tasks.registry import TASKS
@@ -92,7 +93,7 @@ def compare(
         correction: Correct p-values for their number.
         output: Write STEM.json, STEM.md and STEM.png as well.
     """
-    from evolvability.studies.comparison import compare_runs, to_json, to_markdown, to_terminal
+    from evolvability.studies.comparison import compare_runs, to_markdown, to_terminal
 
     correcting = None if correction == "none" else correction
     report = compare_runs(open_runs(runs), metric, generation=generation, correction=correcting)
@@ -102,7 +103,7 @@ def compare(
         from evolvability.figures.registry import save_figure
 
         # Not with_suffix: a stem may have a dot of its own.
-        write_output(Path(f"{output}.json"), to_json(report).encode())
+        write_output(Path(f"{output}.json"), json_text(asdict(report)).encode())
         write_output(Path(f"{output}.md"), to_markdown(report).encode())
         save_figure(lambda: comparison_figure(report), Path(f"{output}.png"))
         print_text(f"wrote {output}.json, {output}.md, {output}.png")

@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -16,6 +15,7 @@ from tyro.conf import arg
 from evolvability.cli.arguments import RunPath
 from evolvability.cli.printing import console, finish, free_folder, plural, print_text, resumable, say
 from evolvability.config.schema import ES_MAML, MAML, PRESETS, Config, idle_settings, layered, read_toml
+from evolvability.core.cores import num_cores
 from evolvability.core.errors import ConfigError
 from evolvability.methods.maml import MamlOptions
 from evolvability.runs.folder import Run
@@ -193,7 +193,7 @@ def _pool(task: Task, options: WorkerOptions) -> Iterator[Pool | None]:
     if task.simulator is None and asked is None:
         yield None
         return
-    workers = os.cpu_count() if asked is None else asked
+    workers = num_cores() if asked is None else asked
     # 0 workers are None: everything in this process.
     with opened(workers or None, options.deadline) as pool:
         yield pool

@@ -1,7 +1,6 @@
 """The report's files: Markdown, the same as one HTML page that loads nothing, and the verdicts as JSON."""
 
 import base64
-import json
 from dataclasses import asdict
 from importlib import resources
 from itertools import pairwise
@@ -14,7 +13,7 @@ from evolvability.figures.style import RC
 from evolvability.reproduction.claims.claim import VERDICTS
 from evolvability.reproduction.markdown import anchor, to_markdown
 from evolvability.reproduction.report import Report
-from evolvability.runs.files import write_output
+from evolvability.runs.files import json_text, write_output
 
 ZOOM = 1.25
 """Figures are drawn for print; on a screen they are this much larger."""
@@ -43,7 +42,7 @@ def write_report(report: Report, output: Path) -> list[Path]:
     files = {
         "report.html": to_html(markdown, output),
         "report.md": markdown,
-        "claims.json": json.dumps(claims, indent=2) + "\n",
+        "claims.json": json_text(claims),
     }
     for name, text in files.items():
         write_output(output / name, text.encode())

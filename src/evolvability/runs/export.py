@@ -34,9 +34,6 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
     with locked(destination):
         writer = RunWriter(destination)
         writer.make_folders()
-        for name in FILES:
-            if (run.path / name).is_file():
-                shutil.copyfile(run.path / name, destination / name)
         for recorded in spread_out(run.recorded, behaviors):
             writer.record_behaviors(recorded, run.behaviors(recorded))
         last = Path("centers") / f"{run.recorded[-1] if run.recorded else 0:06d}.safetensors"
@@ -46,6 +43,10 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
             if (run.path / name).is_dir():
                 shutil.copytree(run.path / name, destination / name)
         save_checkpoint(destination, generation, slim)
+        # The configuration last: it is what makes a folder a run, and an export may be killed halfway.
+        for name in reversed(FILES):
+            if (run.path / name).is_file():
+                shutil.copyfile(run.path / name, destination / name)
     # Nobody writes to an export any more.
     (destination / ".lock").unlink(missing_ok=True)
     return destination

@@ -1,7 +1,9 @@
 """Files that a user asks for."""
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 from evolvability.core.errors import UserError
 
@@ -13,6 +15,15 @@ def write_output(output: Path, content: bytes) -> None:
         output.write_bytes(content)
     except OSError as error:
         raise UserError(f"{output} cannot be written: {error.strerror or error}. Choose another --output.") from None
+
+
+def json_text(table: Any) -> str:
+    r"""A table as JSON, which has no infinity and no nan: null stands for them.
+
+    >>> json_text({"median": float("-inf")})
+    '{\n  "median": null\n}\n'
+    """
+    return json.dumps(json.loads(json.dumps(table), parse_constant=lambda constant: None), indent=2) + "\n"
 
 
 def slug(text: str) -> str:

@@ -1,10 +1,9 @@
 """A comparison of groups of runs by one number per seed, for the terminal, for Markdown and as JSON."""
 
 import dataclasses
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from rich.console import Group as Lines
@@ -122,13 +121,6 @@ def reach_of(groups: Sequence[RunGroup], generation: int | None = None) -> float
     """A half width that holds every valid behavior of some groups at a generation."""
     runs = [run for group in groups for run in group.runs]
     return common_reach([valid_behaviors(run, seed, generation)[0] for run in runs for seed in range(run.config.seeds)])
-
-
-def to_json(report: Report) -> str:
-    """All numbers of a report."""
-    # JSON has no infinity and no nan: null stands for them.
-    table = json.loads(json.dumps(asdict(report)), parse_constant=lambda constant: None)
-    return json.dumps(table, indent=2)
 
 
 def to_markdown(report: Report) -> str:
