@@ -44,6 +44,7 @@ def distances(objective: str) -> np.ndarray:
     return np.asarray((outcome.behavior @ jnp.stack([jnp.cos(angles), jnp.sin(angles)])).max(axis=0))
 
 
+@pytest.mark.full
 def test_evolvability_pays_in_the_toy_world() -> None:
     """The best of 40 mutations of an evolvable center goes far in every direction; of a standard-ES center, in one."""
     evolvable, standard = distances("max_entropy"), distances("mean_fitness")

@@ -221,6 +221,7 @@ def test_policy_gradient_makes_the_toy_world_evolvable() -> None:
     assert np.isnan(metrics["fitness_mean"]).all()
 
 
+@pytest.mark.full
 def test_drawn_actions_may_be_credited_to_parameters_as_well() -> None:
     settings = SETTINGS | {"generations": 2, "l2": 0.0, "optimizer": "sgd"}
     found = [evolve("point", **settings | {"estimator": name}) for name in ("actions", "parameters")]
@@ -230,6 +231,7 @@ def test_drawn_actions_may_be_credited_to_parameters_as_well() -> None:
     assert not np.allclose(actions, parameters)
 
 
+@pytest.mark.full
 def test_times_and_a_goal_are_heeded() -> None:
     settings = SETTINGS | {"generations": 1, "objective": "mean_fitness", "goal": "right"}
     last, early = (np.asarray(evolve("point", **settings, times=times).centers) for times in ((), (5, 20)))

@@ -49,7 +49,7 @@ def small_run(folder: Path, task: str, **values: Any) -> Run:
     return Run(output)
 
 
-MARKS: dict[str, Any] = {"gymnasium": BOX2D, "ant": pytest.mark.full, "interference": pytest.mark.full}
+MARKS: dict[str, Any] = {"gymnasium": BOX2D, **dict.fromkeys(("ant", "interference", "point"), pytest.mark.full)}
 
 
 @pytest.mark.parametrize("task", [pytest.param(task, marks=MARKS.get(task, ())) for task in SMALL])

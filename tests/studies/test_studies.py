@@ -42,7 +42,9 @@ STUDIES: dict[str, tuple[Callable[[Run], Any], Callable[[Run], Any], Callable[[R
 }
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(
+    "name", ["offspring", *(pytest.param(name, marks=pytest.mark.full) for name in ("adapt", "race"))]
+)
 def test_an_interrupted_study_looks_at_no_seed_twice(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     study, result, generation = STUDIES[name]
     study(run)

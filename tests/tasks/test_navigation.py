@@ -57,6 +57,7 @@ def before_and_after(key: Array, actor: Actor) -> tuple[Array, Array]:
     return jnp.mean(before.fitness), jnp.mean(after.fitness)
 
 
+@pytest.mark.full
 def test_one_step_from_the_trained_start_improves_and_beats_that_from_a_random_start(run: Run) -> None:
     for index in range(SEEDS):
         start = starts_of(run, parents_of(run, TASK))[index]
@@ -83,6 +84,7 @@ def test_episodes_are_counted_and_behaviors_are_where_adapted_policies_end(run: 
     np.testing.assert_allclose(kept["fitness"].mean(axis=1), run.metrics["fitness_mean"][:, -1], rtol=1e-5)
 
 
+@pytest.mark.full
 def test_resumed_run_is_the_same_bit_for_bit(run: Run, tmp_path: Path) -> None:
     train(Evolution(config(generations=2)), tmp_path / "part")
     resume(tmp_path / "part", generations=4)
@@ -126,6 +128,7 @@ def test_tasks_that_cannot_be_stepped_are_refused() -> None:
         Evolution(layered("interference", objective="maml"))
 
 
+@pytest.mark.full
 def test_world_and_population_see_the_same_task(run: Run) -> None:
     """A policy without noise ends in the world where it ends as a member."""
     start = starts_of(run, parents_of(run, TASK))[0]
@@ -142,6 +145,7 @@ def raced(run: Run) -> Run:
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.full
 def test_adapters_count_their_episodes_and_get_nearer(raced: Run, adapter: str) -> None:
     found = load_race(raced, GOAL, adapter)
     assert found.episodes[0] == 0
@@ -150,6 +154,7 @@ def test_adapters_count_their_episodes_and_get_nearer(raced: Run, adapter: str) 
     assert np.mean(found.performance[:, -1] - found.performance[:, 0]) > 0.02
 
 
+@pytest.mark.full
 def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
     start, evaluate = starts_of(run, parents_of(run, TASK))[0], evaluator(TASK)
     for name in ("mutations", "es", "hill_climbing"):
@@ -164,6 +169,7 @@ def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
         np.testing.assert_array_equal(course.parameters[0], start.center)
 
 
+@pytest.mark.full
 def test_races_and_offspring_are_quantities_of_groups(raced: Run) -> None:
     from evolvability.studies.groups import group_runs
 
@@ -185,6 +191,7 @@ def test_races_and_offspring_are_quantities_of_groups(raced: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["maml", "race", "offspring"])
+@pytest.mark.full
 def test_figures_are_drawn(name: str, raced: Run, tmp_path: Path) -> None:
     offspring_of_run(raced, number=20, save=True)
     assert draw_figure(name, [raced], tmp_path / "figure.png").stat().st_size > 10_000

@@ -102,7 +102,11 @@ def test_processes_that_are_killed_or_stopped_change_no_bit(undisturbed: Result,
 
 @pytest.mark.parametrize(
     ("trouble", "reason"),
-    [("raise", "ZeroDivisionError: of no use"), ("exit", "its worker was lost"), ("hang", "no answer in 4 s")],
+    [
+        pytest.param("raise", "ZeroDivisionError: of no use", marks=pytest.mark.full),
+        ("exit", "its worker was lost"),
+        ("hang", "no answer in 4 s"),
+    ],
 )
 def test_member_that_always_breaks_down_is_invalid_and_named_once(
     trouble: str, reason: str, two_processes: LocalProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
