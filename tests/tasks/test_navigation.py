@@ -128,7 +128,6 @@ def test_tasks_that_cannot_be_stepped_are_refused() -> None:
         Evolution(layered("interference", objective="maml"))
 
 
-@pytest.mark.full
 def test_world_and_population_see_the_same_task(run: Run) -> None:
     """A policy without noise ends in the world where it ends as a member."""
     start = starts_of(run, parents_of(run, TASK))[0]
