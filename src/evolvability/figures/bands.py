@@ -30,20 +30,13 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """One group of runs in one panel.
+    """One group of runs in one panel."""
 
-    Attributes:
-        name: what tells it from the others.
-        objective: the group's, which decides the color.
-        x: (num_points,) where the points lie.
-        values: (num_seeds, num_points), nan where a seed has ended.
-        look: what of color, dashes and marker is not as the objective says.
-    """
-
-    name: str
-    objective: str
-    x: Array
-    values: Array
+    name: str  # what tells it from the others
+    objective: str  # the group's, which decides the color
+    x: Array  # (num_points,) where the points lie
+    values: Array  # (num_seeds, num_points), nan where a seed has ended
+    # What of color, dashes and marker is not as the objective says
     look: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -60,15 +53,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of a figure.
+    """The lines of a figure."""
 
-    Attributes:
-        panels: lines by the panel they are in.
-        window: how many generations each point is the mean of.
-    """
-
-    panels: dict[str, list[Line]]
-    window: int = 1
+    panels: dict[str, list[Line]]  # lines by the panel they are in
+    window: int = 1  # how many generations each point is the mean of
 
     @property
     def firsts(self) -> dict[str, Line]:

@@ -29,18 +29,12 @@ NOTE = "of each run: one seed, whose final mean distance is the median of its se
 
 @dataclass(frozen=True)
 class Row:
-    """One run's behaviors.
+    """One run's behaviors."""
 
-    Attributes:
-        name: what tells the run from the others.
-        seed: the seed shown.
-        generations: (num_shown,) the generations shown.
-        shares: (num_shown, num_bins) or (num_shown, num_bins, num_bins), the share of the valid members in each bin.
-    """
-
-    name: str
+    name: str  # what tells the run from the others
     seed: int
-    generations: Array
+    generations: Array  # (num_shown,) the generations shown
+    # (num_shown, num_bins) or (num_shown, num_bins, num_bins), the share of the valid members in each bin
     shares: Array
 
     @property
@@ -51,19 +45,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Heatmaps:
-    """Rows over the same bins.
+    """Rows over the same bins."""
 
-    Attributes:
-        rows: one per run.
-        edges: (num_bins + 1,) of every dimension.
-        labels: of every dimension shown, one or two.
-        least: the share of a single member, in the largest population.
-    """
-
-    rows: list[Row]
-    edges: list[Array]
-    labels: list[str]
-    least: float
+    rows: list[Row]  # one per run
+    edges: list[Array]  # (num_bins + 1,) of every dimension
+    labels: list[str]  # of every dimension shown, one or two
+    least: float  # the share of a single member, in the largest population
 
 
 def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None, most: int | None = None) -> Heatmaps:

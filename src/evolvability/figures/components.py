@@ -31,25 +31,15 @@ TITLE_WIDTH = 32  # letters that fit above a panel
 
 @dataclass(frozen=True)
 class Species:
-    """The last recorded generation of one seed of a run.
-
-    Attributes:
-        name: what the run is.
-        seed: the seed shown.
-        behavior: (num_members, num_behaviors) of the valid members.
-        component: (num_members,) the component of each.
-        union: the share of cells that all components together cover.
-        each: the share of cells that each covers.
-        specialization: how far behavior tells the component, from 0 to 1; None for one component.
-    """
+    """The last recorded generation of one seed of a run."""
 
     name: str
     seed: int
-    behavior: Array
-    component: Array
-    union: float
-    each: list[float]
-    specialization: float | None
+    behavior: Array  # (num_members, num_behaviors) of the valid members
+    component: Array  # (num_members,) the component of each
+    union: float  # the share of cells that all components together cover
+    each: list[float]  # the share of cells that each covers
+    specialization: float | None  # how far behavior tells the component, from 0 to 1; None for one component
 
 
 @dataclass(frozen=True)

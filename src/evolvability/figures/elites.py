@@ -21,19 +21,13 @@ CURVES = {"coverage": "coverage (share of cells)", "qd_score": "QD score"}
 
 @dataclass(frozen=True)
 class Illumination:
-    """Archives with the same cells.
+    """Archives with the same cells."""
 
-    Attributes:
-        curves: coverage and QD score over evaluations, one line per run.
-        fitness: by run, (num_cells, num_cells) of the elites of its first seed; nan where a cell is empty.
-        reach: half the width of the box of cells.
-        labels: of the box's axes.
-    """
-
-    curves: Lines
+    curves: Lines  # coverage and QD score over evaluations, one line per run
+    # By run, (num_cells, num_cells) of the elites of its first seed; nan where a cell is empty
     fitness: dict[str, Array]
-    reach: float
-    labels: list[str]
+    reach: float  # half the width of the box of cells
+    labels: list[str]  # of the box's axes
 
 
 def data_from_runs(runs: Sequence[Run]) -> Illumination:

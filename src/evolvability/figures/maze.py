@@ -23,21 +23,13 @@ EDGE = 1.04 * HALF_WIDTH
 
 @dataclass(frozen=True)
 class Ends:
-    """Where the members of one run ended.
+    """Where the members of one run ended."""
 
-    Attributes:
-        name: what tells the run from the others.
-        solved: how many of its seeds ever had a member at the goal, and how many seeds there are.
-        seed: the one shown, the first that was solved if any was.
-        position: (num_dots, 2) of members of all recorded generations, earliest first.
-        generation: (num_dots,) of each.
-    """
-
-    name: str
-    solved: tuple[int, int]
-    seed: int
-    position: Array
-    generation: Array
+    name: str  # what tells the run from the others
+    solved: tuple[int, int]  # how many of its seeds ever had a member at the goal, and how many seeds there are
+    seed: int  # the one shown, the first that was solved if any was
+    position: Array  # (num_dots, 2) of members of all recorded generations, earliest first
+    generation: Array  # (num_dots,) of each
 
 
 def data_from_runs(runs: Sequence[Run]) -> list[Ends]:

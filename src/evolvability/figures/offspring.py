@@ -31,19 +31,12 @@ NOTE = "each row: one seed, whose variance of behavior is the median of its run'
 
 @dataclass(frozen=True)
 class Offspring:
-    """The mutations of one center.
+    """The mutations of one center."""
 
-    Attributes:
-        name: what tells the run and the size of its mutations from the others.
-        objective: the run's.
-        seed: the seed shown.
-        behavior: (num_offspring, num_behaviors).
-    """
-
-    name: str
-    objective: str
+    name: str  # what tells the run and the size of its mutations from the others
+    objective: str  # the run's
     seed: int
-    behavior: Array
+    behavior: Array  # (num_offspring, num_behaviors)
 
 
 @dataclass(frozen=True)

@@ -32,29 +32,19 @@ from evolvability.training.generation import step, told
 
 
 class Start(NamedTuple):
-    """What is adapted.
+    """What is adapted."""
 
-    Attributes:
-        center: (num_params,) the parameters.
-        log_std: (num_actions,) of actions, for adapters that explore by actions; None where nobody learned them.
-        memory: the task's.
-    """
-
-    center: Array
+    center: Array  # (num_params,) the parameters
+    # (num_actions,) of actions, for adapters that explore by actions; None where nobody learned them
     log_std: Array | None
-    memory: PyTree
+    memory: PyTree  # the task's
 
 
 class Trace(NamedTuple):
-    """What an adapter would settle for, over the episodes it used.
+    """What an adapter would settle for, over the episodes it used."""
 
-    Attributes:
-        episodes: (num_points,) how many; the first is zero.
-        parameters: (num_points, num_params) the parameters then; the first are the center.
-    """
-
-    episodes: HostArray
-    parameters: Array
+    episodes: HostArray  # (num_points,) how many; the first is zero
+    parameters: Array  # (num_points, num_params) the parameters then; the first are the center
 
 
 Adapter = Callable[[Array, Start, str], Trace]
@@ -63,21 +53,13 @@ Adapter = Callable[[Array, Start, str], Trace]
 
 @dataclass(frozen=True)
 class AdaptationContext:
-    """What every adapter is made from.
-
-    Attributes:
-        task: the task.
-        evaluate: its ``evaluate``, compiled.
-        sigma: of mutations.
-        budget: episodes, at most.
-        maml: of gradient steps.
-    """
+    """What every adapter is made from."""
 
     task: Task
-    evaluate: Evaluate
-    sigma: float
-    budget: int
-    maml: MamlOptions = field(default_factory=MamlOptions)
+    evaluate: Evaluate  # its ``evaluate``, compiled
+    sigma: float  # of mutations
+    budget: int  # episodes, at most
+    maml: MamlOptions = field(default_factory=MamlOptions)  # of gradient steps
 
     def __post_init__(self) -> None:
         if self.budget < 1:

@@ -23,21 +23,13 @@ from evolvability.tasks.goals import goal_named
 
 @dataclass(frozen=True)
 class Raced:
-    """How one adapter did on a run's centers. In a run folder: ``races/GOAL-ADAPTER.json``.
+    """How one adapter did on a run's centers. In a run folder: ``races/GOAL-ADAPTER.json``."""
 
-    Attributes:
-        goal: what was asked for.
-        adapter: by name.
-        episodes: (num_points,) used so far; the first is zero.
-        repeated: (num_seeds, num_points, repeats) the goal's scores of the parameters settled for by then.
-        generation: of the centers.
-    """
-
-    goal: str
+    goal: str  # what was asked for
     adapter: str
-    episodes: HostArray
-    repeated: HostArray
-    generation: int | None = None
+    episodes: HostArray  # (num_points,) used so far; the first is zero
+    repeated: HostArray  # (num_seeds, num_points, repeats) the goal's scores of the parameters settled for by then
+    generation: int | None = None  # of the centers
 
     @property
     def performance(self) -> HostArray:

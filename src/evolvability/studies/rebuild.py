@@ -30,19 +30,12 @@ FRESH_TOGETHER = 20
 
 @dataclass(frozen=True)
 class Brood:
-    """Some members of a population, as a Sample has them, and the key of their episodes.
+    """Some members of a population, as a Sample has them, and the key of their episodes."""
 
-    Attributes:
-        sample: them, and those that share a draw with them.
-        wanted: where in the sample those are that were asked for.
-        key: of the episodes.
-        addresses: of those that were asked for: what a simulator's seeds follow from.
-    """
-
-    sample: Sample
-    wanted: HostArray
-    key: Array
-    addresses: tuple[Address, ...]
+    sample: Sample  # them, and those that share a draw with them
+    wanted: HostArray  # where in the sample those are that were asked for
+    key: Array  # of the episodes
+    addresses: tuple[Address, ...]  # of those that were asked for: what a simulator's seeds follow from
 
 
 def watchable_task(config: Config) -> Task:

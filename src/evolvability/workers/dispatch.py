@@ -27,19 +27,14 @@ TICK = 1.0
 
 @dataclass
 class Call:
-    """One piece of work.
+    """One piece of work."""
 
-    Attributes:
-        arguments: of `worker.work`.
-        pieces: the same work in smaller calls, for one that is suspected; none if it cannot be taken apart.
-        forfeit: the result to do with when the work cannot be done; None if the run cannot do without.
-        losses: workers that it has cost.
-    """
-
-    arguments: tuple[Any, ...]
+    arguments: tuple[Any, ...]  # of `worker.work`
+    # The same work in smaller calls, for one that is suspected; none if it cannot be taken apart
     pieces: Callable[[], "list[Call]"] = list
+    # The result to do with when the work cannot be done; None if the run cannot do without
     forfeit: Callable[[str], Any] | None = None
-    losses: int = 0
+    losses: int = 0  # workers that it has cost
 
 
 class Dispatch:

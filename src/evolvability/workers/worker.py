@@ -39,58 +39,34 @@ SAME_VERSIONS = ("evolvability-es", "jax", "numpy")
 
 @dataclass(frozen=True, eq=False)  # told apart by identity, so that a pool can remember which ones it has sent
 class Recipe:
-    """What a worker needs to know of a run, once.
+    """What a worker needs to know of a run, once."""
 
-    Attributes:
-        name: no other recipe's.
-        config: the run's configuration, for its population.
-        shapes: of the task's parameters, likewise.
-        num_behaviors: the length of a behavior.
-        factory: builds the simulator; pickled, so that nothing of it is loaded before the worker is ready for it.
-        versions: the driver's packages.
-        driver: the driver's machine and process.
-    """
-
-    name: str
-    config: Config
-    shapes: Shapes
-    num_behaviors: int
-    factory: bytes
-    versions: dict[str, str]
-    driver: tuple[str, int]
+    name: str  # no other recipe's
+    config: Config  # the run's configuration, for its population
+    shapes: Shapes  # of the task's parameters, likewise
+    num_behaviors: int  # the length of a behavior
+    factory: bytes  # builds the simulator; pickled, so that nothing of it is loaded before the worker is ready for it
+    versions: dict[str, str]  # the driver's packages
+    driver: tuple[str, int]  # the driver's machine and process
 
 
 @dataclass(frozen=True, eq=False)
 class Broadcast:
-    """What a worker needs to know of one seed's generation.
+    """What a worker needs to know of one seed's generation."""
 
-    Attributes:
-        run: the words of the run's key.
-        noise: the words of the key that noise is addressed by.
-        generation: the generation.
-        cloud: the center, and the scales where they are learned.
-        memory: what the task remembers, e.g. statistics of observations.
-    """
-
-    run: tuple[int, ...]
-    noise: np.ndarray[Any, Any]
+    run: tuple[int, ...]  # the words of the run's key
+    noise: np.ndarray[Any, Any]  # the words of the key that noise is addressed by
     generation: int
-    cloud: Cloud
-    memory: PyTree
+    cloud: Cloud  # the center, and the scales where they are learned
+    memory: PyTree  # what the task remembers, e.g. statistics of observations
 
 
 class Report(NamedTuple):
-    """A worker's answer.
+    """A worker's answer."""
 
-    Attributes:
-        result: a `Part`, or a partial gradient as a `Cloud`.
-        worker: who answers.
-        seconds: how long it took.
-    """
-
-    result: Any
-    worker: str = ""
-    seconds: float = 0.0
+    result: Any  # a `Part`, or a partial gradient as a `Cloud`
+    worker: str = ""  # who answers
+    seconds: float = 0.0  # how long it took
 
 
 def recipe_of(config: Config, task: Task) -> Recipe:
