@@ -20,10 +20,11 @@ from evolvability.reproduction import plan
 from evolvability.reproduction.claims import CLAIMS
 from evolvability.reproduction.items import ITEMS, Training, items_named
 from evolvability.reproduction.pictures import PICTURES
-from evolvability.reproduction.plan import RunWork, StudyWork, conduct, estimates, times
+from evolvability.reproduction.plan import StudyWork, conduct, estimates, times
 from evolvability.reproduction.report import make_report, of_scale
 from evolvability.reproduction.scales import SCALES, are_of
 from evolvability.reproduction.write import to_html, write_report
+from evolvability.studies.sweeps import RunWork
 from evolvability.training.evolution import Evolution
 from tests.reproduction.test_claims import ring, scores
 from tests.synthetic import config, made_up
@@ -156,7 +157,8 @@ def test_folders_may_be_moved_but_not_be_of_another_scale(tmp_path: Path, monkey
     for work, before in zip(here, there, strict=True):
         assert isinstance(before, RunWork)
         made_up(work.path, before.config)
-    assert {work.status() for work in here} == {"done"}
+    again = plan.plan(items_named(["evolution"]), SCALES["gpu"], tmp_path)
+    assert {work.status() for work in again} == {"done"}
     with pytest.raises(RunFolderError, match="population_size is 1000 there and 10000 here"):
         conduct(
             plan.plan(items_named(["ant"]), replace(SCALES["gpu"], tasks=SCALES["paper"].tasks), tmp_path), tmp_path

@@ -120,7 +120,7 @@ def double(x: Any) -> Any:
 def test_offspring_of_a_linear_task_have_the_variance_of_the_mutations() -> None:
     found = measure(function_task(double, jnp.zeros(3)), jnp.ones(3), sigma=0.5, number=4000)
     assert found.variance == pytest.approx(3.0, rel=0.05)
-    with pytest.raises(ConfigError, match=r"3 parameters.* 2"):
+    with pytest.raises(ConfigError, match=r"2 parameters.* 3"):
         measure(function_task(double, jnp.zeros(3)), jnp.ones(2))
     with pytest.raises(ConfigError, match="got 1"):
         measure(function_task(double, jnp.zeros(3)), jnp.ones(3), number=1)

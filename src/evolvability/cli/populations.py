@@ -126,7 +126,7 @@ def evolve_from(
 
     planned = plan_further_evolution(open_runs(runs), direction, generations=generations, random=random)
     folder = output or Path("runs") / f"evolved-{slug(direction)}"
-    made = conduct(planned, folder, watch_runs(len(planned), folder, quiet))
+    made = conduct(planned, folder, watch_runs(len(planned), quiet))
     console.print(to_terminal(compare_runs(made, "fitness_mean")))
     print_text(f"figures: ees figure evolution {folder}/*")
 
@@ -146,7 +146,7 @@ def split(
     planned = plan_split(Run(run), components=components, generations=generations)
     path = output or Path("runs") / planned.name
     # As a sweep of one: begun, it is resumed; finished, it is left as it is.
-    conduct([Planned(path.name, planned.config)], path.parent, watch_runs(1, path.parent, quiet))
+    conduct([Planned(path.name, planned.config)], path.parent, watch_runs(1, quiet))
     finish(path)
     say(quiet, f"        ees figure components {run} {path}")
 

@@ -16,9 +16,9 @@ from evolvability.training.progress import display
 
 if TYPE_CHECKING:
     from evolvability.reproduction.items import Item
-    from evolvability.reproduction.plan import Watch, Work
+    from evolvability.reproduction.plan import Work
     from evolvability.reproduction.scales import Scale
-    from evolvability.studies.sweeps import Status
+    from evolvability.studies.sweeps import Status, Watch
 
 
 def reproduce(
@@ -122,7 +122,7 @@ def _watch(number: int, quiet: bool) -> "Watch":
 
     @contextmanager
     def watch(work: "Work", status: "Status") -> Iterator[Callable[[Any], None]]:
-        from evolvability.reproduction.plan import RunWork
+        from evolvability.studies.sweeps import RunWork
 
         say(quiet, f"{next(count)}/{number} {work.item}: {work.title}" + (", goes on" if status == "begun" else ""))
         if isinstance(work, RunWork):

@@ -23,7 +23,7 @@ from evolvability.runs.export import export as export_run
 from evolvability.runs.export import folder_size
 from evolvability.runs.files import json_text, write_output
 from evolvability.runs.folder import Run
-from evolvability.studies.sweeps import Planned, Status, Watch, conduct, plan, status
+from evolvability.studies.sweeps import RunWork, Status, Watch, conduct, plan, status
 from evolvability.tasks.registry import TASKS
 from evolvability.training.progress import Display, display
 
@@ -129,20 +129,20 @@ def sweep(
         for run in planned:
             print_text(f"{status(folder / run.name, run.config):5}  {folder / run.name}")
         return
-    conduct(planned, folder, watch_runs(len(planned), folder, quiet))
+    conduct(planned, folder, watch_runs(len(planned), quiet))
     print_text(f"{plural(len(planned), 'run')} in {folder}\nfigures: ees figure curves {folder}/*")
 
 
-def watch_runs(number: int, folder: Path, quiet: bool) -> Watch:
+def watch_runs(number: int, quiet: bool) -> Watch:
     """Shows the progress of each of several runs."""
     # Counted over calls, one per run, also for those that are skipped.
     count = iter(range(1, number + 1))
 
     @contextmanager
-    def watch(run: Planned, status: Status) -> Iterator[Display]:
+    def watch(run: RunWork, status: Status) -> Iterator[Display]:
         told = {"done": "done", "begun": "goes on"}.get(status, plural(run.config.seeds, "seed"))
-        say(quiet, f"{next(count)}/{number} {folder / run.name}: {told}")
-        with resumable(folder / run.name), display(run.config, console, quiet=quiet or status == "done") as show:
+        say(quiet, f"{next(count)}/{number} {run.path}: {told}")
+        with resumable(run.path), display(run.config, console, quiet=quiet or status == "done") as show:
             yield show
 
     return watch

@@ -3,14 +3,14 @@
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evolvability.config.schema import MAML, Config
-from evolvability.core.errors import RunFolderError, UserError
+from evolvability.core.errors import RunFolderError
 from evolvability.reproduction.claims.uses import GOALS
 from evolvability.reproduction.items import Item, Study, Training
 from evolvability.reproduction.scales import Scale
@@ -20,68 +20,20 @@ from evolvability.studies.adaptation import adapt, load_adaptation
 from evolvability.studies.offspring import kept_generation, offspring_of_run
 from evolvability.studies.races import load_race, own_adapter, race
 from evolvability.studies.result_files import is_current
-from evolvability.studies.sweeps import Status, batches, status
-from evolvability.training.driver import resume, train
-from evolvability.training.evolution import Evolution
-from evolvability.training.metrics import Rows
+from evolvability.studies.sweeps import RunWork, Show, Status, Watch, batches, unwatched, work_off
 
 TIMES = "times.jsonl"
 """One object per piece of work, in the output folder: what was done, interrupted or not, and its seconds."""
-Show = Callable[[Rows], None]
-
-
-@dataclass(frozen=True)
-class RunWork:
-    """A run to be made.
-
-    Attributes:
-        item: the first item that needs it.
-        title: its name, TASK/NAME.
-        path: its run folder.
-        config: its configuration.
-    """
-
-    item: str
-    title: str
-    path: Path
-    config: Config
-
-    def status(self) -> Status:
-        """How far it has come; a folder that holds a run of another configuration is refused."""
-        return status(self.path, self._settled())
-
-    def conduct(self, show: Show) -> None:
-        """Make it, or go on with it."""
-        if self.status() == "new":
-            train(Evolution(self.config), self.path, show)
-        else:
-            resume(self.path, generations=self.config.generations, on_generation=show)
-
-    def _settled(self) -> Config:
-        """The configuration with the start that its folder says: all of it may have been moved since it was begun."""
-        if not (self.path / "config.toml").exists():
-            return self.config
-        found = Run(self.path).config.start_from
-        # TASK/NAME are the same wherever the output folder lies.
-        moved = Path(found).parts[-2:] == Path(self.config.start_from).parts[-2:]
-        return replace(self.config, start_from=found) if moved else self.config
 
 
 @dataclass(frozen=True)
 class StudyWork:
-    """A study of one run, and its sizes.
+    """A study of one run, and its sizes."""
 
-    Attributes:
-        item: the first item that needs it.
-        study: what is done.
-        path: the run folder.
-        sizes: arguments of the study.
-    """
-
-    item: str
+    item: str  # the first that needs it
     study: Study
     path: Path
-    sizes: dict[str, Any]
+    sizes: dict[str, Any]  # its arguments
 
     @property
     def title(self) -> str:
@@ -122,7 +74,6 @@ class StudyWork:
 
 
 Work = RunWork | StudyWork
-Watch = Callable[[Work, Status], AbstractContextManager[Show]]
 
 
 def plan(items: Sequence[Item], scale: Scale, output: Path) -> list[Work]:
@@ -147,7 +98,16 @@ def _runs(item: Item, training: Training, scale: Scale, folder: Path, starts: Se
     for number, run in enumerate(batches("", scale.config(training), scale.batch)):
         name = training.name if run.name == "run" else f"{training.name}_{run.name}"
         start = str(starts[number].path) if starts else ""
-        yield RunWork(item.name, name, folder / name, replace(run.config, start_from=start))
+        config = _settled(folder / name, replace(run.config, start_from=start))
+        yield RunWork(name, folder / name, config, item.name)
+
+
+def _settled(path: Path, config: Config) -> Config:
+    """The configuration with the start that its folder says: all of it may have been moved since it was begun."""
+    found = Run(path).config.start_from if (path / "config.toml").exists() else ""
+    # TASK/NAME are the same wherever the output folder lies.
+    moved = Path(found).parts[-2:] == Path(config.start_from).parts[-2:]
+    return replace(config, start_from=found) if moved else config
 
 
 def estimates(works: Sequence[Work]) -> dict[str, float]:
@@ -180,33 +140,18 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.2g} h"
 
 
-def conduct(
-    works: Sequence[Work], output: Path, watch: Watch = lambda work, state: nullcontext(lambda rows: None)
-) -> None:
-    """Do every piece of work that is not done yet, going on with what was begun.
+def conduct(works: Sequence[Work], output: Path, watch: Watch = unwatched) -> None:
+    """Do every piece of work that is not done yet, and keep in the output folder how long it took; see `work_off`."""
 
-    A piece that fails does not keep the others from being done: the errors are raised together at the end.
+    @contextmanager
+    def timed(work: Work, state: Status) -> Iterator[Show]:
+        if state == "done":
+            yield lambda rows: None
+        else:
+            with watch(work, state) as show, _timed(output, work):
+                yield show
 
-    Args:
-        works: pieces of work, in order.
-        output: the folder of all of it.
-        watch: called before each piece that is not done, for what shows its progress.
-    """
-    for work in works:
-        work.status()  # all of them first: a folder that holds something else is told early
-    failed = []
-    for work in works:
-        # Asked again: what a piece starts from may have been made since.
-        if (state := work.status()) == "done":
-            continue
-        with watch(work, state) as show:
-            try:
-                with _timed(output, work):
-                    work.conduct(show)
-            except UserError as error:
-                failed.append(f"{work.title}: {error}")
-    if failed:
-        raise UserError(f"{len(failed)} of {len(works)} pieces of work failed.\n" + "\n".join(failed))
+    work_off(works, timed)
 
 
 @contextmanager

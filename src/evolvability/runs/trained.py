@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -16,7 +17,7 @@ from evolvability.core.errors import ConfigError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.noise import Shapes
 from evolvability.core.types import Cloud, PyTree, Sample
-from evolvability.runs.checkpoints import load_checkpoint, restore
+from evolvability.runs.checkpoints import Arrays, load_checkpoint, restore
 from evolvability.runs.folder import Run
 from evolvability.tasks.base import Task
 
@@ -42,19 +43,32 @@ class Trained(NamedTuple):
 def trained(run: Run, task: Task) -> Trained:
     """The population a run ended with; a slim export of a run is enough."""
     generation, arrays = load_checkpoint(run.path)
+    return trained_in(run.path, arrays, task, generation)
+
+
+def trained_in(path: Path, arrays: Arrays, task: Task, generation: int = 0) -> Trained:
+    """The population in a checkpoint's arrays, or those of a file, which have a seed axis in front."""
     # Not by `restore`, which is strict: a slim export may have it in 16 bits.
     center = jnp.asarray(arrays["cloud/center"], jnp.float32)
-    num_params = jax.eval_shape(task.init, jax.random.key(0)).shape[0]
-    if center.shape[2] != num_params:
-        raise ConfigError(
-            f"{run.path} has centers of {center.shape[2]:,} parameters, but task '{task.name}' asks for "
-            f"{num_params:,}. Give the task the options of that run."
-        )
+    check_size(center.shape[2], task, str(path))
     log_scale = arrays.get("cloud/log_scale")
-    # A checkpoint has a seed axis in front; the task's own memory has none.
-    template = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (len(center), *np.shape(leaf))), task.memory)
-    memory = restore({"memory": template}, arrays)["memory"]
+    memory = restore({"memory": memories(task, len(center))}, arrays)["memory"]
     return Trained(Cloud(center, None if log_scale is None else jnp.asarray(log_scale)), memory, generation)
+
+
+def memories(task: Task, number: int) -> PyTree:
+    """What a task remembers at the start, with a seed axis in front."""
+    return jax.tree.map(lambda leaf: np.broadcast_to(leaf, (number, *np.shape(leaf))), task.memory)
+
+
+def check_size(size: int, task: Task, what: str) -> None:
+    """Refuse parameters of another network than the task's."""
+    num_params = jax.eval_shape(task.init, jax.random.key(0)).shape[0]  # traced only: nothing is computed
+    if size != num_params:
+        raise ConfigError(
+            f"{what} has {size:,} parameters, but task '{task.name}' asks for {num_params:,}. "
+            "Give the task the options that the network was made with, e.g. hidden=64."
+        )
 
 
 def mutations(config: Config, shapes: Shapes, cloud: Cloud, key: Array, generation: int, number: int) -> Sample:

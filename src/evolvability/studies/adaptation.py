@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 from jax import Array
+from scipy.special import gammaln
 
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, TaskError
@@ -89,18 +90,18 @@ def best_of(scores: HostArray, performance: HostArray) -> HostArray:
     number = len(scores)
     order = np.argsort(np.where(np.isnan(scores), -np.inf, scores), kind="stable")
     performance = np.where(np.isnan(scores), np.nan, performance)[order]
-    usable = np.isfinite(performance)
-    means = np.full(number, np.nan)
     rank = np.arange(1, number + 1)
-    for k in range(1, number + 1):
-        # From the top rank down: C(i-2, k-1) / C(i-1, k-1) = (i - k) / (i - 1).
-        steps = np.clip((rank[:0:-1] - k) / np.maximum(rank[:0:-1] - 1, 1), 0, None)
-        # The top rank is the best of every subset that holds it, a share of k / n.
-        shares = (k / number * np.concatenate([[1.0], np.cumprod(steps)]))[::-1][usable]
-        # Subsets whose pick has no performance are left out, and the others make up the whole.
-        if shares.sum() > 0:
-            means[k - 1] = shares @ performance[usable] / shares.sum()
-    return means
+    k = rank[:, None]
+    # In logarithms: of a thousand mutations there are more subsets than a float can count. Below rank k it is -inf.
+    shares = np.exp(_log_binomial(rank - 1, k - 1) - _log_binomial(number, k))
+    # Subsets whose pick has no performance are left out, and the others make up the whole.
+    shares = np.where(np.isfinite(performance), shares, 0)
+    whole = shares.sum(axis=1)
+    return np.divide(shares @ np.nan_to_num(performance), whole, where=whole > 0, out=np.full(number, np.nan))
+
+
+def _log_binomial(n: HostArray | int, k: HostArray) -> HostArray:
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
 
 def pick_mutation(
@@ -231,9 +232,8 @@ def _pick(
 
 def mean_of_valid(repeated: HostArray) -> HostArray:
     """Means over the last axis, of what is valid."""
-    valid = np.isfinite(repeated)
-    sums = np.where(valid, repeated, 0).sum(axis=-1)
-    return np.where(valid.any(axis=-1), sums / np.maximum(valid.sum(axis=-1), 1), np.nan)
+    means: HostArray = np.ma.masked_invalid(repeated).mean(axis=-1).filled(np.nan)
+    return means
 
 
 def with_start_noise(config: Config, task: Task, by_name: bool, noise: float | None) -> tuple[Task, float]:

@@ -21,9 +21,9 @@ from evolvability.config.schema import Config, layered
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Cloud, Outcome, PyTree, Sample
-from evolvability.runs.checkpoints import Arrays, restore
+from evolvability.runs.checkpoints import Arrays, named_arrays
 from evolvability.runs.folder import Run
-from evolvability.runs.trained import mutations, trained
+from evolvability.runs.trained import check_size, memories, mutations, trained, trained_in
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
 from evolvability.studies.result_files import OFFSPRING, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
@@ -111,8 +111,7 @@ def parent_at(task: Task | str, center: PyTree, sigma: float | None, memory: PyT
     config = layered(task if isinstance(task, str) else FROM_PYTHON + task.name, values=values)
     task = make_task(task) if isinstance(task, str) else task
     flat = jnp.asarray(ravel_pytree(center)[0], jnp.float32)
-    if len(flat) != (num_params := _num_params(task)):
-        raise ConfigError(f"Task '{task.name}' has {num_params:,} parameters, but the center has {len(flat):,}.")
+    check_size(len(flat), task, "The center")
     memory = task.memory if memory is None else memory
     return Parent(task, config, Cloud(flat[None]), memory, jax.random.key(seed))
 
@@ -203,21 +202,13 @@ def offspring_of_file(path: Path, task: Task, config: Config, *, number: int = 1
     """Offspring of the center, or of each of several, in a .safetensors or .npy file."""
     arrays = _arrays(path)
     centers = _centers(path, arrays)
-    if centers.shape[1] != (num_params := _num_params(task)):
-        raise ConfigError(
-            f"{path} has {centers.shape[1]:,} parameters, but task '{task.name}' asks for {num_params:,}. "
-            "Give the options the network was made with, e.g. --hidden 64."
-        )
-    memories = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (len(centers), *np.shape(leaf))), task.memory)
-    if any(name.startswith("memory/") for name in arrays):  # a run's checkpoint: its statistics of observations
-        memories = restore({"memory": memories}, arrays)["memory"]
-    evaluate = evaluator(task)
-    born = []
-    for index, center in enumerate(centers):
-        memory = jax.tree.map(lambda leaf, index=index: jnp.asarray(leaf[index]), memories)
-        cloud, key = Cloud(jnp.asarray(center[None], jnp.float32)), jax.random.key(index)
-        born.append(offspring(Parent(task, config, cloud, memory, key), evaluate, number, key))
-    return born
+    # A run's checkpoint has its statistics of observations, another file has none: those of the start are taken.
+    found = named_arrays({"memory": memories(task, len(centers))})
+    found |= {name: array for name, array in arrays.items() if name.startswith("memory/")}
+    population = trained_in(path, found | {"cloud/center": centers[:, None]}, task)
+    evaluate, keys = evaluator(task), [jax.random.key(index) for index in range(len(centers))]
+    parents = [Parent(task, config, *population.of_seed(index), key) for index, key in enumerate(keys)]
+    return [offspring(parent, evaluate, number, parent.key) for parent in parents]
 
 
 def evaluator(task: Task) -> Evaluate:
@@ -229,10 +220,6 @@ def scores_of(goal: Goal, outcome: Outcome) -> HostArray:
     """(num_members,) what an outcome is worth for a goal; nan where invalid."""
     scores = np.asarray(goal(jax.tree.map(jnp.asarray, outcome)), np.float64)
     return np.where(np.asarray(outcome.valid), scores, np.nan)
-
-
-def _num_params(task: Task) -> int:
-    return int(jax.eval_shape(task.init, jax.random.key(0)).shape[0])  # traced only: nothing is computed
 
 
 def _arrays(path: Path) -> Arrays:

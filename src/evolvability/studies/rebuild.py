@@ -14,9 +14,9 @@ from evolvability.config.build import build_population
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, episode_key, key_for, noise_key
-from evolvability.core.types import Cloud, Outcome, Sample, written_out
-from evolvability.runs.checkpoints import restore
+from evolvability.core.types import Outcome, Sample, written_out
 from evolvability.runs.folder import Run
+from evolvability.runs.trained import trained_in
 from evolvability.studies.offspring import Parent, evaluator
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
@@ -49,13 +49,9 @@ def watchable_task(config: Config) -> Task:
 def parent_of(run: Run, task: Task, generation: int, seed_index: int = 0) -> Parent:
     """What a generation was drawn around, where that was kept; see `Run.rebuildable`."""
     arrays = run.drawn_around(generation)
-    num_seeds = len(arrays["cloud/center"])
-    template = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (num_seeds, *np.shape(leaf))), task.memory)
-    memory = jax.tree.map(lambda leaf: leaf[seed_index], restore({"memory": template}, arrays)["memory"])
-    center, log_scale = arrays["cloud/center"][seed_index], arrays.get("cloud/log_scale")
-    scales = None if log_scale is None else jnp.asarray(log_scale[seed_index])
+    population = trained_in(run.path, arrays, task, generation)
     key = jax.random.wrap_key_data(jnp.asarray(arrays["key"][seed_index]))
-    return Parent(task, run.config, Cloud(jnp.asarray(center, jnp.float32), scales), memory, key, generation)
+    return Parent(task, run.config, *population.of_seed(seed_index), key, generation)
 
 
 def members(parent: Parent, indices: Sequence[int]) -> Brood:

@@ -25,7 +25,50 @@ Status = Literal["new", "begun", "done"]
 FURTHER_GENERATIONS = 21
 """Generation 20, the last, is the population after 20 updates."""
 SPLIT_GENERATIONS = 20
-Watch = Callable[["Planned", Status], AbstractContextManager[Callable[[Rows], None]]]
+Show = Callable[[Rows], None]
+Watch = Callable[[Any, Status], AbstractContextManager[Show]]
+"""Called before each piece of work, for what shows its progress."""
+
+
+@dataclass(frozen=True)
+class RunWork:
+    """A run to be made in a folder."""
+
+    title: str
+    path: Path
+    config: Config
+    item: str = ""  # of the paper: the first that needs it
+
+    def status(self) -> Status:
+        """How far it has come; a folder that holds a run of another configuration is refused."""
+        return status(self.path, self.config)
+
+    def conduct(self, show: Show) -> None:
+        """Make it, or go on with it."""
+        if self.status() == "new":
+            train(Evolution(self.config), self.path, show)
+        else:
+            resume(self.path, generations=self.config.generations, on_generation=show)
+
+
+def work_off(works: Sequence[Any], watch: Watch) -> None:
+    """Do all work that is not done yet, in order, going on with what was begun; pieces of work are like a `RunWork`.
+
+    A piece that fails does not keep the others from being done: the errors are raised together at the end.
+    """
+    for work in works:
+        work.status()  # all of them first: a folder that holds something else is told early
+    failed = []
+    for work in works:
+        state = work.status()  # asked again: what a piece starts from may have been made since
+        with watch(work, state) as show:
+            try:
+                if state != "done":
+                    work.conduct(show)
+            except UserError as error:
+                failed.append(f"{work.title}: {error}")
+    if failed:
+        raise UserError(f"{len(failed)} of {len(works)} failed.\n" + "\n".join(failed))
 
 
 @dataclass(frozen=True)
@@ -121,33 +164,16 @@ def status(path: Path, config: Config) -> Status:
     return "done" if run.is_complete else "begun"
 
 
-def conduct(
-    planned: Sequence[Planned], output: Path, watch: Watch = lambda run, status: nullcontext(lambda rows: None)
-) -> list[Run]:
-    """Make every run that is not done yet, going on with those that were begun.
+def unwatched(work: Any, state: Status) -> AbstractContextManager[Show]:
+    """Shows nothing."""
+    return nullcontext(lambda rows: None)
 
-    A run that fails does not keep the others from being made: the errors are raised together at the end.
 
-    Args:
-        planned: the runs.
-        output: the folder for their folders.
-        watch: called before each run, for what shows its progress.
-    """
-    states = [status(output / run.name, run.config) for run in planned]  # all of them first: an error comes early
-    failed = []
-    for run, state in zip(planned, states, strict=True):
-        path = output / run.name
-        with watch(run, state) as show:
-            try:
-                if state == "new":
-                    train(Evolution(run.config), path, show)
-                elif state == "begun":
-                    resume(path, generations=run.config.generations, on_generation=show)
-            except UserError as error:
-                failed.append(f"{run.name}: {error}")
-    if failed:
-        raise UserError(f"{len(failed)} of {len(planned)} runs failed.\n" + "\n".join(failed))
-    return [Run(output / run.name) for run in planned]
+def conduct(planned: Sequence[Planned], output: Path, watch: Watch = unwatched) -> list[Run]:
+    """Make every run that is not done yet, in a folder of its name in the output folder; see `work_off`."""
+    works = [RunWork(run.name, output / run.name, run.config) for run in planned]
+    work_off(works, watch)
+    return [Run(work.path) for work in works]
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
