@@ -9,7 +9,8 @@ from evolvability.core.errors import ConfigError, missing_extra
 from evolvability.workers.pools import DEADLINE, ExecutorPool, LocalProcesses, Pool
 
 Workers = Any
-"""None, a number of local processes, a Dask address or scheduler file or Client, an Executor, or a Pool."""
+"""None for this process, a number of local processes, the address of a Dask scheduler or its scheduler file, a
+`distributed.Client`, a `concurrent.futures.Executor`, or a Pool, which has a deadline of its own."""
 
 
 @contextmanager
@@ -24,13 +25,7 @@ def opened(workers: Workers = None, deadline: float = DEADLINE) -> Iterator[Pool
 
 
 def make_pool(workers: Workers = None, deadline: float = DEADLINE) -> Pool:
-    """The pool that is meant.
-
-    Args:
-        workers: None for this process, a number of local processes, the address of a Dask scheduler or its scheduler
-            file, a `distributed.Client`, a `concurrent.futures.Executor`, or a pool.
-        deadline: seconds that a unit of work may take before it is done again elsewhere; a pool has its own.
-    """
+    """The pool that is meant; a unit of work that takes more seconds than the deadline is done again elsewhere."""
     if isinstance(workers, Pool):
         return workers
     if workers is None:
@@ -42,16 +37,12 @@ def make_pool(workers: Workers = None, deadline: float = DEADLINE) -> Pool:
         return ExecutorPool(workers, deadline=deadline)
     # By its module's name, so that Dask is imported by those alone who use it.
     if isinstance(workers, str) or type(workers).__module__.partition(".")[0] == "distributed":
-        return _dask_pool(workers, deadline)
+        try:
+            from evolvability.workers.dask import DaskPool
+        except ModuleNotFoundError as error:
+            raise missing_extra("A Dask cluster", error.name, "dask") from None
+        return DaskPool(workers, deadline)
     raise ConfigError(
         "workers: None, a number of processes, a Dask address, a distributed.Client or a concurrent.futures.Executor "
         f"is expected, got {type(workers).__name__}."
     )
-
-
-def _dask_pool(workers: Any, deadline: float) -> Pool:
-    try:
-        from evolvability.workers.dask import DaskPool
-    except ModuleNotFoundError as error:
-        raise missing_extra("A Dask cluster", error.name, "dask") from None
-    return DaskPool(workers, deadline)

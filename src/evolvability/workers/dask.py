@@ -40,12 +40,7 @@ def connect(where: str) -> Client:
 
 
 class DaskPool(Pool):
-    """Workers of a Dask cluster; they may come and go.
-
-    Args:
-        cluster: a client of it, which is yours to close, or its scheduler's address or scheduler file.
-        deadline: seconds that a call may take.
-    """
+    """Workers of a Dask cluster; they may come and go. A client that you bring is yours to close."""
 
     def __init__(self, cluster: Client | str, deadline: float = DEADLINE) -> None:
         self.client, self.is_ours = (connect(cluster), True) if isinstance(cluster, str) else (cluster, False)
@@ -115,7 +110,10 @@ class DaskPool(Pool):
         return future
 
     async def _answer(self, task: Any, keys: set[Any]) -> Report:
-        """Of a worker. Dask itself makes a call again whose worker dies, up to its allowed-failures."""
+        """Of a worker; keys: of the call and of what it waits for.
+
+        Dask itself makes a call again whose worker dies, up to its allowed-failures.
+        """
         answer = asyncio.ensure_future(_result(task))
         answer.add_done_callback(lambda late: late.cancelled() or late.exception())  # or asyncio complains of late ones
         began, patience = time.monotonic(), self.deadline
@@ -136,13 +134,7 @@ class DaskPool(Pool):
         return report
 
     async def _further_patience(self, task: Any, keys: set[Any], waited: float) -> float:
-        """Seconds to wait for an answer that has not come. If there is no excuse, shun the worker until it answers.
-
-        Args:
-            task: Dask's future of the call.
-            keys: of the call and of what it waits for.
-            waited: seconds until now.
-        """
+        """Seconds to wait for an answer that has not come. If there is no excuse, shun the worker until it answers."""
         scheduler: Any = self.client.scheduler
         processing = await scheduler.processing(workers=None)
         holders = {worker for worker, own in processing.items() if not keys.isdisjoint(own)}

@@ -6,7 +6,7 @@ is the same, bit for bit, on one worker or a thousand, and whatever happens to t
 
 import warnings
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +21,7 @@ from evolvability.core.strategy import State
 from evolvability.core.types import Cloud
 from evolvability.tasks.base import Task
 from evolvability.tasks.simulators import Part, joined, lost
-from evolvability.workers.dispatch import Call, Dispatch
+from evolvability.workers.dispatch import Call, dispatch
 from evolvability.workers.pools import Pool
 from evolvability.workers.worker import Broadcast, Report, recipe_of, work
 
@@ -32,14 +32,7 @@ MAX_NAMED = 3
 
 
 class Evaluator:
-    """Evaluates the generations of a run on a pool.
-
-    Args:
-        config: the run's configuration.
-        task: its task, which must have a simulator.
-        num_signs: members per draw.
-        pool: where the work is done.
-    """
+    """Evaluates the generations of a run, whose task must have a simulator, on a pool; num_signs: members per draw."""
 
     def __init__(self, config: Config, task: Task, num_signs: int, pool: Pool) -> None:
         if task.simulator is None:
@@ -69,7 +62,7 @@ class Evaluator:
         self.pool.prepare(work, self._recipe, "get_ready", broadcasts[0])
         # Seed after seed, which `_by_seed` relies on.
         calls = [self._evaluation(broadcast, unit) for broadcast in broadcasts for unit in self.units]
-        reports = Dispatch(self.pool, calls).run()
+        reports = dispatch(self.pool, calls)
         self.pool.seconds.clear()
         for report in reports:
             if report.worker:  # or it was put together from pieces
@@ -85,9 +78,10 @@ class Evaluator:
             for broadcast, own in zip(broadcasts, per_draw, strict=True)
             for draws in self.sums
         ]
-        reports = Dispatch(self.pool, calls).run()
+        reports = dispatch(self.pool, calls)
         # Added from the first to the last, since floats added in another order differ in the last bits.
-        totals = [reduce(_added, own) for own in _by_seed(reports, len(broadcasts))]
+        add = partial(jax.tree.map, np.add)
+        totals = [reduce(add, own) for own in _by_seed(reports, len(broadcasts))]
         # The workers' are sums, divided once, by the number of members.
         size = np.float32(per_draw[0].size)
         return [jax.tree.map(lambda leaf: leaf / size, total) for total in totals]
@@ -116,19 +110,12 @@ def split(total: int, parts: int) -> list[range]:
 
 def name_invalid(part: Part, generation: int, seed: int) -> None:
     """Tell, once each, which members could not be evaluated."""
-    for member, text in part.notes[:MAX_NAMED]:
-        warnings.warn(f"generation {generation}, seed {seed}: member {member} is invalid: {text}", stacklevel=2)
-    if len(part.notes) > MAX_NAMED:
-        warnings.warn(
-            f"generation {generation}, seed {seed}: {len(part.notes) - MAX_NAMED} more members are invalid",
-            stacklevel=2,
-        )
+    told = [f"member {member} is invalid: {text}" for member, text in part.notes[:MAX_NAMED]]
+    if (others := len(part.notes) - MAX_NAMED) > 0:
+        told.append(f"{others} more members are invalid")
+    for text in told:
+        warnings.warn(f"generation {generation}, seed {seed}: {text}", stacklevel=2)
 
 
 def _by_seed(reports: list[Report], num_seeds: int) -> list[list[Any]]:
     return [[reports[k].result for k in own] for own in split(len(reports), num_seeds)]
-
-
-def _added(cloud: Cloud, other: Cloud) -> Cloud:
-    total: Cloud = jax.tree.map(np.add, cloud, other)
-    return total

@@ -96,12 +96,8 @@ class Pool:
 class ExecutorPool(Pool):
     """Any `concurrent.futures.Executor`: of MPI, loky, a batch system.
 
-    An executor does not say which worker a call goes to, so recipe and center travel with every call.
-
-    Args:
-        executor: the executor; it is yours to shut down.
-        num_workers: how many calls it works on at a time; what the executor says unless given.
-        deadline: seconds that a call may take.
+    An executor does not say which worker a call goes to, so recipe and center travel with every call. It is yours to
+    shut down, and works on so many calls at a time as it says, unless told.
     """
 
     def __init__(self, executor: Executor, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
@@ -144,12 +140,7 @@ class ExecutorPool(Pool):
 
 
 class LocalProcesses(Pool):
-    """Worker processes on this machine; one that dies or hangs is replaced.
-
-    Args:
-        num_workers: how many; one per core unless given.
-        deadline: seconds that a call may take.
-    """
+    """Worker processes on this machine, one per core unless told; one that dies or hangs is replaced."""
 
     def __init__(self, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
         self.num_workers = num_cores() if num_workers is None else num_workers
