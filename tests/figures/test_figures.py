@@ -12,7 +12,7 @@ from PIL import Image
 
 from evolvability import ConfigError, Run, RunFolderError, UserError, evolve
 from evolvability.config.schema import Config, layered
-from evolvability.figures import behaviors, curves, evolution, final, interference, maml, maze
+from evolvability.figures import behaviors, curves, evolution, interference, maze
 from evolvability.figures.bands import Line, Lines
 from evolvability.figures.registry import FIGURES, draw_figure
 from evolvability.figures.style import METHOD_COLORS, line_styles, new_figure
@@ -39,7 +39,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     save_adaptation(Run(folder / "variance"), Adaptation("left", 0.0, scores, scores[:, :, None]))
     save_race(Run(folder / "variance"), Raced("left", "mutations", np.array([0, 1, 2]), scores[:, :, None]))
     save_offspring(Run(folder / "variance"), 0.5, np.linspace(-1, 1, 12).reshape(2, 6, 1))
-    returns = {name: np.ones((2, 3)) for name in maml.METRICS}
+    returns = {name: np.ones((2, 3)) for name in curves.MAML_METRICS}
     written(folder / "maml", config("navigation", objective="maml", seeds=2), np.ones((2, 3)), **returns)
     return {path.name: Run(path) for path in folder.iterdir()}
 
@@ -307,7 +307,7 @@ def test_final_shows_the_last_generation_of_every_run_at_one_scale(tmp_path: Pat
         run = written(tmp_path / str(index), config("point", objective=objective), np.ones((1, 2)))
         with_behaviors(run, 0, np.zeros((1, 4, 2)))
         runs.append(with_behaviors(run, 1, (index + 1) * np.array([[[1, 0], [0, 1], [-1, 0], [0, -1.0]]])))
-    drawing = final.figure(runs)
+    drawing = behaviors.final_figure(runs)
     drawing.draw_without_rendering()
     maps = [ax for ax in drawing.axes if ax.get_title("left")]
     assert [ax.get_title("left").split(",")[0] for ax in maps[:3]] == ["standard ES", "MaxVar-EES", "MaxEnt-EES"]
@@ -414,7 +414,7 @@ def test_draw_works_on_axes_of_ones_own(real: dict[str, Run]) -> None:
 
 @pytest.mark.parametrize("name", ["final", "behaviors", "maze"])
 def test_no_word_below_a_figure_leaves_it(name: str, real: dict[str, Run]) -> None:
-    shown = {"final": final.figure, "behaviors": behaviors.figure, "maze": maze.figure}
+    shown = {"final": behaviors.final_figure, "behaviors": behaviors.figure, "maze": maze.figure}
     drawing = shown[name]([real["maze"]] if name == "maze" else [real["variance"]])
     drawing.draw_without_rendering()
     note = drawing._supxlabel  # type: ignore[attr-defined]

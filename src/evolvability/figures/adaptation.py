@@ -1,5 +1,6 @@
-"""How far the best of k mutations gets, over k: one panel per goal, a line and a band per group of runs."""
+"""How far adaptation gets, one panel per goal: over k for the best of k mutations, over episodes for any adapter."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -8,11 +9,19 @@ from matplotlib.figure import Figure
 
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
-from evolvability.figures.style import ZERO_LINE, Array, letter, new_figure
+from evolvability.figures.style import ZERO_LINE, Array, letter, line_styles, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import adapted_goals, load_adaptation
 from evolvability.studies.groups import group_runs
+from evolvability.studies.races import Raced, races_of
 
+ADAPTERS = {
+    "mutations": ("best of k mutations", "-", "o", "#D55E00"),
+    "gradient": ("gradient steps", "-.", "s", "#882255"),
+    "es": ("standard ES", "--", "^", "#009E73"),
+    "hill_climbing": ("hill climbing", ":", "D", "#0072B2"),
+}
+"""What each is called, its dashes, its marker and, where all lines are of one group, its color."""
 TICKS = (1, 2, 5, 10, 20, 40, 100, 200, 500, 1000)
 
 
@@ -23,7 +32,7 @@ def data_from_runs(runs: Sequence[Run]) -> Lines:
         aim = group.config.goal if group.config.objective == "mean_fitness" else ""
         name = group.name + (f" for '{aim}'" if aim else "")
         for goal in {goal for run in group.runs for goal in adapted_goals(run)}:
-            growth = pooled([load_adaptation(run, goal).growth() for run in group.runs if goal in adapted_goals(run)])
+            growth = _pooled([load_adaptation(run, goal).growth() for run in group.runs if goal in adapted_goals(run)])
             numbers = np.arange(1, growth.shape[1] + 1)
             panels.setdefault(goal, []).append(Line(name, group.config.objective, numbers, growth))
     if not panels:
@@ -31,7 +40,29 @@ def data_from_runs(runs: Sequence[Run]) -> Lines:
     return Lines(dict(sorted(panels.items())))
 
 
-def pooled(found: Sequence[Array]) -> Array:
+def race_data(runs: Sequence[Run]) -> Lines:
+    """The races kept in the run folders, by goal."""
+    groups = []
+    for group in group_runs(runs):
+        found: dict[tuple[str, str], list[Raced]] = defaultdict(list)
+        for raced in (raced for run in group.runs for raced in races_of(run)):
+            found[raced.goal, raced.adapter].append(raced)
+        groups += [(group, found)] if found else []
+    if not groups:
+        raise RunFolderError(f"Nothing to draw: nothing was raced in {runs[0].path} yet. First: ees race RUN")
+    styles = line_styles([group.config.objective for group, _ in groups])
+    panels: dict[str, list[Line]] = defaultdict(list)
+    for (group, found), style in zip(groups, styles, strict=True):
+        for (goal, adapter), several in found.items():
+            title, dashes, marker, color = ADAPTERS[adapter]
+            look = {"color": style["color"] if len(groups) > 1 else color, "linestyle": dashes, "marker": marker}
+            values = _pooled([raced.performance for raced in several])
+            episodes = several[0].episodes[: values.shape[1]]  # as many as the shortest race has
+            panels[goal].append(Line(f"{group.name}, {title}", group.config.objective, episodes, values, look))
+    return Lines(dict(sorted(panels.items())))
+
+
+def _pooled(found: Sequence[Array]) -> Array:
     """The seeds of several runs, (num_seeds, num_points), as far as the shortest goes."""
     shortest = min(values.shape[1] for values in found)
     return np.concatenate([values[:, :shortest] for values in found])
@@ -48,12 +79,24 @@ def draw(ax: Axes, data: Lines, goal: str) -> None:
     ax.minorticks_off()
 
 
+def draw_race(ax: Axes, data: Lines, goal: str) -> None:
+    """Performance over episodes used, for one goal."""
+    draw_lines(ax, data, goal, alpha=0.15)
+    ax.axhline(0, **ZERO_LINE)
+    ax.set(xlabel="episodes used", xlim=(0, None))
+
+
 def figure(runs: Sequence[Run]) -> Figure:
     """One panel per goal."""
-    return goal_panels(data_from_runs(runs), draw, "performance of the best of k")
+    return _goal_panels(data_from_runs(runs), draw, "performance of the best of k")
 
 
-def goal_panels(data: Lines, draw: Callable[[Axes, Lines, str], None], label: str) -> Figure:
+def race_figure(runs: Sequence[Run]) -> Figure:
+    """One panel per goal."""
+    return _goal_panels(race_data(runs), draw_race, "performance")
+
+
+def _goal_panels(data: Lines, draw: Callable[[Axes, Lines, str], None], label: str) -> Figure:
     """One panel per goal, drawn by ``draw``, and one legend."""
     drawing = new_figure(max(2.8 * len(data.panels), 4.2), 2.5 + 0.14 * len(data.firsts))
     # Distances to different points are not comparable by their size; those in different directions are.

@@ -2,11 +2,12 @@
 
 One behavior dimension: generations from left to right, runs side by side. Two: a map at some of the generations, one
 row per run. Of a run with several seeds one is shown: pooled, seeds that each found a different behavior would look
-like one population that has them all.
+like one population that has them all. The last populations alone stand side by side (figures 3 and 4).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,7 +16,18 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from evolvability.core.errors import ConfigError, RunFolderError
-from evolvability.figures.style import HEAT, PAGE_WIDTH, Array, add_note, behavior_names, grid, new_figure, percent
+from evolvability.figures.style import (
+    HEAT,
+    PAGE_WIDTH,
+    Array,
+    add_note,
+    behavior_names,
+    draw_histogram,
+    grid,
+    method_color,
+    new_figure,
+    percent,
+)
 from evolvability.runs.folder import Run, spread_out
 from evolvability.studies.groups import run_names, start_name
 from evolvability.studies.measures import valid_behaviors
@@ -24,7 +36,7 @@ from evolvability.studies.statistics import median_index
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
 MAX_STRIPS = 3  # side by side
-NOTE = "of each run: one seed, whose final mean distance is the median of its seeds"
+TITLE_WIDTH = 32  # letters that fit above a panel
 
 
 @dataclass(frozen=True)
@@ -114,8 +126,7 @@ def figure(runs: Sequence[Run]) -> Figure:
     """Heat maps of the runs' behaviors, one row per run."""
     data = data_from_runs(runs)
     drawing = _strips(data) if len(data.labels) == 1 else _maps(data)
-    if any(run.config.seeds > 1 for run in runs):
-        add_note(drawing, NOTE)
+    _note_seeds(drawing, runs)
     return drawing
 
 
@@ -124,7 +135,7 @@ def _strips(data: Heatmaps) -> Figure:
     drawing = new_figure(PAGE_WIDTH * (0.75 if columns < MAX_STRIPS else 1), 0.4 + 1.9 * -(-len(data.rows) // columns))
     axes, whole = grid(drawing, len(data.rows), columns, ("generation", data.labels[0]))
     meshes = [draw(ax, data, index) for index, ax in enumerate(axes)]
-    add_colorbar(drawing, meshes[0], whole)
+    _add_colorbar(drawing, meshes[0], whole)
     return drawing
 
 
@@ -147,11 +158,38 @@ def _maps(data: Heatmaps) -> Figure:
             ax.set_axis_off()
     for ax in axes[-1]:
         ax.set_xlabel(data.labels[0])
-    add_colorbar(drawing, meshes[0], axes)
+    _add_colorbar(drawing, meshes[0], axes)
     return drawing
 
 
-def add_colorbar(drawing: Figure, mesh: Collection, axes: Array) -> None:
+def final_figure(runs: Sequence[Run]) -> Figure:
+    """The last generation of every run, side by side at one scale: a map, or of one dimension a histogram."""
+    data = data_from_runs(runs, most=1)
+    columns = min(len(runs), 3)
+    flat = len(data.labels) == 1
+    height = 1.8 if flat else 2.4
+    drawing = new_figure(2.1 * columns + 0.8, height * -(-len(runs) // columns) + 0.5)
+    axes, whole = grid(drawing, len(runs), columns, (data.labels[0], "share of population" if flat else data.labels[1]))
+    for index, (ax, row, run) in enumerate(zip(axes, data.rows, runs, strict=True)):
+        if flat:
+            draw_histogram(ax, row.shares[-1], data.edges[0], method_color(run.config.objective))
+        else:
+            draw_map(ax, data, index, -1)
+        ax.set_title(fill(row.title, TITLE_WIDTH), loc="left")
+    if not flat:
+        _add_colorbar(drawing, axes[0].collections[0], whole)
+    last = np.unique([row.generations[-1] for row in data.rows])
+    drawing.suptitle(f"generation {last[0]:,}" if len(last) == 1 else "last generation of each run", fontsize=8)
+    _note_seeds(drawing, runs)
+    return drawing
+
+
+def _note_seeds(drawing: Figure, runs: Sequence[Run]) -> None:
+    if any(run.config.seeds > 1 for run in runs):
+        add_note(drawing, "of each run: one seed, whose final mean distance is the median of its seeds")
+
+
+def _add_colorbar(drawing: Figure, mesh: Collection, axes: Array) -> None:
     """The scale of all heat maps of a figure."""
     bar = drawing.colorbar(mesh, ax=axes, label="share of population", aspect=30, pad=0.02)
     low, high = mesh.get_clim()

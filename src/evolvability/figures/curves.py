@@ -1,14 +1,16 @@
-"""Learning curves with a band over seeds, for any runs (the paper's figures S1 and S2 for any metric)."""
+"""Learning curves with a band over seeds: of any runs (for the distance, the paper's S1 and S2), and MAML's own."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from evolvability.config.schema import MAML, Config
+from evolvability.core.errors import RunFolderError
 from evolvability.figures.bands import Line, Lines, Measured, add_legend, distinct, draw_lines, measured, stacked
-from evolvability.figures.style import Array, letter, new_figure
+from evolvability.figures.style import ZERO_LINE, Array, letter, line_styles, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import identity, run_names
 
@@ -30,20 +32,26 @@ def data_from_runs(runs: Sequence[Run]) -> Lines:
 
     A point is one generation, or in a long run the mean of several.
     """
-    groups: dict[str, list[Measured]] = {}
-    for run, metrics in measured(runs):
-        groups.setdefault(identity(run.config), []).append((run, metrics))
-    configs = [group[0][0].config for group in groups.values()]
-    pooled = [{metric: stacked(distinct(group, metric)) for metric in METRICS} for group in groups.values()]
-    window = -(-max(values["variance"].shape[1] for values in pooled) // MAX_POINTS)
+    groups = _pooled(runs, METRICS)
+    window = -(-max(values["variance"].shape[1] for _, _, values in groups) // MAX_POINTS)
     panels: dict[str, list[Line]] = {}
-    for name, config, values in zip(run_names(configs), configs, pooled, strict=True):
+    for name, config, values in groups:
         for metric in METRICS:
             if np.isfinite(values[metric]).any():
                 generation = np.arange(values[metric].shape[1], dtype=float)
                 x, means = window_means(generation[None], window)[0], window_means(values[metric], window)
                 panels.setdefault(metric, []).append(Line(name, config.objective, x, means))
     return Lines({metric: panels[metric] for metric in METRICS if metric in panels}, window)
+
+
+def _pooled(runs: Sequence[Run], metrics: Iterable[str]) -> list[tuple[str, Config, dict[str, Array]]]:
+    """Of every group of runs that differ in their seeds alone: its name, a configuration, its seeds' metrics."""
+    groups: dict[str, list[Measured]] = {}
+    for run, own in measured(runs):
+        groups.setdefault(identity(run.config), []).append((run, own))
+    configs = [group[0][0].config for group in groups.values()]
+    pooled = [{metric: stacked(distinct(group, metric)) for metric in metrics} for group in groups.values()]
+    return list(zip(run_names(configs), configs, pooled, strict=True))
 
 
 def window_means(values: Array, window: int) -> Array:
@@ -54,9 +62,8 @@ def window_means(values: Array, window: int) -> Array:
         array([[2., 5., 7.]])
     """
     padded = np.pad(values, ((0, 0), (0, -values.shape[1] % window)), constant_values=np.nan)
-    blocks = padded.reshape(len(values), -1, window)
-    counts = np.isfinite(blocks).sum(axis=2)
-    return np.where(counts > 0, np.nansum(blocks, axis=2) / np.maximum(counts, 1), np.nan)
+    means: Array = np.ma.masked_invalid(padded.reshape(len(values), -1, window)).mean(axis=2).filled(np.nan)
+    return means
 
 
 def draw(ax: Axes, data: Lines, metric: str) -> None:
@@ -99,4 +106,57 @@ def distance_figure(runs: Sequence[Run]) -> Figure:
     draw(ax, data, "distance")
     ax.set_ylabel(METRICS["distance"])
     add_legend(drawing, data.note, columns=1)
+    return drawing
+
+
+# MAML over its outer steps: returns before and after adaptation, and how far the adapted policies moved.
+
+MAML_PANELS = {
+    "returns": ("return per episode", "adaptation pays"),
+    "divergence": ("KL of a step (nats)", "within the trust region"),
+    "action_std": ("standard deviation of actions", "exploration"),
+}
+"""The label of each panel's axis, and its title."""
+MAML_METRICS = {
+    "fitness_before": ("returns", "before"),
+    "fitness_mean": ("returns", "after"),
+    "divergence": ("divergence", "after"),
+    "action_std": ("action_std", "after"),
+}
+"""The panel each metric is in, and whether it is of policies before or after adaptation."""
+
+
+def maml_data(runs: Sequence[Run]) -> Lines:
+    """The metrics of every group, by panel; runs of other methods are refused."""
+    for run in runs:
+        if run.config.objective != MAML:
+            raise RunFolderError(f"{run.path} was not trained by MAML, which is what this figure shows.")
+    groups = _pooled(runs, MAML_METRICS)
+    panels: dict[str, list[Line]] = {panel: [] for panel in MAML_PANELS}
+    for (name, _, values), style in zip(groups, line_styles([MAML] * len(groups)), strict=True):
+        for metric, (panel, when) in MAML_METRICS.items():
+            look = {"color": style["color"], "linestyle": "--" if when == "before" else "-"}
+            steps = np.arange(values[metric].shape[1])
+            panels[panel].append(Line(f"{name}, {when} adaptation", MAML, steps, values[metric], look))
+    return Lines(panels)
+
+
+def maml_figure(runs: Sequence[Run]) -> Figure:
+    """Three panels: returns, divergence with its bound, deviation of actions."""
+    data = maml_data(runs)
+    drawing = new_figure(7.2, 2.7)
+    axes = dict(zip(MAML_PANELS, drawing.subplots(1, len(MAML_PANELS)), strict=True))
+    for index, (panel, ax) in enumerate(axes.items()):
+        label, title = MAML_PANELS[panel]
+        draw_lines(ax, data, panel)
+        ax.set(xlabel="outer step", ylabel=label)
+        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        letter(ax, index, title)
+    axes["action_std"].set_ylim(bottom=0)
+    bounds = {run.config.maml.trust_region for run in runs}
+    for bound in bounds:
+        axes["divergence"].axhline(bound, **ZERO_LINE)
+    # The bound stays in sight, however far below it the steps are.
+    axes["divergence"].set_ylim(0, 1.15 * max(bounds))
+    add_legend(drawing, "; ".join(filter(None, (data.note, "dashed in (b): the bound"))), columns=2)
     return drawing

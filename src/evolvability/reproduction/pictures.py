@@ -13,12 +13,9 @@ from evolvability.figures import (
     components,
     curves,
     evolution,
-    final,
     graphs,
     interference,
-    maml,
     offspring,
-    race,
 )
 from evolvability.reproduction.claims.claim import EVOLVABILITY, evolved_from, species, trained_by
 from evolvability.reproduction.claims.uses import QUARTER
@@ -115,7 +112,7 @@ PICTURES: dict[str, Picture] = {
         "Where mutations of trained centers end, by mutations of training's size.",
         lambda runs: _offspring(runs, 1.0),
     ),
-    "4": Picture("Last populations of the ant.", lambda runs: final.figure(_trained(runs, "ant", each=1))),
+    "4": Picture("Last populations of the ant.", lambda runs: behaviors.final_figure(_trained(runs, "ant", each=1))),
     "5": Picture(
         "The ant's population while standard ES turns it to the right, seeded by MaxEnt-EES.",
         lambda runs: behaviors.figure(evolved_from(runs, "ant", "max_entropy").runs[:1]),
@@ -156,11 +153,11 @@ PICTURES: dict[str, Picture] = {
     ),
     "race": Picture(
         "What each method reaches over the episodes it uses to adapt; not in the paper.",
-        lambda runs: race.figure(_trained(runs, "cheetah", (*EVOLVABILITY, MAML))),
+        lambda runs: adaptation.race_figure(_trained(runs, "cheetah", (*EVOLVABILITY, MAML))),
     ),
     "MAML's training": Picture(
         "Returns before and after adaptation over MAML's outer steps; not in the paper.",
-        lambda runs: maml.figure(trained_by(runs, "cheetah", MAML).runs),
+        lambda runs: curves.maml_figure(trained_by(runs, "cheetah", MAML).runs),
     ),
 }
 """By number, or by name for what is not in the paper."""
