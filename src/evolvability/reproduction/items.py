@@ -14,19 +14,12 @@ Kind = Literal["train", "species", "further", "split", "maml"]
 
 @dataclass(frozen=True)
 class Training:
-    """A run to be made, or several with different seeds.
-
-    Attributes:
-        task: the task.
-        objective: what is maximized.
-        kind: which of a scale's sizes it has.
-        start: the training whose population it starts from, by name.
-    """
+    """A run to be made, or several with different seeds."""
 
     task: str
     objective: str
-    kind: Kind = "train"
-    start: str = ""
+    kind: Kind = "train"  # which of a scale's sizes it has
+    start: str = ""  # the training whose population it starts from, by name
 
     @property
     def name(self) -> str:
@@ -44,36 +37,23 @@ class Training:
 
 @dataclass(frozen=True)
 class Study:
-    """What is made of trained centers, kept in their run folders.
+    """What is made of trained centers, kept in their run folders."""
 
-    Attributes:
-        kind: the best of some mutations; a race of the run's own adapter; or offspring, to be kept.
-        trainings: of which trainings, by name.
-        share: of offspring, their standard deviation relative to that of training.
-    """
-
+    # The best of some mutations; a race of the run's own adapter; or offspring, to be kept
     kind: Literal["adapt", "race", "offspring"]
-    trainings: tuple[str, ...]
-    share: float = 1.0
+    trainings: tuple[str, ...]  # of which trainings, by name
+    share: float = 1.0  # of offspring, their standard deviation relative to that of training
 
 
 @dataclass(frozen=True)
 class Item:
-    """A part of the paper that can be reproduced by itself.
+    """A part of the paper that can be reproduced by itself."""
 
-    Attributes:
-        name: what `ees reproduce` calls it.
-        title: a line about it.
-        trainings: its runs, those of other items that it needs among them.
-        studies: what is made of them.
-        figures: numbers in the paper, and names of further pictures; see `pictures`.
-    """
-
-    name: str
+    name: str  # what `ees reproduce` calls it
     title: str
-    trainings: tuple[Training, ...] = ()
-    studies: tuple[Study, ...] = ()
-    figures: tuple[str, ...] = ()
+    trainings: tuple[Training, ...] = ()  # its runs, those of other items that it needs among them
+    studies: tuple[Study, ...] = ()  # what is made of them
+    figures: tuple[str, ...] = ()  # numbers in the paper, and names of further pictures; see `pictures`
 
 
 def _trained(task: str) -> tuple[Training, Training, Training]:

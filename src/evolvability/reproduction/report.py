@@ -20,21 +20,13 @@ from evolvability.runs.folder import Run
 
 @dataclass(frozen=True)
 class Report:
-    """What the report is about. Its tables and times follow from the run folders.
+    """What the report is about. Its tables and times follow from the run folders."""
 
-    Attributes:
-        summary: a line about the size of the runs.
-        items: the parts of the paper.
-        runs: the run folders.
-        figures: by number or name: a file, or the reason why there is none.
-        claims: by item, then by name.
-    """
-
-    summary: str
+    summary: str  # a line about the size of the runs
     items: list[Item]
     runs: list[Run]
-    figures: dict[str, Path | str]
-    claims: dict[str, dict[str, Claim]]
+    figures: dict[str, Path | str]  # by number or name: a file, or the reason why there is none
+    claims: dict[str, dict[str, Claim]]  # by item, then by name
 
     @property
     def verdicts(self) -> dict[str, int]:

@@ -18,27 +18,16 @@ STUDIES: dict[str, dict[str, int]] = {
 
 @dataclass(frozen=True)
 class Scale:
-    """Sizes of runs and studies.
-
-    Attributes:
-        summary: a line about it.
-        seeds: of each training, by kind of run; ``""`` is for kinds that are not named.
-        batch: how many seeds of a training run side by side, at most.
-        tasks: settings by task, and further ones by the name of a training, TASK/NAME.
-        kinds: further settings by kind of run, over those of the task.
-        studies: arguments of studies, by kind.
-        quick_compilation: whether programs are so small that optimizing them takes longer than running them.
-        preset: settings below all of these, by name; none for MAML, which has no such settings.
-    """
+    """Sizes of runs and studies."""
 
     summary: str
-    seeds: Mapping[str, int]
-    batch: int
-    tasks: Mapping[str, Mapping[str, Any]]
-    kinds: Mapping[Kind, Mapping[str, Any]]
-    studies: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: STUDIES)
-    quick_compilation: bool = False
-    preset: str | None = None
+    seeds: Mapping[str, int]  # of each training, by kind of run; ``""`` is for kinds that are not named
+    batch: int  # how many seeds of a training run side by side, at most
+    tasks: Mapping[str, Mapping[str, Any]]  # settings by task, and further ones by the name of a training, TASK/NAME
+    kinds: Mapping[Kind, Mapping[str, Any]]  # further settings by kind of run, over those of the task
+    studies: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: STUDIES)  # arguments of studies, by kind
+    quick_compilation: bool = False  # whether programs are so small that optimizing them takes longer than running them
+    preset: str | None = None  # settings below all of these, by name; none for MAML, which has no such settings
 
     def config(self, training: Training) -> Config:
         """The configuration of a training with all of its seeds; where it starts from is not set yet."""

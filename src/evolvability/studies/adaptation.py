@@ -48,23 +48,15 @@ class Picked(NamedTuple):
 
 @dataclass(frozen=True)
 class Adaptation:
-    """What mutations of a run's centers reach when asked for a goal. In a run folder: ``adaptations/GOAL.json``.
-
-    Attributes:
-        goal: what was asked for.
-        start_noise: by how much start states differed in the repeated evaluations.
-        scores: (num_seeds, num_mutations) of one evaluation each.
-        repeated: (num_seeds, num_mutations, repeats) of further evaluations.
-        parameters: (num_seeds, num_params) the mutations that were picked; not kept in the folder.
-        generation: of the centers.
-    """
+    """What mutations of a run's centers reach when asked for a goal. In a run folder: ``adaptations/GOAL.json``."""
 
     goal: str
-    start_noise: float
-    scores: HostArray
-    repeated: HostArray
+    start_noise: float  # by how much start states differed in the repeated evaluations
+    scores: HostArray  # (num_seeds, num_mutations) of one evaluation each
+    repeated: HostArray  # (num_seeds, num_mutations, repeats) of further evaluations
+    # (num_seeds, num_params) the mutations that were picked; not kept in the folder
     parameters: HostArray | None = None
-    generation: int | None = None
+    generation: int | None = None  # of the centers
 
     @property
     def performance(self) -> HostArray:

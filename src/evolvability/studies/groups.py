@@ -28,14 +28,9 @@ METHOD_NAMES = {
 
 @dataclass(frozen=True)
 class RunGroup:
-    """Runs of one configuration, up to seeds and length.
+    """Runs of one configuration, up to seeds and length."""
 
-    Attributes:
-        name: what tells the group from the others.
-        runs: its run folders.
-    """
-
-    name: str
+    name: str  # what tells the group from the others
     runs: tuple[Run, ...]
 
     @property

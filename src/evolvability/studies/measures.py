@@ -161,18 +161,13 @@ def nearest(behavior: Array, points: Array) -> Array:
 
 
 class Specialization(NamedTuple):
-    """How far the components of a population do different things.
+    """How far the components of a population do different things."""
 
-    Attributes:
-        bits: the mutual information between component and behavior's cell.
-        share: of the components' entropy, the part that behavior tells beyond chance: 0 when components do the same,
-            1 when a behavior tells its component.
-        p: the probability of as much information if components were labels drawn at random.
-    """
-
-    bits: float
+    bits: float  # the mutual information between component and behavior's cell
+    # Of the components' entropy, the part that behavior tells beyond chance: 0 when components do the same, 1 when a
+    # behavior tells its component
     share: float
-    p: float
+    p: float  # the probability of as much information if components were labels drawn at random
 
 
 def specialization(

@@ -35,23 +35,14 @@ Evaluate = Callable[[Array, Sample, PyTree], tuple[Outcome, PyTree]]
 
 @dataclass(frozen=True)
 class Parent:
-    """What mutations are drawn around.
-
-    Attributes:
-        task: what they do.
-        config: how they are drawn: population and standard deviation.
-        cloud: the population's learned parameters, of one seed.
-        memory: what the task remembers, e.g. statistics of observations.
-        key: what their noise and their episodes follow from.
-        generation: the generation drawn around it, on which a decaying sigma depends.
-    """
+    """What mutations are drawn around."""
 
     task: Task
-    config: Config
-    cloud: Cloud
-    memory: PyTree
-    key: Array
-    generation: int = 0
+    config: Config  # how they are drawn: population and standard deviation
+    cloud: Cloud  # the population's learned parameters, of one seed
+    memory: PyTree  # what the task remembers, e.g. statistics of observations
+    key: Array  # what their noise and their episodes follow from
+    generation: int = 0  # the generation drawn around it, on which a decaying sigma depends
 
     def mutations(self, key: Array, number: int) -> Sample:
         """Independent mutations, drawn as the population draws its members."""
@@ -59,17 +50,11 @@ class Parent:
 
 
 class Offspring(NamedTuple):
-    """What the valid ones of some mutations of a center did.
+    """What the valid ones of some mutations of a center did."""
 
-    Attributes:
-        behavior: (num_valid, num_behaviors).
-        component: (num_valid,) the component of the population each was drawn from.
-        num_invalid: how many others there were.
-    """
-
-    behavior: HostArray
-    component: HostArray
-    num_invalid: int
+    behavior: HostArray  # (num_valid, num_behaviors)
+    component: HostArray  # (num_valid,) the component of the population each was drawn from
+    num_invalid: int  # how many others there were
 
 
 def measure(

@@ -27,47 +27,31 @@ Values = Sequence[float] | Array
 
 @dataclass(frozen=True)
 class Interval:
-    """A median with a distribution-free confidence interval.
-
-    Attributes:
-        median: the median.
-        low: the interval's lower end.
-        high: its upper end.
-        level: the probability that it holds the true median; at least 0.95 if there are values enough.
-        number: how many values there are.
-    """
+    """A median with a distribution-free confidence interval."""
 
     median: float
     low: float
     high: float
-    level: float
+    level: float  # the probability that it holds the true median; at least 0.95 if there are values enough
     number: int
 
 
 @dataclass(frozen=True)
 class Test:
-    """A rank test: of two groups Mann and Whitney's, two-sided; of one, Wilcoxon's signed ranks.
-
-    Attributes:
-        statistic: of two groups, U: how many pairs have the first value above the second; ties count one half.
-        p: the p-value, corrected if that was asked; None where there are too few values for any.
-        effect: the probability that a value of the first group is above one of the second, ties counted half: 0.5 means
-            no difference.
-        shift: the median of all differences, first minus second (Hodges and Lehmann).
-        reason: why there is no p-value.
-        interval: a 95 % confidence interval of the effect of two groups, see `effect_interval`.
-        num_runs: how many values of each group were used.
-    """
+    """A rank test: of two groups Mann and Whitney's, two-sided; of one, Wilcoxon's signed ranks."""
 
     __test__ = False  # not one of pytest's
 
-    statistic: float
-    p: float | None
+    statistic: float  # of two groups, U: how many pairs have the first value above the second; ties count one half
+    p: float | None  # the p-value, corrected if that was asked; None where there are too few values for any
+    # The probability that a value of the first group is above one of the second, ties counted half: 0.5 means no
+    # difference
     effect: float
-    shift: float
-    reason: str = ""
+    shift: float  # the median of all differences, first minus second (Hodges and Lehmann)
+    reason: str = ""  # why there is no p-value
+    # A 95 % confidence interval of the effect of two groups, see `effect_interval`
     interval: tuple[float, float] = (math.nan, math.nan)
-    num_runs: tuple[int, ...] = ()
+    num_runs: tuple[int, ...] = ()  # how many values of each group were used
 
 
 @dataclass(frozen=True)

@@ -26,31 +26,18 @@ VERDICTS: tuple[Verdict, ...] = ("holds", "holds in part", "does not hold", "not
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, and what some runs say about it.
-
-    Attributes:
-        statement: what the paper says.
-        section: where.
-        paper: its value, as it is printed there.
-        statistic: what ``value`` is.
-        value: the statistic of the runs; None without runs.
-        p: its p-value; None where the statement has none, or there are too few runs for any.
-        num_runs: how many runs each group has.
-        verdict: whether the statement holds for the runs.
-        reason: why they cannot tell, why it does not hold or in part only, or how many runs do.
-        medians: of the groups, where two are compared; in the statistic's order.
-    """
+    """A statement of the paper, and what some runs say about it."""
 
     statement: str
     section: str
-    paper: str
-    statistic: str
-    value: float | None = None
-    p: float | None = None
-    num_runs: tuple[int, ...] = ()
-    verdict: Verdict = "not enough runs"
-    reason: str = ""
-    medians: tuple[float, ...] = ()
+    paper: str  # its value, as it is printed there
+    statistic: str  # what ``value`` is
+    value: float | None = None  # the statistic of the runs; None without runs
+    p: float | None = None  # its p-value; None where the statement has none, or there are too few runs for any
+    num_runs: tuple[int, ...] = ()  # how many runs each group has
+    verdict: Verdict = "not enough runs"  # whether the statement holds for the runs
+    reason: str = ""  # why they cannot tell, why it does not hold or in part only, or how many runs do
+    medians: tuple[float, ...] = ()  # of the groups, where two are compared; in the statistic's order
 
 
 class Answer(NamedTuple):
@@ -96,17 +83,11 @@ Judge = Callable[..., Answer]
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of the paper; called with runs of any kind, it is a `Claim`.
+    """A statement of the paper; called with runs of any kind, it is a `Claim`."""
 
-    Attributes:
-        item: the item of the paper that it belongs to, by name.
-        claim: what the paper says, not yet held against runs.
-        judge: finds the runs that it is about by their configurations, and answers.
-    """
-
-    item: str
-    claim: Claim
-    judge: Judge
+    item: str  # the item of the paper that it belongs to, by name
+    claim: Claim  # what the paper says, not yet held against runs
+    judge: Judge  # finds the runs that it is about by their configurations, and answers
 
     def __call__(self, runs: Sequence[Run]) -> Claim:
         """The claim with its answer, or with the reason why there is none."""
