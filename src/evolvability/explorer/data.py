@@ -25,13 +25,7 @@ MAX_CURVE_POINTS = 1000
 
 
 def overview(run: Run, name: str, behavior: list[str]) -> dict[str, Any]:
-    """A run in a table for the page: what it is, how far it has come, and what can be looked at.
-
-    Args:
-        run: the run.
-        name: what it is called among others.
-        behavior: the name of every behavior dimension; see `labels`.
-    """
+    """A run in a table for the page: what it is, how far it has come, and what can be looked at."""
     recorded = run.recorded
     if not recorded:
         raise RunFolderError(f"{run.path} has no recorded behaviors yet. Wait for its first generation.")

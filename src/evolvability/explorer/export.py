@@ -32,19 +32,10 @@ def export_page(
 ) -> Path:
     """Write the explorer of one run as HTML.
 
-    In it the slider moves over some of the generations. A click on a point plays the nearest of some members of the
-    last generation that can be rebuilt, a click on the ground the nearest of some fresh mutations of the last center:
-    their episodes lie in the file.
-
-    Args:
-        run: the run.
-        output: the file.
-        generations: how many of the recorded generations it holds.
-        members: how many members of each.
-        mutations: how many fresh mutations can be played; 60 unless given, and 10 of a task that draws itself, as
-            pictures take much more room than poses.
-        embed: how many recorded members can be played, spread over what all of them do; 40 unless given, and 10.
-        trust: whether to import the code that the run names as its task.
+    In it the slider moves over some of the generations. A click on a point plays the nearest of ``embed`` members, 40
+    unless given, of the last generation that can be rebuilt; a click on the ground the nearest of so many fresh
+    ``mutations`` of the last center, 60 unless given. Their episodes lie in the file, and so both are 10 for a task
+    that draws itself: pictures take much more room than poses. Code that the run names is imported only with ``trust``.
     """
     if output.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"The explorer's file must end in .html, got '{output}'.")

@@ -54,13 +54,9 @@ def write_film(stage: Stage, motions: Sequence[Motion], output: Path, *, speed: 
 
 
 def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1.0) -> bytes:
-    """Episodes of several members at once, as the bytes of a film.
+    """Episodes of several members at once, which start together, as the bytes of a film, ``mp4`` or ``gif``.
 
-    Args:
-        stage: of the task, with a MuJoCo model, or whose motions have pictures.
-        motions: of one member or more each; all start together.
-        kind: ``mp4`` or ``gif``.
-        speed: how much faster than life it plays.
+    The stage has a MuJoCo model, or the motions have pictures. With a speed of 2 it plays twice as fast as life.
     """
     if kind not in RATES:
         raise ConfigError(f"A film is written as .mp4 or .gif, got '{kind}'.")
@@ -78,12 +74,9 @@ def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1
 
 
 def tiled(reels: Sequence[Sequence[bytes]], moments: HostArray, size: tuple[int, int]) -> list[HostArray]:
-    """Reels of pictures beside each other, each framed in its color: (height, width, 3) at every moment.
+    """Reels of JPEG files beside each other, each framed in its color, at every moment: (height, width, 3) at most.
 
-    Args:
-        reels: of every member one JPEG file per moment; who is done stays as it was.
-        moments: which ones are shown.
-        size: (height, width) of the whole at most.
+    Who is done stays as it was.
     """
     from PIL import Image, ImageOps
 

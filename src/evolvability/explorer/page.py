@@ -7,11 +7,7 @@ from importlib.resources import files
 
 
 def page(answers: Mapping[str, bytes] | None = None) -> str:
-    """The page as HTML.
-
-    Args:
-        answers: by question; with them the page needs no server. See `Explorer.answer`.
-    """
+    """The page as HTML; with answers by question it needs no server. See `Explorer.answer`."""
     parts = {part.name: part.read_text() for part in (files("evolvability.explorer") / "page").iterdir()}
     scripts = {name.removesuffix(".js"): text for name, text in parts.items() if name.endswith(".js")}
     # Inside the page: browsers load no modules from files, and an exported page has no server.

@@ -28,13 +28,7 @@ HEADERS = {
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the page and its answers, to this machine alone unless told otherwise.
-
-    Args:
-        explorer: what answers.
-        port: where; any free one if 0.
-        host: the address to listen at; 0.0.0.0 for whoever can reach this machine.
-    """
+    """Serves the page and its answers: at any free port if 0, and to this machine alone unless the host is 0.0.0.0."""
 
     daemon_threads = True  # a slow answer does not keep the program from ending
 

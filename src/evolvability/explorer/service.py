@@ -68,13 +68,10 @@ class Kept:
 
 
 class Explorer:
-    """Answers questions about some runs; from several threads, if need be.
+    """Answers questions about runs shown side by side; from several threads, if need be.
 
-    Args:
-        runs: the runs shown side by side.
-        most: members of a generation that are shown; all of them unless given.
-        pictures: pictures of an episode that are shown; all of them unless given.
-        trust: whether to import the code that a run names as its task; see `evolvability.explorer.trust`.
+    ``most`` members of a generation and so many ``pictures`` of an episode are shown, all of them unless given. The
+    code that a run names as its task is imported only with ``trust``; see `evolvability.explorer.trust`.
     """
 
     def __init__(

@@ -68,10 +68,7 @@ class Heatmaps:
 def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None, most: int | None = None) -> Heatmaps:
     """Histograms of every run's behaviors over common bins; invalid members are left out.
 
-    Args:
-        runs: runs of one task, one per row.
-        generations: which to show, of those that were recorded; some from the first to the last unless given.
-        most: how many to show at most; as many as can be told apart unless given.
+    Shown are those of the given generations that were recorded, or at ``most`` so many from the first to the last.
     """
     check_comparable(runs)
     num_behaviors = runs[0].behaviors()["behavior"].shape[2]

@@ -66,15 +66,10 @@ class Shape:
 
 
 def draw(graph: Graph[Any], ax: Axes | None = None, *, positions: Positions | None = None) -> Axes:
-    """Draw a graph.
+    """Draw a graph, ordinary or nested, on the axes of a new figure unless given some.
 
-    Args:
-        graph: ordinary or nested.
-        ax: where to draw; the axes of a new figure unless given.
-        positions: the center of every node by name, e.g. one of `PAPER_POSITIONS`; on a circle unless given.
-
-    Returns:
-        The axes drawn on. Every node's outline, for an input its label, has the node's name as its ``gid``.
+    Nodes are centered at positions by name, e.g. one of `PAPER_POSITIONS`; on a circle unless given. Every node's
+    outline, for an input its label, has the node's name as its ``gid``.
     """
     shapes = {name: _shape(graph, node) for name, node in graph.by_name.items()}
     places = _on_a_circle(graph, shapes) if positions is None else positions

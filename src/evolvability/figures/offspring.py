@@ -49,12 +49,7 @@ class Histograms:
 
 
 def data_from_runs(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Histograms:
-    """Histograms of the first behavior dimension.
-
-    Args:
-        runs: of one task, whose offspring were kept.
-        sigmas: of the offspring shown, one per run; all that were kept unless given.
-    """
+    """Histograms of the first behavior dimension, of all offspring that were kept, or of one sigma per run."""
     rows = []
     for index, (name, run) in enumerate(zip(run_names([run.config for run in runs]), runs, strict=True)):
         # Sliced: empty where none was given, which an index would not be.

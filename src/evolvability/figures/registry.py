@@ -50,16 +50,7 @@ METADATA: dict[str, dict[str, Any]] = {
 
 
 def draw_figure(name: str, runs: Sequence[Run], output: Path | None = None) -> Path:
-    """Draw a figure into a file.
-
-    Args:
-        name: a name in `FIGURES`.
-        runs: the runs it shows.
-        output: the file to write; its ending says in which format. NAME.png unless given.
-
-    Returns:
-        The file written.
-    """
+    """Draw one of `FIGURES` into a file, NAME.png unless given; its ending says in which format."""
     if name not in FIGURES:
         raise ConfigError(unknown("figure", name, FIGURES))
     if not runs:
@@ -68,12 +59,7 @@ def draw_figure(name: str, runs: Sequence[Run], output: Path | None = None) -> P
 
 
 def save_figure(draw: Callable[[], Figure], output: Path) -> Path:
-    """Draw, in the style of this package, into a file whose ending says in which format.
-
-    Args:
-        draw: makes the figure.
-        output: the file to write.
-    """
+    """Draw, in the style of this package, into a file whose ending says in which format."""
     suffix = output.suffix.lower()
     if suffix not in METADATA:
         raise ConfigError(

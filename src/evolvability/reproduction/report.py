@@ -36,13 +36,9 @@ class Report:
 
 
 def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale | None = None) -> Report:
-    """Draw the figures and ask for the verdicts.
+    """Draw the figures and ask for the verdicts of some items, and of whatever else was worked on in the output folder.
 
-    Args:
-        items: what the report is about; it is about whatever else was worked on in the output folder too.
-        output: the folder that has the runs, at any depth, and gets ``figures/``.
-        summary: a line about the size of the runs.
-        scale: the size and settings of runs to prefer, where there are others too.
+    The folder has the runs, at any depth, and gets ``figures/``; where there are others too, runs of the scale count.
     """
     if not output.is_dir():
         raise RunFolderError(f"There is no folder {output} to report on. Leave out --stage report to make the runs.")

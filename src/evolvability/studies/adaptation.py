@@ -145,16 +145,9 @@ def adapt(
     """Pick a mutation of every seed's center, as the paper does, and keep what came of it in the run's folder.
 
     Mutations are drawn as the run's population draws its members, with the standard deviation of training, but
-    independently. Each is evaluated once as in training, and then ``repeats`` times with different start states. All
-    goals are asked of the same mutations.
-
-    Args:
-        run: a run, or a slim export of one.
-        goals: each of them ``left``, ``right``, an angle, ``point:X,Y`` or ``fitness``.
-        task: the run's task, where that is not one a name leads to.
-        mutations: how many of each center.
-        repeats: further evaluations of each.
-        start_noise: by how much the start states of those differ; 0.1 unless given, or what the run was trained with.
+    independently. Each is evaluated once as in training, and then ``repeats`` times with start states that differ by
+    ``start_noise``, 0.1 unless given or trained with. All goals, named as for `pick_mutation`, are asked of the same
+    mutations. A task is needed where a name does not lead to the run's own.
     """
     config, parents = run.config, parents_of(run, task)
     base, generation = parents[0].task, parents[0].generation

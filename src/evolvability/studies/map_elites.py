@@ -32,13 +32,9 @@ class Elites:
 
 
 def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | None = None) -> Elites:
-    """Feed the recorded generations of one seed to an archive.
+    """Feed the recorded generations of one seed to an archive with the scale's cells; what is outside is left out.
 
-    Args:
-        run: which recorded its behaviors: each generation, or fewer (``record_every``).
-        seed_index: which of its seeds.
-        by: whose box is cut into cells; behaviors outside of it are left out.
-        worst: the fitness that counts for nothing; the lowest that was recorded unless given.
+    Fitness counts from the worst up: the lowest that was recorded unless given.
     """
     generations = [(number, run.behaviors(number)) for number in run.recorded]
     worst = worst_fitness([run]) if worst is None else worst

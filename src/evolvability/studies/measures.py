@@ -177,13 +177,7 @@ def specialization(
 
     $I = \sum_{c, b} p(c, b) \log_2 \frac{p(c, b)}{p(c)\, p(b)}$ grows with the number of cells even if there is nothing
     to be known, so its mean over shuffled labels, $\bar I$, is taken off: share $= (I - \bar I) / (H(C) - \bar I)$.
-
-    Args:
-        behavior: (num_members, num_behaviors).
-        component: (num_members,) the component of each.
-        scale: its cells, or fewer, so that there are 10 members per cell.
-        num_signs: members in a row that share a draw, and so a component: labels are shuffled by draws.
-        shuffles: how many times.
+    ``num_signs`` members in a row share a draw, and so a component: labels are shuffled by draws.
     """
     # Wide cells where members are few: in a cell of its own, any member would tell its component.
     side = int((len(behavior) / MEMBERS_PER_CELL) ** (1 / behavior.shape[1]))

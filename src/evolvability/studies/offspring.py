@@ -128,14 +128,9 @@ def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array) -> Of
 def offspring_of_run(
     run: Run, task: Task | None = None, *, number: int = 1000, sigma: float | None = None, save: bool = False
 ) -> list[Offspring]:
-    """Offspring of every seed's center, of a slim export too.
+    """Offspring of every seed's center, of a slim export too; kept in the run's folder if asked.
 
-    Args:
-        run: the run.
-        task: the run's task, where that is not one a name leads to.
-        number: how many per seed.
-        sigma: their standard deviation; that of training unless given.
-        save: keep what they did in the run's folder.
+    Their standard deviation is that of training unless given. A task is needed where a name does not lead to the run's.
     """
     parents = parents_of(run, task)
     if sigma is not None:  # a decay would change it again

@@ -53,16 +53,9 @@ def race(
 ) -> list[Raced]:
     """Adapt every seed's center to goals in several ways, and keep what came of it in the run's folder.
 
-    Whatever an adapter settles for is evaluated as members of a population are: its network alone, without noise in
-    its actions, ``repeats`` times with different start states where the task has them.
-
-    Args:
-        run: a run, or a slim export of one.
-        goals: each of them ``left``, ``right``, an angle or ``point:X,Y``.
-        adapters: by name; the run's own unless given.
-        task: the run's task, where that is not one a name leads to.
-        episodes: the budget of each adaptation.
-        repeats: evaluations of what came of it.
+    Whatever an adapter settles for within a budget of ``episodes`` is evaluated as members of a population are: its
+    network alone, without noise in its actions, ``repeats`` times with different start states where the task has them.
+    The run's own adapter is raced unless others are named.
     """
     config, parents = run.config, parents_of(run, task)
     base, generation = parents[0].task, parents[0].generation

@@ -70,11 +70,8 @@ def kept_names(run: Run, kind: str) -> list[str]:
 def each_seed(run: Run, study: str, find: OneSeed, *, by_name: bool = True) -> list[dict[str, HostArray]]:
     """What a study finds about every seed. Each is kept as soon as it is found, so an interrupted study resumes.
 
-    Args:
-        run: the run.
-        study: its name, with everything that decides what it finds.
-        find: looks at one seed.
-        by_name: whether the name says it all: not where the caller brought a task of their own. Nothing is kept then.
+    The study's name must have everything that decides what it finds. Where it cannot (``by_name`` is false: the caller
+    brought a task of their own), nothing is kept.
     """
     if not by_name:
         return [find(index) for index in range(len(run.seeds))]

@@ -113,11 +113,7 @@ def plan_further_evolution(
 ) -> list[Planned]:
     """Standard ES towards a goal from each of some trained populations, and from a random start (section 5.3.1).
 
-    Args:
-        runs: the trained populations, of one task.
-        goal: what counts as fitness.
-        generations: how many; the last is evaluated but its update not.
-        random: whether to include the random start, with the configuration of the first run.
+    The random start has the configuration of the first run. The last generation is evaluated but its update not.
     """
     starts: list[tuple[str, Run, str]] = [(f"from-{run.path.resolve().name}", run, str(run.path)) for run in runs]
     starts += [("from-random", runs[0], "")] if random else []
@@ -134,10 +130,7 @@ def plan_further_evolution(
 def plan_split(run: Run, *, components: int = 2, generations: int = SPLIT_GENERATIONS) -> Planned:
     """Split a trained population into species, and evolve on with its own objective (section 5.4).
 
-    Args:
-        run: the trained population.
-        components: how many species; their means are independent samples of the trained population.
-        generations: how many more.
+    The species' means are independent samples of the trained population.
     """
     if run.config.population == "mixture" and run.config.components == components:
         raise ConfigError(f"{run.path} has {components} components already. Choose another number, or: ees resume")

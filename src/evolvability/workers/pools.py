@@ -51,9 +51,7 @@ class OverdueError(LostError):
 class Pool:
     """Where functions are called: in this process, here and now; other pools override that.
 
-    Args:
-        description: what it is, for people.
-        deadline: seconds that a call may take before it is made again elsewhere; in this process none can be kept.
+    A call that takes more seconds than the deadline is made again elsewhere; in this process none can be kept.
     """
 
     def __init__(self, description: str = "this process", deadline: float = DEADLINE) -> None:
