@@ -29,7 +29,7 @@ from evolvability.figures.style import (
     percent,
 )
 from evolvability.runs.folder import Run, spread_out
-from evolvability.studies.groups import run_names, start_name
+from evolvability.studies.groups import check_one_task, run_names, start_name
 from evolvability.studies.measures import valid_behaviors
 from evolvability.studies.statistics import median_index
 
@@ -222,13 +222,9 @@ def _common_edges(clouds: Sequence[Array], size: int) -> list[Array]:
 
 def check_comparable(runs: Sequence[Run]) -> None:
     """Refuse runs whose behaviors cannot be drawn over the same axes."""
+    check_one_task(runs)
     for run in runs:
         if not run.recorded:
             raise RunFolderError(f"{run.path} has no recorded behaviors yet. Wait for its first generation.")
-        if run.config.task != runs[0].config.task:
-            raise ConfigError(
-                f"Behaviors are compared within one task, but {runs[0].path} is a run of '{runs[0].config.task}' and "
-                f"{run.path} one of '{run.config.task}'. Draw them one by one."
-            )
         if run.behaviors()["behavior"].shape[2] != runs[0].behaviors()["behavior"].shape[2]:
             raise ConfigError(f"{runs[0].path} and {run.path} differ in their number of behaviors. Draw them apart.")

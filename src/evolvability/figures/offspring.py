@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.core.errors import RunFolderError
 from evolvability.figures.style import (
     NOTE_COLOR,
     Array,
@@ -21,7 +21,7 @@ from evolvability.figures.style import (
     new_figure,
 )
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import run_names
+from evolvability.studies.groups import check_one_task, run_names
 from evolvability.studies.offspring import kept_offspring, kept_sigmas
 from evolvability.studies.statistics import median_index
 
@@ -50,6 +50,7 @@ class Histograms:
 
 def data_from_runs(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Histograms:
     """Histograms of the first behavior dimension, of all offspring that were kept, or of one sigma per run."""
+    check_one_task(runs)
     rows = []
     for index, (name, run) in enumerate(zip(run_names([run.config for run in runs]), runs, strict=True)):
         # Sliced: empty where none was given, which an index would not be.
@@ -62,13 +63,10 @@ def data_from_runs(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Histogr
         raise RunFolderError(
             f"Nothing to draw: no offspring was kept in {runs[0].path} yet. First: ees measure RUN --keep"
         )
-    dimensions = {row.behavior.shape[1] for row in rows}
-    if len(dimensions) > 1 or len({run.config.task for run in runs}) > 1:
-        raise ConfigError("The offspring of one task are compared, but the runs are of several.")
     # Symmetric around the origin, so that left and right are compared at a glance.
     farthest = max(float(np.abs(row.behavior[:, 0]).max()) for row in rows)
     edges = np.linspace(-farthest, farthest, NUM_BINS + 1)
-    return Histograms(rows, edges, behavior_names(runs[0].config, dimensions.pop())[0])
+    return Histograms(rows, edges, behavior_names(runs[0].config, rows[0].behavior.shape[1])[0])
 
 
 def draw(ax: Axes, data: Histograms, row: int) -> None:

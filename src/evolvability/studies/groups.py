@@ -41,17 +41,22 @@ class RunGroup:
 
 def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
     """The groups among some runs of one task, in the order in which they are first met."""
+    check_one_task(runs)
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(_identity(run), []).append(run)
+    names = run_names([members[0].config for members in found.values()])
+    return [RunGroup(name, tuple(members)) for name, members in zip(names, found.values(), strict=True)]
+
+
+def check_one_task(runs: Sequence[Run]) -> None:
+    """Refuse runs of several tasks."""
     for run in runs:
         if run.config.task != runs[0].config.task:
             raise ConfigError(
                 f"Runs are compared within one task, but {runs[0].path} is a run of '{runs[0].config.task}' and "
                 f"{run.path} one of '{run.config.task}'."
             )
-    found: dict[str, list[Run]] = {}
-    for run in runs:
-        found.setdefault(_identity(run), []).append(run)
-    names = run_names([members[0].config for members in found.values()])
-    return [RunGroup(name, tuple(members)) for name, members in zip(names, found.values(), strict=True)]
 
 
 def by_seed(group: RunGroup, values: Sequence[Sequence[float]]) -> list[float]:
@@ -103,15 +108,12 @@ def run_names(configs: Sequence[Config]) -> list[str]:
     """
     several_tasks = len({config.task for config in configs}) > 1
     heads = [(config.task, method_name(config.objective)) for config in configs]
+    settings = [_settings(config) for config in configs]
     names = []
-    for config, head in zip(configs, heads, strict=True):
+    for head, own in zip(heads, settings, strict=True):
         # Settings are compared within a method: that each method has its own learning rate is not worth a word.
-        others = [_settings(other) for other, other_head in zip(configs, heads, strict=True) if other_head == head]
-        telling = [
-            _phrase(key, value)
-            for key, value in _settings(config).items()
-            if any(other.get(key) != value for other in others)
-        ]
+        others = [other for other_head, other in zip(heads, settings, strict=True) if other_head == head]
+        telling = [_phrase(*item) for item in own.items() if any(other.get(item[0]) != item[1] for other in others)]
         names.append(", ".join([*(head if several_tasks else head[1:]), *telling]))
     return names
 

@@ -53,7 +53,12 @@ def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | 
     coverage, qd_score = np.array(trace).T
     # Members of generations between the recorded ones were evaluated too.
     evaluations = (np.array(run.recorded) + 1) * run.config.population_size
-    return Elites(evaluations, coverage, qd_score, *_final(archive, num_behaviors, by))
+    shape = (by.cells,) * num_behaviors
+    best, address = np.full(shape, np.nan), np.full((*shape, 2), -1)
+    kept = archive.data(["solution", "objective", "index"])
+    places = tuple(archive.int_to_grid_index(kept["index"]).T)
+    best[places], address[places] = kept["objective"], kept["solution"].astype(int)
+    return Elites(evaluations, coverage, qd_score, best, address)
 
 
 def worst_fitness(runs: Sequence[Run]) -> float:
@@ -81,12 +86,3 @@ def _grid_archive(num_behaviors: int, by: MeasureScale, worst: float) -> Any:
     # A "solution" is an address: the parameters can be rebuilt from it, and would not fit.
     box = [(-by.reach, by.reach)] * num_behaviors
     return GridArchive(solution_dim=2, dims=[by.cells] * num_behaviors, ranges=box, qd_score_offset=worst)
-
-
-def _final(archive: Any, num_behaviors: int, by: MeasureScale) -> tuple[Array, Array]:
-    shape = (by.cells,) * num_behaviors
-    fitness, address = np.full(shape, np.nan), np.full((*shape, 2), -1)
-    kept = archive.data(["solution", "objective", "index"])
-    places = tuple(archive.int_to_grid_index(kept["index"]).T)
-    fitness[places], address[places] = kept["objective"], kept["solution"].astype(int)
-    return fitness, address

@@ -156,8 +156,7 @@ def targets(num_behaviors: int, scale: MeasureScale) -> Array:
 def nearest(behavior: Array, points: Array) -> Array:
     """(num_points,) the distance from each point to the nearest behavior."""
     # Point by point: a table of all distances would not fit for large populations.
-    squares = [np.min(np.sum((behavior - point) ** 2, axis=1)) for point in points]
-    return np.sqrt(np.array(squares))
+    return np.sqrt([np.min(np.sum((behavior - point) ** 2, axis=1)) for point in points])
 
 
 class Specialization(NamedTuple):

@@ -16,6 +16,7 @@ from evolvability.config.schema import MAML, Config, layered, to_table
 from evolvability.core.errors import ConfigError, RunFolderError, UserError
 from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
+from evolvability.studies.groups import check_one_task
 from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution
 from evolvability.training.metrics import Rows
@@ -115,16 +116,14 @@ def plan_further_evolution(
 
     The random start has the configuration of the first run. The last generation is evaluated but its update not.
     """
-    starts: list[tuple[str, Run, str]] = [(f"from-{run.path.resolve().name}", run, str(run.path)) for run in runs]
-    starts += [("from-random", runs[0], "")] if random else []
+    starts = [(f"from-{run.path.resolve().name}", run.config, str(run.path)) for run in runs]
+    starts += [("from-random", runs[0].config, "")] if random else []
     names = [name for name, _, _ in starts]
     if len(set(names)) < len(names):
         raise ConfigError(f"Two of the runs have a folder of the same name: {', '.join(names)}. Give one at a time.")
-    for run in runs:
-        if run.config.task != runs[0].config.task:
-            raise ConfigError(f"{run.path} is a run of '{run.config.task}', {runs[0].path} of '{runs[0].config.task}'.")
+    check_one_task(runs)
     changes: dict[str, Any] = {"objective": "mean_fitness", "goal": goal, "generations": generations, "record_every": 1}
-    return [Planned(name, replace(run.config, **changes, start_from=path)) for name, run, path in starts]
+    return [Planned(name, replace(config, **changes, start_from=path)) for name, config, path in starts]
 
 
 def plan_split(run: Run, *, components: int = 2, generations: int = SPLIT_GENERATIONS) -> Planned:
@@ -205,10 +204,6 @@ def batches(name: str, config: Config, per_run: int | None) -> Iterator[Planned]
 
 def _slug(key: str, value: Any) -> str:
     """A setting's value in the name of a folder."""
-    if key == "objective":
-        text = str(value)
-    elif key == "start_from":
-        text = f"from-{Path(value).name}" if value else "from-random"
-    else:
-        text = f"{key.rpartition('.')[2]}-{value}"
-    return slug(text)
+    if key == "start_from":
+        return slug(f"from-{Path(value).name}" if value else "from-random")
+    return slug(str(value) if key == "objective" else f"{key.rpartition('.')[2]}-{value}")
