@@ -48,12 +48,6 @@ def data_from_runs(runs: Sequence[Run]) -> Illumination:
     return Illumination(Lines(panels), fitness, by.reach, behavior_names(runs[0].config, 2))
 
 
-def draw_curve(ax: Axes, data: Illumination, curve: str) -> None:
-    """Coverage or QD score over evaluations."""
-    draw_lines(ax, data.curves, curve)
-    ax.set(xlabel="evaluations", xlim=(0, None), ylim=(0, None))
-
-
 def draw_map(ax: Axes, data: Illumination, name: str) -> Any:
     """The elites of a run's first seed, as colors; empty cells stay white."""
     # One scale for all maps.
@@ -71,7 +65,8 @@ def figure(runs: Sequence[Run]) -> Figure:
     drawing = new_figure(max(5.6, 0.9 + 1.5 * len(data.fitness)), 4.4)
     above, below = drawing.subfigures(2, 1, squeeze=False, height_ratios=(1.25, 1))[:, 0]
     for index, (curve, ax) in enumerate(zip(CURVES, above.subplots(1, len(CURVES)), strict=True)):
-        draw_curve(ax, data, curve)
+        draw_lines(ax, data.curves, curve)
+        ax.set(xlabel="evaluations", xlim=(0, None), ylim=(0, None))
         letter(ax, index, CURVES[curve])
     add_legend(above, data.curves.note, beside=True)
     maps = below.subplots(1, len(data.fitness), squeeze=False, sharex=True, sharey=True)[0]

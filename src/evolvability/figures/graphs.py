@@ -83,8 +83,9 @@ def draw(graph: Graph[Any], ax: Axes | None = None, *, positions: Positions | No
     if ax is None:
         ax = Figure(figsize=tuple((upper - lower) * CENTIMETER)).subplots()
         ax.set_position((0, 0, 1, 1))
-    for parent, child in _edges(graph):
-        _draw_edge(ax, places[parent], places[child], shapes[parent], shapes[child])
+    for node in graph.nodes:
+        for parent in dict.fromkeys(node.parents):  # a parent that a node has twice is one edge
+            _draw_edge(ax, places[parent], places[node.name], shapes[parent], shapes[node.name])
     for name, node in graph.by_name.items():
         _draw_node(ax, node, shapes[name], places[name])
     ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), aspect="equal")
@@ -113,11 +114,6 @@ def _on_a_circle(graph: Graph[Any], shapes: Mapping[str, Shape]) -> Positions:
     radius = max((widest + GAP) / (2 * np.sin(turn / 2)), APART / (1 - np.cos(turn)))
     order = parents_first(graph.by_name)
     return {name: (-radius * np.cos(i * turn), radius * np.sin(i * turn)) for i, name in enumerate(order)}
-
-
-def _edges(graph: Graph[Any]) -> list[tuple[str, str]]:
-    # A parent that a node has twice is one edge.
-    return [(parent, node.name) for node in graph.nodes for parent in dict.fromkeys(node.parents)]
 
 
 def _shape(graph: Graph[Any], node: Node) -> Shape:

@@ -15,6 +15,7 @@ from evolvability.figures.behaviors import check_comparable
 from evolvability.figures.style import HEAT, Array, add_note, grid, letter, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import run_names
+from evolvability.studies.measures import valid_behaviors
 from evolvability.tasks.maze import GOAL, HALF_WIDTH, LEVEL, REACHED, UPRIGHT
 
 MAX_DOTS = 8000
@@ -78,8 +79,7 @@ def _ends(name: str, run: Run) -> Ends:
     index = int(np.argmax(solved))
     position, generation = [], []
     for number in run.recorded:
-        arrays = run.behaviors(number)
-        own = arrays["behavior"][index][arrays["valid"][index].astype(bool)]
+        own = valid_behaviors(run, index, number)[0]
         # Every k-th member, k rounded up; a generation's own rest can make it a few dots more than MAX_DOTS.
         own = own[:: -(-len(run.recorded) * run.config.population_size // MAX_DOTS)]
         position.append(own)

@@ -29,11 +29,6 @@ class Training:
         method = self.start.rpartition("/")[2] or self.objective
         return f"{self.task}/{self.kind}-{method}"
 
-    @property
-    def is_mixture(self) -> bool:
-        """Whether its population has several components."""
-        return self.kind in ("species", "split")
-
 
 @dataclass(frozen=True)
 class Study:

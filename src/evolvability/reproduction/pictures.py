@@ -7,16 +7,7 @@ from matplotlib.figure import Figure
 
 from evolvability.config.schema import MAML
 from evolvability.core.errors import RunFolderError
-from evolvability.figures import (
-    adaptation,
-    behaviors,
-    components,
-    curves,
-    evolution,
-    graphs,
-    interference,
-    offspring,
-)
+from evolvability.figures import adaptation, behaviors, components, curves, evolution, graphs, interference, offspring
 from evolvability.reproduction.claims.claim import EVOLVABILITY, evolved_from, species, trained_by
 from evolvability.reproduction.claims.uses import QUARTER
 from evolvability.runs.folder import Run

@@ -66,7 +66,8 @@ def of_scale(runs: Sequence[Run], scale: Scale) -> list[Run]:
 
 def unfinished(item: Item, runs: Sequence[Run]) -> list[str]:
     """A line about each of an item's runs that is not done."""
-    trainings = {(one.task, one.objective, bool(one.start), one.is_mixture) for one in item.trainings}
+    mixtures = ("species", "split")
+    trainings = {(one.task, one.objective, bool(one.start), one.kind in mixtures) for one in item.trainings}
     found = []
     for run in (run for run in runs if _what(run.config) in trainings):
         if (done := len(run.rows) // run.config.seeds) < run.config.generations:

@@ -58,7 +58,7 @@ def _telling(config: Config) -> list[Any]:
 
 FURTHER = {"goal": "right", "generations": 21}  # generation 20, the last, is the population after 20 updates
 SPECIES = {"population": "mixture", "components": 2}
-FULL = {"generations": 100, "noise_dtype": "bfloat16", "task_options": {"num_steps": 1000}}
+PAPER_SEEDS = {"": 12, "species": 6, "split": 6}
 FULL_KINDS: dict[Kind, dict[str, Any]] = {
     "species": SPECIES,
     "further": FURTHER,
@@ -73,15 +73,26 @@ TINY = {
     "solver_line_search_iterations": 1,
 }
 
+
+def _robots(**settings: Any) -> dict[str, dict[str, Any]]:
+    """The same settings for both robots, and the defaults for the interference pattern."""
+    return {"interference": {}, "cheetah": settings, "ant": settings}
+
+
+def _full(population_size: int) -> dict[str, dict[str, Any]]:
+    """The paper's sizes, but for its population."""
+    steps = {"num_steps": 1000}
+    return _robots(population_size=population_size, generations=100, noise_dtype="bfloat16", task_options=steps)
+
+
 SCALES: dict[str, Scale] = {
     "smoke": Scale(
         "under two minutes on two CPU cores, and worth nothing but that every step is taken",
         seeds={"": 5},
         batch=5,
-        tasks={
+        tasks=_robots(population_size=8, generations=2, task_options=TINY)
+        | {
             "interference": {"population_size": 50, "generations": 30, "record_every": 10},
-            "cheetah": {"population_size": 8, "generations": 2, "task_options": TINY},
-            "ant": {"population_size": 8, "generations": 2, "task_options": TINY},
             "ant/mean_fitness": {"generations": 21},  # as long as the further evolution that it is compared with
         },
         kinds={
@@ -110,24 +121,16 @@ SCALES: dict[str, Scale] = {
     ),
     "gpu": Scale(
         "about an hour on one large GPU, the paper's seeds, a tenth of its population",
-        seeds={"": 12, "species": 6, "split": 6},
+        seeds=PAPER_SEEDS,
         batch=12,
-        tasks={
-            "interference": {},
-            "cheetah": {**FULL, "population_size": 1000},
-            "ant": {**FULL, "population_size": 1000},
-        },
+        tasks=_full(1000),
         kinds={**FULL_KINDS, "maml": {"generations": 100}},
     ),
     "paper": Scale(
         "the paper's own sizes, many hours on one large GPU",
-        seeds={"": 12, "species": 6, "split": 6},
+        seeds=PAPER_SEEDS,
         batch=4,
-        tasks={
-            "interference": {},
-            "cheetah": {**FULL, "population_size": 10_000},
-            "ant": {**FULL, "population_size": 10_000},
-        },
+        tasks=_full(10_000),
         kinds=FULL_KINDS,
     ),
 }

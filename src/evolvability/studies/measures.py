@@ -23,19 +23,12 @@ MEMBERS_PER_CELL = 10
 
 @dataclass(frozen=True)
 class MeasureScale:
-    """What measures are relative to. In units of behavior.
+    """What measures are relative to. In units of behavior."""
 
-    Attributes:
-        reach: coverage and reachability are about the box, or ball, of this half width around the origin.
-        threshold: offspring whose behaviors are nearer to each other than this do the same.
-        radius: offspring that end nearer to the origin than this are degenerate.
-        cells: the box has so many cells per dimension.
-    """
-
-    reach: float
-    threshold: float
-    radius: float
-    cells: int = CELLS
+    reach: float  # coverage and reachability are about the box, or ball, of this half width around the origin
+    threshold: float  # offspring whose behaviors are nearer to each other than this do the same
+    radius: float  # offspring that end nearer to the origin than this are degenerate
+    cells: int = CELLS  # the box has so many cells per dimension
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -54,27 +47,16 @@ def measure_scale(
 
 @dataclass(frozen=True)
 class Measures:
-    """How evolvable a center is.
+    """How evolvable a center is."""
 
-    Attributes:
-        variance: the trace of the covariance of behaviors.
-        entropy: their differential entropy in nats, by nearest neighbors.
-        distance: their mean distance from the origin.
-        distinct: how many of them differ by the threshold or more, evolvability search's own measure.
-        coverage: the share of the box's cells that some offspring reaches.
-        degenerate: the share of offspring that end within the radius of the origin.
-        reachability: the mean distance from a target in the ball to the nearest offspring; less is better.
-        farthest: the distance from the worst target to the nearest offspring.
-    """
-
-    variance: float
-    entropy: float
-    distance: float
-    distinct: int
-    coverage: float
-    degenerate: float
-    reachability: float
-    farthest: float
+    variance: float  # the trace of the covariance of behaviors
+    entropy: float  # their differential entropy in nats, by nearest neighbors
+    distance: float  # their mean distance from the origin
+    distinct: int  # how many of them differ by the threshold or more, evolvability search's own measure
+    coverage: float  # the share of the box's cells that some offspring reaches
+    degenerate: float  # the share of offspring that end within the radius of the origin
+    reachability: float  # the mean distance from a target in the ball to the nearest offspring; less is better
+    farthest: float  # the distance from the worst target to the nearest offspring
 
 
 def measures(behavior: Array, scale: MeasureScale) -> Measures:

@@ -13,15 +13,7 @@ import signal
 import statistics
 import threading
 from collections.abc import Callable
-from concurrent.futures import (
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent import futures
 from typing import Any
 
 from evolvability.core.cores import num_cores
@@ -58,9 +50,9 @@ class Pool:
         self.description, self.deadline = description, deadline
         self.seconds: dict[str, list[float]] = {}  # of the last generation: by worker, seconds per member of each unit
 
-    def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
+    def submit(self, function: Callable[..., Report], *arguments: Any) -> futures.Future[Report]:
         """Call a function on some worker."""
-        future: Future[Report] = Future()
+        future: futures.Future[Report] = futures.Future()
         # An error is raised here and now: it is not a worker's.
         future.set_result(function(*arguments))
         return future
@@ -98,16 +90,16 @@ class ExecutorPool(Pool):
     shut down, and works on so many calls at a time as it says, unless told.
     """
 
-    def __init__(self, executor: Executor, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
+    def __init__(self, executor: futures.Executor, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
         super().__init__(type(executor).__name__, deadline)
         self.executor = executor
         # Executors of the standard library keep it in this private attribute.
         self.num_workers: int = num_workers or getattr(executor, "_max_workers", None) or MANY_WORKERS
         # One thread per worker, which makes a call and waits for it: so a deadline begins when the call does.
-        self._threads = ThreadPoolExecutor(self.num_workers)
-        self._hanging: list[Future[Report]] = []
+        self._threads = futures.ThreadPoolExecutor(self.num_workers)
+        self._hanging: list[futures.Future[Report]] = []
 
-    def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
+    def submit(self, function: Callable[..., Report], *arguments: Any) -> futures.Future[Report]:
         """Have the executor call it."""
         return self._threads.submit(self._call, function, *arguments)
 
@@ -124,12 +116,12 @@ class ExecutorPool(Pool):
     def _call(self, function: Callable[..., Report], *arguments: Any) -> Report:
         try:
             future = self.executor.submit(function, *arguments)
-            wait([future], self.deadline)
+            futures.wait([future], self.deadline)
             if future.done():
                 return future.result()
         except UserError:
             raise
-        except CancelledError:
+        except futures.CancelledError:
             raise LostError("its call was cancelled") from None
         except Exception as error:  # broken, shut down, or the call cannot be pickled: not ours to mend
             raise ClusterError(f"The workers cannot be used: {type(error).__name__}: {error}") from error
@@ -150,11 +142,11 @@ class LocalProcesses(Pool):
         for worker in self._workers:
             self._idle.put(worker)
         # One thread per process, which makes a call and waits for it: so it is known whose call cost a process.
-        self._threads = ThreadPoolExecutor(self.num_workers)
+        self._threads = futures.ThreadPoolExecutor(self.num_workers)
         # A call that any process can answer, until `prepare` has a better one.
         self._first: tuple[Any, ...] = (os.getpid,)
 
-    def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
+    def submit(self, function: Callable[..., Report], *arguments: Any) -> futures.Future[Report]:
         """Call it on the first process that has nothing else to do."""
         return self._threads.submit(self._call, function, *arguments)
 
@@ -193,7 +185,7 @@ class _Worker:
 
     def __init__(self) -> None:
         self.process_id = 0  # of no process yet
-        self._executor: Executor | None = None
+        self._executor: futures.Executor | None = None
         self._is_closed = False
 
     def get_ready(self, *first: Any) -> None:
@@ -215,7 +207,7 @@ class _Worker:
             raise LostError("the workers were let go")
         try:
             return executor.submit(function, *arguments).result(deadline)
-        except BrokenExecutor:
+        except futures.BrokenExecutor:
             self._end()
             raise LostError("its worker was lost") from None
         except TimeoutError:
@@ -229,13 +221,13 @@ class _Worker:
 
     def _begin(self) -> None:
         spawn = multiprocessing.get_context("spawn")  # a forked JAX hangs
-        executor = self._executor = ProcessPoolExecutor(1, spawn, _begin_process)
+        executor = self._executor = futures.ProcessPoolExecutor(1, spawn, _begin_process)
         if self._is_closed:  # meanwhile, by another thread, which may not have seen this process
             self._end()
         try:
             # To be known before there is work, since a process that hangs is killed by it.
             self.process_id = executor.submit(os.getpid).result()
-        except BrokenExecutor as error:
+        except futures.BrokenExecutor as error:
             raise ClusterError(
                 "A worker process could not start; its own message is above. In a script, what starts workers must be "
                 "under `if __name__ == '__main__':`, because every worker imports the script."

@@ -64,7 +64,10 @@ def runs_far_both_ways(runs: Runs, objective: str) -> Answer:
     """{method} goes nearly as far backwards and forwards as standard ES forwards (cheetah)."""
     standard, own = trained_pair(runs, "cheetah", objective)
     forwards = float(np.median(per_seed(standard, lambda behavior: float(np.median(behavior[:, 0])))))
-    sides = [per_seed(own, _reached_left), per_seed(own, _reached_right)]
+    sides = [
+        per_seed(own, lambda behavior: _reached(-behavior[:, 0])),
+        per_seed(own, lambda behavior: _reached(behavior[:, 0])),
+    ]
     left, right = (float(np.median(side)) / forwards for side in sides)
     verdicts: tuple[Verdict, ...] = ("does not hold", "holds in part", "holds")  # by how many sides get there
     reason = f"{100 * left:.0f} % to the left, {100 * right:.0f} % to the right"
@@ -156,7 +159,8 @@ def all_directions(runs: Runs, objective: str) -> Answer:
 )
 def goes_roughly_as_far(runs: Runs, objective: str) -> Answer:
     """{method} goes roughly as far as standard ES in one direction alone (ant)."""
-    standard, own = (per_seed(group, _median_distance) for group in trained_pair(runs, "ant", objective))
+    pair = trained_pair(runs, "ant", objective)
+    standard, own = (per_seed(group, lambda cloud: float(np.median(np.linalg.norm(cloud, axis=1)))) for group in pair)
     forwards = float(np.median(standard))
     return in_most([distance / forwards for distance in own], lambda share: share >= NEARLY)
 
@@ -200,18 +204,9 @@ def share_inside(behavior: Array) -> float:
     return float(np.mean(distance < np.median(distance) / 2))
 
 
-def _median_distance(behavior: Array) -> float:
-    return float(np.median(np.linalg.norm(behavior, axis=1)))
-
-
-def _reached_right(behavior: Array) -> float:
+def _reached(along: Array) -> float:
     """The median of those that go this way; zero if nobody does."""
-    along = behavior[:, 0]
     return float(np.median(along[along > 0])) if np.any(along > 0) else 0.0
-
-
-def _reached_left(behavior: Array) -> float:
-    return _reached_right(-behavior)
 
 
 def _generations_to(level: float, run: Run) -> list[float]:
