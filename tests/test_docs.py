@@ -188,7 +188,7 @@ def test_command_line_page_explains_every_option() -> None:
     missing = [name for name in names if f"`--{name.replace('_', '-')}`" not in text]
     assert not missing
     assert all(f"`{name}`" in text for name in (*FIGURES, *PRESETS, *TASKS))
-    assert all(f"{name}," in re.sub(r"\.\s", ",", cli.COMMANDS["figure"].__doc__ or "") for name in FIGURES)
+    assert all(f"- {name}: " in (cli.COMMANDS["figure"].__doc__ or "") for name in FIGURES)
 
 
 def test_reference_has_every_public_name() -> None:

@@ -2,16 +2,23 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evolvability import Run
-from evolvability.cli import main, training
+from evolvability.cli import COMMANDS, main, training
+from evolvability.cli.printing import finish, free_folder
 from evolvability.cli.training import parse_train
+from evolvability.config.schema import layered
+from evolvability.runs.behavior_names import keep_names
+from tests.synthetic import made_up
 
 TINY = ("--generations", "4", "--population-size", "16")
 
@@ -73,19 +80,19 @@ def test_quiet_prints_the_result_alone(folder: Path) -> None:
 
 def test_a_config_file_repeats_a_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    _, _, config = parse_train(["--config", "runs/first/config.toml"])
+    *_, config = parse_train(["--config", "runs/first/config.toml"])
     assert config == Run("runs/first").config
-    _, _, changed = parse_train(["--config", "runs/first/config.toml", "--sigma", "0.5"])
+    *_, changed = parse_train(["--config", "runs/first/config.toml", "--sigma", "0.5"])
     assert changed.sigma == 0.5
     assert changed.population_size == 16
 
 
 def test_maml_is_train_with_an_objective(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(training, "train", lambda arguments: seen.append(parse_train(arguments)[2]))
+    monkeypatch.setattr(training, "train", lambda arguments: seen.append(parse_train(arguments)[-1]))
     options = ["--tasks", "5", "--inner-rate", "0.2", "--generations", "3", "--num-steps", "7"]
     main(["maml", "navigation", *options])
-    _, _, same = parse_train(["navigation", "--objective", "maml", *options])
+    *_, same = parse_train(["navigation", "--objective", "maml", *options])
     assert seen == [same]
     assert (same.objective, same.maml.tasks, same.maml.inner_rate, same.generations) == ("maml", 5, 0.2, 3)
     assert same.task_options.num_steps == 7
@@ -94,6 +101,53 @@ def test_maml_is_train_with_an_objective(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_options_that_change_nothing_are_told() -> None:
     with pytest.warns(UserWarning, match=r"--learning-rate changes nothing .* maml"):
         parse_train(["navigation", "--objective", "maml", "--learning-rate", "0.5"])
+
+
+def test_shaping_of_qe_es_by_variance_is_told_to_change_nothing() -> None:
+    with pytest.warns(UserWarning, match=r"--behavior-shaping changes nothing .* qe_es"):
+        parse_train(["maze", "--objective", "qe_es", "--behavior-shaping", "none"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parse_train(["maze", "--objective", "qe_es", "--behavior-shaping", "none", "--diversity", "entropy"])
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_help_shows_nothing_of_the_inside(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    task = ["gymnasium"] if name in ("train", "maml") else []
+    with pytest.raises(SystemExit):
+        main([name, *task, "--help"])
+    text = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
+    for inside in ("default: )", "default: None", "default: '')", "task-options", "task_options"):
+        assert inside not in text
+    known = {"task", "MAML", "run folder", "workers", "processes", "several processes"}
+    assert set(re.findall(r"─ ([^─]+) options ─", text)) <= known
+
+
+def test_hints_can_be_pasted_into_a_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "my run"
+    text = run(capsys, "train", "point", *TINY, "--quiet", "--output", str(path))
+    hints = [line.split(": ", 1)[1] for line in text.splitlines() if ": ees " in line]
+    assert [shlex.split(hint) for hint in hints] == [
+        ["ees", "figure", "curves", str(path)],
+        ["ees", "explore", str(path)],
+    ]
+
+
+def test_a_hint_asks_for_trust_where_it_is_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = layered("somebodys:task", values={"population_size": 4})
+    metrics: dict[str, Any] = dict.fromkeys(("variance", "entropy", "fitness_mean", "seconds"), np.ones((1, 1)))
+    finish(made_up(tmp_path / "run", own, **metrics).path)
+    assert f"ees explore {tmp_path / 'run'} --trust" in capsys.readouterr().out
+
+
+def test_runs_are_called_by_their_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    walker = layered("gymnasium", values={"task_options": {"env": "BipedalWalker-v3"}})
+    assert free_folder(walker).name == "BipedalWalker-v3-max_entropy-1"
+    made = made_up(tmp_path / "run", walker, np.zeros((1, 4, 1)), variance=np.ones((1, 1)))
+    keep_names(made.path, ["x (m)"])
+    text = run(capsys, "show", str(made.path))
+    assert "gymnasium BipedalWalker-v3, max_entropy" in text
+    assert "x (m)" in text
 
 
 def test_help_shows_the_values_a_task_starts_from(capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,6 +98,8 @@ def test_settings_that_an_objective_does_not_heed_are_known() -> None:
     assert {"bandwidth", "maml", "threshold"} <= idle_settings("mean_fitness")
     assert {"learning_rate", "l2", "fitness_shaping"} <= idle_settings("maml")
     assert "maml" not in idle_settings("es_maml")
+    assert {"bandwidth", "leave_one_out", "behavior_shaping"} <= idle_settings("qe_es")
+    assert {"bandwidth", "leave_one_out", "behavior_shaping"}.isdisjoint(idle_settings("qe_es", "entropy"))
 
 
 def test_an_odd_population_is_fine_without_mirrored_sampling() -> None:

@@ -1,5 +1,7 @@
 """The natural gradient: against Fisher matrices computed in other ways, and the behavior that theory gives it."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 from jax import Array
 
 from evolvability import Config, ConfigError, evolvability_es, mean_fitness, natural_gradient
-from evolvability.core.populations import diagonal_normal, normal
+from evolvability.core.populations import diagonal_normal, mixture, normal
 from evolvability.core.shaping import SHAPINGS
 from evolvability.core.strategy import State
 from evolvability.core.types import Cloud, outcome
@@ -113,3 +115,36 @@ def test_a_fixed_standard_deviation_has_no_natural_gradient_of_its_own() -> None
     for population in ("normal", "low_rank", "mixture"):
         with pytest.raises(ConfigError, match=f"natural_gradient must be off for {population}"):
             Config("point", population=population, natural_gradient=True)
+
+
+def mixture_fisher(gap: float, sigma: float) -> np.ndarray[Any, Any]:
+    """The Fisher matrix of the two means of a mixture on a line, integrated in double precision from its density."""
+    centers = np.array([-gap / 2, gap / 2])
+    z = np.linspace(-gap / 2 - 12 * sigma, gap / 2 + 12 * sigma, 40_001)
+    densities = np.exp(-((z - centers[:, None]) ** 2) / (2 * sigma**2)) / (sigma * np.sqrt(2 * np.pi)) / 2
+    density = densities.sum(axis=0)
+    scores = densities / density * (z - centers[:, None]) / sigma**2
+    fisher: np.ndarray[Any, Any] = np.trapezoid(density * scores[:, None] * scores, z)
+    return fisher
+
+
+def test_the_fisher_matrix_of_a_mixture_is_a_constant_while_components_are_apart_and_singular_where_they_meet() -> None:
+    """So there the natural gradient is the plain one times components * sigma^2, as the error says."""
+    sigma = 0.3
+    apart = np.linalg.inv(mixture_fisher(20 * sigma, sigma))
+    np.testing.assert_allclose(apart, 2 * sigma**2 * np.eye(2), rtol=1e-9, atol=1e-12)
+    low, high = np.linalg.eigvalsh(mixture_fisher(1e-4 * sigma, sigma))
+    assert low < 1e-7 * high
+    between = np.linalg.inv(mixture_fisher(2 * sigma, sigma))
+    assert between[0, 0] > 1.2 * 2 * sigma**2
+    with pytest.raises(ConfigError, match=r"off for mixture, .* components \* sigma\^2 .*learning_rate"):
+        Config("point", population="mixture", natural_gradient=True)
+
+
+def test_scores_of_a_mixture_have_its_fisher_matrix() -> None:
+    sigma, gap = 0.3, 0.6
+    population = mixture(2, sigma, mirrored=False)
+    cloud = Cloud(jnp.array([[-gap / 2], [gap / 2]]))
+    members = population.sample(jax.random.key(0), cloud, 0, jnp.arange(100_000)).members()
+    scores = jax.vmap(lambda z: jax.grad(population.log_prob)(cloud, z).center[:, 0])(members)
+    np.testing.assert_allclose(scores.T @ scores / len(members), mixture_fisher(gap, sigma), atol=0.1)

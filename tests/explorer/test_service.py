@@ -23,6 +23,7 @@ from evolvability.explorer.service import Explorer, Kept
 from evolvability.studies import rebuild
 from evolvability.tasks.robots import ant, cheetah
 from tests.explorer.serving import arrays
+from tests.synthetic import config, made_up
 
 
 def test_history_holds_every_valid_member_once(ant_run: Run, pattern_run: Run) -> None:
@@ -46,9 +47,23 @@ def test_a_cloud_tells_members_apart_when_some_are_left_out(ant_run: Run) -> Non
     np.testing.assert_array_equal(some["behavior"], ant_run.behaviors(2)["behavior"][1, some["index"]])
 
 
+def test_a_cloud_tells_hundreds_of_components_apart(tmp_path: Path) -> None:
+    run = made_up(tmp_path / "run", config(), np.zeros((1, 4, 2)), component=np.array([[0, 255, 256, 300]]))
+    assert data.cloud(run, 1, 0)["component"].tolist() == [0, 255, 256, 300]
+
+
+def test_dimensions_are_those_of_recorded_members_and_of_fresh_ones(ant_run: Run) -> None:
+    whole, turned = Explorer([ant_run]), Explorer([Run(ant_run.path, [1, 0])])
+    assert json.loads(turned.answer("overview"))["runs"][0]["behavior"] == ["y (m)", "x (m)"]
+    for question in ("cloud?run=0&seed=0&generation=2", "center?run=0&seed=0&generation=2"):
+        expected = arrays(whole, question)["behavior"][:, ::-1]
+        np.testing.assert_array_equal(arrays(turned, question)["behavior"], expected)
+    assert not json.loads(turned.answer("robot?run=0"))["moves"]  # its way is along x and y
+
+
 def test_overview_tells_what_a_run_is_and_what_can_be_rebuilt(ant_run: Run) -> None:
     table = json.loads(Explorer([ant_run]).answer("overview"))["runs"][0]
-    assert table["behavior"] == ["x", "y"]
+    assert table["behavior"] == ["x (m)", "y (m)"]
     assert (table["recorded"], table["rebuildable"]) == ([0, 1, 2], [0, 2, 3])
     assert (table["trained_on"], table["done"], table["seeds"]) == ("mujoco", True, [0, 1])
 

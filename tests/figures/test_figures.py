@@ -16,6 +16,7 @@ from evolvability.figures import behaviors, curves, evolution, interference, maz
 from evolvability.figures.bands import Line, Lines
 from evolvability.figures.registry import FIGURES, draw_figure
 from evolvability.figures.style import METHOD_COLORS, line_styles, new_figure
+from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.folder import RunWriter
 from evolvability.studies.adaptation import Adaptation, save_adaptation
 from evolvability.studies.groups import identity, run_names
@@ -283,11 +284,48 @@ def test_maps_share_square_limits_around_all_behaviors_and_the_origin(tmp_path: 
 
 
 def test_axes_are_named_after_the_task_but_no_foreign_code_is_imported(tmp_path: Path, real: dict[str, Run]) -> None:
-    assert behaviors.data_from_runs([real["point"]]).labels == ["behavior x", "behavior y"]
-    assert behaviors.data_from_runs([real["variance"]]).labels == ["behavior f(x)"]
+    assert behaviors.data_from_runs([real["point"]]).labels == ["x", "y"]
+    assert behaviors.data_from_runs([real["variance"]]).labels == ["f(x)"]
     foreign = written(tmp_path / "a", config("no_such_module:task"), np.ones((1, 1)))
     with_behaviors(foreign, 0, np.zeros((1, 4, 3)))
-    assert behaviors.data_from_runs([foreign]).labels == ["behavior 1\n(1 of 3)", "behavior 2\n(2 of 3)"]
+    assert behaviors.data_from_runs([foreign]).labels == ["behavior 0", "behavior 1"]
+
+
+def test_axes_have_the_names_kept_in_the_folder_along_the_dimensions_asked_for(tmp_path: Path) -> None:
+    run = written(tmp_path / "a", config("no_such_module:task"), np.ones((1, 1)))
+    points = np.array([[[0.0, 7, 1], [0, 7, 3], [2, 7, 5], [2, 8, 5]]])
+    with_behaviors(run, 0, points)
+    keep_names(run.path, ["x (m)", "heat", "z (m)"])
+    assert behaviors.data_from_runs([run]).labels == ["x (m)", "heat"]
+    chosen = Run(run.path, [2, 0])
+    np.testing.assert_array_equal(chosen.behaviors()["behavior"], points[..., [2, 0]])
+    assert behaviors.data_from_runs([chosen]).labels == ["z (m)", "x (m)"]
+    with pytest.raises(ConfigError, match=r"0 to 2.*'0,3'"):
+        Run(run.path, [0, 3]).behaviors()
+    (run.path / "behavior.json").write_text("{")  # damaged: as where there is none
+    assert run.behavior_names == ["behavior 0", "behavior 1", "behavior 2"]
+
+
+def test_a_third_dimension_is_the_color_of_a_map(tmp_path: Path) -> None:
+    run = written(tmp_path / "a", config("no_such_module:task"), np.ones((1, 1)))
+    with_behaviors(run, 0, np.array([[[0.0, 7, 1], [0, 7, 3], [2, 7, 5], [2, 8, 6]]]))
+    data = behaviors.data_from_runs([Run(run.path, [0, 1, 2])])
+    means = data.rows[0].third
+    assert means is not None
+    assert sorted(means[np.isfinite(means)]) == [2, 5, 6]  # 2 is that of the two members in one cell
+    assert data.third == "behavior 2"
+    labels = {ax.get_ylabel() for ax in behaviors.figure([Run(run.path, [0, 1, 2])]).axes}
+    assert "mean behavior 2" in labels
+    with pytest.raises(ConfigError, match=r"--dimensions.*'curves'"):
+        draw_figure("curves", [Run(run.path, [0, 1])], tmp_path / "a.png")
+
+
+def test_a_seed_in_two_runs_counts_once_in_further_evolution(tmp_path: Path) -> None:
+    settings = config("own:task", objective="mean_fitness", seeds=2)
+    runs = [written(tmp_path / name, settings, np.ones((2, 2))) for name in "ab"]
+    for run in runs:
+        with_behaviors(run, 0, np.zeros((2, 4, 1)))
+    assert len(evolution.data_from_runs(runs).starts[0].values) == 2
 
 
 def test_runs_of_unequal_length_fit_in_one_figure(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from evolvability.config.schema import PRESETS, to_table
 from evolvability.reproduction import plan
 from evolvability.reproduction.claims import CLAIMS
 from evolvability.reproduction.items import ITEMS, Training, items_named
+from evolvability.reproduction.markdown import verdict_line
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import StudyWork, conduct, estimates, times
 from evolvability.reproduction.report import make_report, of_scale
@@ -277,6 +278,26 @@ def test_report_alone_is_made_from_whatever_folders_there_are(
     assert "not enough runs 2" in capsys.readouterr().out
     assert (tmp_path / "figures" / "figure-S9.png").stat().st_size > 5000
     assert times(tmp_path) == []
+
+
+def test_runs_of_a_smoke_test_are_not_judged(tmp_path: Path) -> None:
+    """They are shown, and neither their Markdown nor their page says that anything holds or not."""
+    scale = SCALES["smoke"]
+    for objective, far in (("mean_fitness", 2.0), ("max_entropy", 1.0)):
+        small = replace(scale.config(Training("cheetah", objective)), generations=2)
+        metrics: dict[str, Any] = dict.fromkeys(("distance", "variance", "entropy", "fitness_mean"), scores(far, 2)[:5])
+        made_up(tmp_path / objective, small, seconds=scores(1.0, 2)[:5], **metrics)
+    judged = make_report(items_named(["cheetah"]), tmp_path, "made up")
+    assert judged.verdicts["does not hold"]
+    report = make_report(items_named(["cheetah"]), tmp_path, "made up", scale)
+    number = len(report.claims["cheetah"])
+    assert report.verdicts == {"not judged": number}
+    assert verdict_line(report) == f"Of {number} statements: not judged {number}"
+    page, markdown, _ = (path.read_text() for path in write_report(report, tmp_path))
+    assert '<strong class="not-judged">' in page
+    assert "does not hold" not in markdown
+    # Runs of another size are judged, whatever scale was asked for.
+    assert make_report(items_named(["cheetah"]), tmp_path, "made up", SCALES["gpu"]).verdicts == judged.verdicts
 
 
 def test_report_says_which_runs_are_not_done_and_keeps_other_items(tmp_path: Path) -> None:

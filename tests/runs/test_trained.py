@@ -186,7 +186,7 @@ def test_centers_in_half_precision_differ_by_far_less_than_a_mutation(parent: Ru
 
 def test_a_slim_export_says_that_it_cannot_be_made_longer(parent: Run, tmp_path: Path) -> None:
     copy = export(parent, tmp_path / "copy")
-    with pytest.raises(RunFolderError, match="ees train point --start-from"):
+    with pytest.raises(RunFolderError, match=rf"ees train --config {copy}/config.toml --start-from {copy}"):
         resume(copy, generations=9)
     with pytest.raises(RunFolderError, match="exists already"):
         export(parent, copy)

@@ -13,8 +13,10 @@ from scipy import stats
 from evolvability import ConfigError
 from evolvability.cli import main
 from evolvability.runs.files import json_text
-from evolvability.studies.comparison import compare_runs, quantity, to_markdown
-from evolvability.studies.groups import group_runs
+from evolvability.runs.folder import RunWriter
+from evolvability.studies.comparison import compare_runs, quantity, title, to_markdown
+from evolvability.studies.groups import group_runs, run_names
+from evolvability.studies.races import Raced, save_race
 from evolvability.studies.statistics import (
     above_zero,
     compare_all,
@@ -123,6 +125,22 @@ def test_a_median_interval_holds_the_median_as_often_as_it_says() -> None:
     assert intervals[0].level >= 0.95
 
 
+def test_the_interval_of_the_shift_holds_what_the_test_does_not_reject() -> None:
+    """By moving one group: just inside of the interval p is above 0.05, just outside it is not."""
+    generator = np.random.default_rng(1)
+    for sizes in ((4, 4), (6, 9), (12, 5)):
+        first, second = (generator.exponential(size=size) for size in sizes)
+        low, high = mann_whitney(first, second).shift_interval
+        for end, inwards in ((low, 1e-9), (high, -1e-9)):
+            inside, outside = (mann_whitney(first - end - step, second).p for step in (inwards, -inwards))
+            assert inside is not None
+            assert outside is not None
+            assert inside > 0.05 >= outside
+    assert mann_whitney([1.0, 2, 3], [4.0, 5, 6]).shift_interval == (-np.inf, np.inf)
+    large = mann_whitney(generator.normal(size=80) + 1, generator.normal(size=60)).shift_interval
+    assert 0.4 < large[0] < 1 < large[1] < 1.6
+
+
 def test_corrections_match_worked_examples() -> None:
     p_values = [0.01, 0.04, None, 0.03, 0.005]
     assert corrected(p_values, "bonferroni") == pytest.approx([0.04, 0.16, None, 0.12, 0.02])
@@ -156,9 +174,51 @@ def test_groups_come_from_configurations_and_a_seed_counts_once(tmp_path: Path) 
     b = made_up(tmp_path / "b", config(seed=2, seeds=2), distance=np.array([[1.0, 4], [1, 5]]))
     c = made_up(tmp_path / "c", config(sigma=0.5, seeds=1), distance=np.array([[1.0, 9]]))
     report = compare_runs([a, b, c], "distance")
+    assert (report.generation, report.remarks) == (None, ["Settings differ: sigma (0.05, 0.5)."])
     assert list(report.values.values()) == [[2.0, 3.0, 4.0, 5.0], [9.0]]
     assert [name.split(", ")[1] for name in report.values] == ["sigma 0.05", "sigma 0.5"]
     assert list(compare_runs([a], "distance", generation=0).values.values()) == [[1.0, 1.0, 1.0]]
+
+
+def test_runs_of_unequal_length_are_compared_at_the_last_common_generation(tmp_path: Path) -> None:
+    long = made_up(tmp_path / "long", config(generations=4), distance=np.array([[1.0, 2, 3, 4]]))
+    short = made_up(tmp_path / "short", config(sigma=0.5, generations=2), distance=np.array([[5.0, 6]]))
+    report = compare_runs([long, short], "distance")
+    assert list(report.values.values()) == [[2.0], [6.0]]
+    assert "at generation 1" in title(report)
+    shown = to_markdown(report)
+    assert "sigma 0.05 4; " in shown
+    assert "generation 1, the last that all have" in shown
+    own = compare_runs([long, short], "distance", generation="last")
+    assert list(own.values.values()) == [[4.0], [6.0]]
+    assert "Different numbers of generations" in own.remarks[0]
+
+
+def test_behaviors_are_compared_at_the_last_generation_that_all_recorded(tmp_path: Path) -> None:
+    runs = []
+    for end in (2, 3):
+        own, behavior = config(sigma=float(end), generations=end), np.full((1, 4, 2), end)
+        runs.append(made_up(tmp_path / str(end), own, behavior, loss=np.zeros((1, end))))
+    with pytest.raises(ConfigError, match="no generation that all runs have"):
+        compare_runs(runs, "reachability")
+    RunWriter(runs[1].path).record_behaviors(1, runs[0].behaviors())
+    assert compare_runs(runs, "reachability").generation == 1
+
+
+def test_only_metrics_of_a_generation_are_said_to_be_of_one(tmp_path: Path) -> None:
+    run = made_up(tmp_path / "a", config(seeds=2), distance=np.ones((2, 2)))
+    save_race(run, Raced("left", "mutations", np.array([0, 1]), np.ones((2, 2, 1))))
+    assert title(compare_runs([run], "raced:left")) == "point: raced:left"
+    with pytest.raises(ConfigError, match=r"raced:left.*no generation"):
+        compare_runs([run], "raced:left", generation=1)
+
+
+def test_runs_of_two_environments_are_told_apart(tmp_path: Path) -> None:
+    configs = [config("gymnasium", task_options={"env": env}) for env in ("CartPole-v1", "Acrobot-v1")]
+    assert run_names(configs) == ["gymnasium CartPole-v1, MaxEnt-EES", "gymnasium Acrobot-v1, MaxEnt-EES"]
+    runs = [made_up(tmp_path / str(k), one, distance=np.ones((1, 2))) for k, one in enumerate(configs)]
+    with pytest.raises(ConfigError, match=r"CartPole-v1.*Acrobot-v1"):
+        compare_runs(runs, "distance")
 
 
 def test_a_run_that_collapsed_counts_as_the_worst_of_its_group(tmp_path: Path) -> None:
@@ -202,7 +262,7 @@ def test_a_report_is_the_same_in_json_and_markdown(tmp_path: Path) -> None:
     table = json.loads(json_text(asdict(report)))
     assert table["comparisons"][0]["test"]["p"] == pytest.approx(2 / 924)
     text = to_markdown(report)
-    assert "| MaxEnt-EES, sigma 0.05 | MaxEnt-EES, sigma 0.5 | 0.0022 | 0.00 (0.00 to 0.31) | -10 |" in text
+    assert "| MaxEnt-EES, sigma 0.05 | MaxEnt-EES, sigma 0.5 | 0.0022 | 0.00 (0.00 to 0.31) | -10 (-13 to -7) |" in text
     assert "| 6 | 2.5 | 0 to 5 (97 %) |" in text
 
 

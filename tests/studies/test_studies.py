@@ -2,17 +2,21 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evolvability import Run, RunFolderError, evolve
+from evolvability import ConfigError, Run, RunFolderError, evolve, make_task
+from evolvability.runs.folder import RunWriter
 from evolvability.studies.adaptation import adapt, load_adaptation
+from evolvability.studies.adapters import AdaptationContext, adapter_named
 from evolvability.studies.offspring import kept_generation, kept_offspring, offspring_of_run
 from evolvability.studies.races import load_race, race
 from evolvability.studies.result_files import OneSeed, each_seed, finish, is_current, keep, kept
+from evolvability.tasks.base import Task
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +114,26 @@ def test_a_study_of_earlier_centers_is_not_current(run: Run, tmp_path: Path) -> 
     assert not is_current(run, 1)
     shutil.copytree(run.path, tmp_path / "slim", ignore=shutil.ignore_patterns("checkpoints"))
     assert is_current(Run(tmp_path / "slim"), 1)  # a copy without centers
+
+
+def test_a_race_mutates_by_the_sigma_that_training_ended_with(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(run.path, tmp_path / "run")
+    RunWriter(tmp_path / "run").write_config(replace(run.config, sigma=0.4, sigma_decay=0.5))
+    seen: list[float] = []
+
+    def noted(task: Task, evaluate: Any, sigma: float, *others: Any) -> AdaptationContext:
+        seen.append(sigma)
+        raise KeyboardInterrupt  # the rest of a race is not of interest here
+
+    monkeypatch.setattr("evolvability.studies.races.AdaptationContext", noted)
+    with pytest.raises(KeyboardInterrupt):
+        race(Run(tmp_path / "run"), ["left"])
+    assert seen == [pytest.approx(0.4 / 2**2)]  # after two generations
+
+
+def test_standard_es_says_how_many_episodes_it_takes() -> None:
+    task = make_task("point", {"num_steps": 2, "hidden": 2})
+    with pytest.raises(ConfigError, match=r"2 episodes or more, got 1"):
+        adapter_named("es", AdaptationContext(task, task.evaluate, 0.1, budget=1))

@@ -15,7 +15,8 @@ pytestmark = PYBULLET
 
 
 @pytest.mark.parametrize(
-    ("name", "num_params", "behavior"), [("cheetah-bullet", 74_246, ("x",)), ("ant-bullet", 75_272, ("x", "y"))]
+    ("name", "num_params", "behavior"),
+    [("cheetah-bullet", 74_246, ("x (m)",)), ("ant-bullet", 75_272, ("x (m)", "y (m)"))],
 )
 def test_networks_have_the_paper_s_sizes(name: str, num_params: int, behavior: tuple[str, ...]) -> None:
     task = make_task(name)

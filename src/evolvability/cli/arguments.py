@@ -6,19 +6,35 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from evolvability.config.schema import UNSET
 from evolvability.core.errors import ConfigError
 from evolvability.runs.folder import Run
 
 RunPath = Annotated[Path, Positional, arg(metavar="RUN")]
-RunPaths = Annotated[tuple[Path, ...], Positional, arg(metavar="RUN [RUN ...]")]
-File = Annotated[Path | None, arg(metavar="FILE")]
-Folder = Annotated[Path | None, arg(metavar="FOLDER")]
+RunPaths = Annotated[tuple[Path, ...], Positional, arg(metavar="RUN [RUN ...]"), UNSET]
+File = Annotated[Path | None, arg(metavar="FILE"), UNSET]
+Folder = Annotated[Path | None, arg(metavar="FOLDER"), UNSET]
 Count = Annotated[int, arg(metavar="N")]
+MaybeCount = Annotated[int | None, arg(metavar="N"), UNSET]
+MaybeFloat = Annotated[float | None, arg(metavar="FLOAT"), UNSET]
+Dimensions = Annotated[str, arg(metavar="I,J[,K]"), UNSET]
 Goals = Annotated[tuple[str, ...], arg(metavar="GOAL [GOAL ...]")]
 
 
-def open_runs(paths: Sequence[Path]) -> list[Run]:
-    """The run folders that a command was given, at least one."""
+def open_runs(paths: Sequence[Path], dimensions: str = "") -> list[Run]:
+    """The run folders that a command was given, at least one; dimensions: as `parse_dimensions` takes them."""
     if not paths:
         raise ConfigError("give at least one run folder.")
-    return [Run(path) for path in paths]
+    return [Run(path, parse_dimensions(dimensions)) for path in paths]
+
+
+def parse_dimensions(text: str) -> tuple[int, ...]:
+    """Behavior dimensions from a text such as ``0,2``; none from an empty one.
+
+    >>> parse_dimensions("0,2")
+    (0, 2)
+    """
+    parts = text.split(",") if text else []
+    if len(parts) > 3 or not all(part.isdecimal() for part in parts):
+        raise ConfigError(f"--dimensions takes one to three numbers from 0 on, e.g. 0,2, got '{text}'.")
+    return tuple(map(int, parts))

@@ -12,12 +12,12 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
 
-from evolvability.cli.arguments import Count, File, Folder, Goals, RunPath, RunPaths, open_runs
+from evolvability.cli.arguments import Count, File, Folder, Goals, MaybeFloat, RunPath, RunPaths, open_runs
 from evolvability.cli.printing import console, finish, print_text, say, spread
 from evolvability.cli.runs import watch_runs
-from evolvability.config.schema import layered
+from evolvability.config.schema import UNSET, layered
 from evolvability.core.errors import ConfigError
-from evolvability.runs.files import slug, write_output
+from evolvability.runs.files import command_line, slug, write_output
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import adapt as adapt_run
 from evolvability.studies.measures import (
@@ -42,7 +42,7 @@ def adapt(
     direction: Goals = ("right",),
     mutations: Annotated[int, arg(metavar="K", aliases=["-k"])] = 40,
     repeats: int = 10,
-    start_noise: float | None = None,
+    start_noise: MaybeFloat = None,
     save: Folder = None,
     output: File = None,
 ) -> None:
@@ -77,7 +77,7 @@ def adapt(
 def race(
     runs: RunPaths,
     direction: Goals = ("right",),
-    adapters: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = (),
+    adapters: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]"), UNSET] = (),
     episodes: Count = 40,
     repeats: int = 10,
     output: File = None,
@@ -128,7 +128,7 @@ def evolve_from(
     folder = output or Path("runs") / f"evolved-{slug(direction)}"
     made = conduct(planned, folder, watch_runs(len(planned), quiet))
     console.print(to_terminal(compare_runs(made, "fitness_mean")))
-    print_text(f"figures: ees figure evolution {folder}/*")
+    print_text(f"figures: {command_line('figure', 'evolution', folder)}/*")
 
 
 def split(
@@ -148,18 +148,18 @@ def split(
     # As a sweep of one: begun, it is resumed; finished, it is left as it is.
     conduct([Planned(path.name, planned.config)], path.parent, watch_runs(1, quiet))
     finish(path)
-    say(quiet, f"        ees figure components {run} {path}")
+    say(quiet, f"        {command_line('figure', 'components', run, path)}")
 
 
 def measure(
-    centers: Annotated[tuple[Path, ...], Positional, arg(metavar="RUN|PARAMETERS [...]")],
-    task: Annotated[str | None, arg(metavar="TASK")] = None,
-    options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE")] = (),
-    sigma: float | None = None,
+    centers: Annotated[tuple[Path, ...], Positional, arg(metavar="RUN|PARAMETERS [...]"), UNSET],
+    task: Annotated[str | None, arg(metavar="TASK"), UNSET] = None,
+    options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE"), UNSET] = (),
+    sigma: MaybeFloat = None,
     offspring: Count = 1000,
-    reach: float | None = None,
-    threshold: float | None = None,
-    radius: float | None = None,
+    reach: MaybeFloat = None,
+    threshold: MaybeFloat = None,
+    radius: MaybeFloat = None,
     cells: int = 20,
     keep: bool = False,
     output: File = None,

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from evolvability.config.schema import MAML
+from evolvability.config.schema import MAML, Config
 from evolvability.core.errors import ClusterError
+from evolvability.explorer.trust import objection
+from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
 
 console = Console(emoji=False)  # :end: is a user's own, too
@@ -53,9 +55,9 @@ def median(values: np.ndarray[Any, Any]) -> float:
     return float(np.median(finite)) if finite.size else float("nan")
 
 
-def free_folder(task: str, objective: str) -> Path:
-    """The first unused runs/TASK-OBJECTIVE-N."""
-    stem = f"{task}-{objective}".replace(":", "-").replace("*", "x")
+def free_folder(config: Config) -> Path:
+    """The first unused runs/TASK-OBJECTIVE-N; of Gymnasium, the environment's id stands for the task."""
+    stem = slug(f"{config.task_title.split()[-1]}-{config.objective}".replace("*", "x"))
     number = 1
     # Another process may take it a moment later: then the folder's lock refuses one of them.
     while (path := Path("runs") / f"{stem}-{number}").exists():
@@ -70,7 +72,7 @@ def resumable(path: Path) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, ClusterError) as stop:
         begun = (path / "config.toml").exists()
-        text = f"nothing is lost. Go on with: ees resume {path}" if begun else "nothing was begun yet."
+        text = f"nothing is lost. Go on with: {command_line('resume', path)}" if begun else "nothing was begun yet."
         what = "Interrupted" if isinstance(stop, KeyboardInterrupt) else "The workers are gone"
         print_text(f"\n{what}; {text}", errors)
         raise
@@ -80,7 +82,8 @@ def finish(path: Path) -> None:
     """What became of a run, and what to look at next."""
     run = Run(path)
     figure = "maml" if run.config.objective == MAML else "curves"
-    print_text(f"{_summary(run)}\nfigures: ees figure {figure} {path}\nwatch its mutations: ees explore {path}")
+    watch = command_line("explore", path, *(["--trust"] if objection(run.config) else []))
+    print_text(f"{_summary(run)}\nfigures: {command_line('figure', figure, path)}\nwatch its mutations: {watch}")
 
 
 def _summary(run: Run) -> str:

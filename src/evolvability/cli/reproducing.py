@@ -12,6 +12,7 @@ from tyro.conf import Positional, arg
 
 from evolvability.cli.arguments import Folder
 from evolvability.cli.printing import console, errors, plural, print_text, say
+from evolvability.config.schema import UNSET
 from evolvability.training.progress import display
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    items: Annotated[tuple[str, ...], Positional, arg(metavar="[ITEM ...]")] = (),
+    items: Annotated[tuple[str, ...], Positional, arg(metavar="[ITEM ...]"), UNSET] = (),
     scale: Literal["smoke", "laptop", "gpu", "paper"] = "laptop",
-    preset: Annotated[Literal["released-code"] | None, arg(metavar="NAME")] = None,
+    preset: Annotated[Literal["released-code"] | None, arg(metavar="NAME"), UNSET] = None,
     stage: Literal["all", "train", "report"] = "all",
     output: Folder = None,
     dry_run: bool = False,

@@ -12,16 +12,16 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
 
-from evolvability.cli.arguments import Count, File, Folder, RunPaths, open_runs
+from evolvability.cli.arguments import Count, Dimensions, File, Folder, RunPaths, open_runs
 from evolvability.cli.printing import console, median, plural, print_text, resumable, say
 from evolvability.config.objective_text import STANDALONE_OBJECTIVES
-from evolvability.config.schema import MAML, PRESETS, read_toml
+from evolvability.config.schema import MAML, PRESETS, UNSET, read_toml
 from evolvability.core.errors import ConfigError
 from evolvability.core.populations import POPULATIONS
 from evolvability.methods.registry import OBJECTIVES
 from evolvability.runs.export import export as export_run
 from evolvability.runs.export import folder_size
-from evolvability.runs.files import json_text, write_output
+from evolvability.runs.files import command_line, json_text, write_output
 from evolvability.runs.folder import Run
 from evolvability.studies.sweeps import RunWork, Status, Watch, conduct, plan, status
 from evolvability.tasks.registry import TASKS
@@ -60,26 +60,46 @@ def show(runs: RunPaths) -> None:
         console.print(_summary(run), soft_wrap=True)
 
 
-def figure(name: Annotated[str, Positional, arg(metavar="NAME")], runs: RunPaths, output: File = None) -> None:
+def figure(
+    name: Annotated[str, Positional, arg(metavar="NAME")],
+    runs: RunPaths,
+    dimensions: Dimensions = "",
+    output: File = None,
+) -> None:
     """Draw a figure from run folders.
 
+    - curves: variance, entropy, distance and fitness over generations, with bands over seeds.
+    - distance: the mean distance from the origin over generations.
+    - behaviors: what the population does, generation by generation, as heat maps.
+    - final: what the last population does, runs side by side.
+    - components: what the last population does, its components told apart.
+    - offspring: what mutations did that `ees measure --keep` kept.
+    - adaptation: how far the best of k mutations gets, as `ees adapt` found.
+    - race: ways of adapting over episodes used, as `ees race` found.
+    - evolution: standard ES from different starts, as `ees evolve-from` makes them.
+    - maml: returns before and after adaptation, divergence and exploration over outer steps.
+    - elites: a MAP-Elites archive of all recorded members (needs pyribs).
+    - maze: the maze's walls and where members ended.
+    - interference: the interference pattern and the way of every center over it.
+
     Args:
-        name: Which figure: interference, curves, behaviors, final, distance, adaptation, evolution, components, maml,
-            race, offspring, maze, elites.
+        name: Which figure, one of those above.
         runs: Run folders; those that differ in their seeds alone are drawn as one band.
+        dimensions: Which behavior dimensions the axes show, counted from 0, e.g. 0,2; a third one is shown as color.
+            The first two unless given.
         output: The file to write, ending in .png, .pdf or .svg; NAME.png unless given.
     """
     from evolvability.figures.registry import draw_figure  # which takes a second to load
 
-    print_text(f"wrote {draw_figure(name, open_runs(runs), output)}")
+    print_text(f"wrote {draw_figure(name, open_runs(runs, dimensions), output)}")
 
 
 def compare(
     runs: RunPaths,
     metric: Annotated[str, arg(metavar="NAME")] = "distance",
-    generation: Annotated[int | None, arg(metavar="N")] = None,
+    generation: Annotated[int | Literal["last"] | None, arg(metavar="N|last"), UNSET] = None,
     correction: Literal["none", "holm", "bonferroni", "benjamini-hochberg"] = "none",
-    output: Annotated[Path | None, arg(metavar="STEM")] = None,
+    output: Annotated[Path | None, arg(metavar="STEM"), UNSET] = None,
 ) -> None:
     """Test whether groups of runs differ in a metric.
 
@@ -89,7 +109,7 @@ def compare(
         runs: Run folders of one task.
         metric: A field of metrics.jsonl, a measure of behaviors (distinct, coverage, degenerate, reachability,
             specialization), adapted:GOAL, raced:GOAL[:ADAPTER] or offspring:MEASURE[:SIGMA].
-        generation: Which generation; each run's last unless given.
+        generation: Which generation, or last for each run's own last; the last that all runs have unless given.
         correction: Correct p-values for their number.
         output: Write STEM.json, STEM.md and STEM.png as well.
     """
@@ -130,7 +150,7 @@ def sweep(
             print_text(f"{status(folder / run.name, run.config):5}  {folder / run.name}")
         return
     conduct(planned, folder, watch_runs(len(planned), quiet))
-    print_text(f"{plural(len(planned), 'run')} in {folder}\nfigures: ees figure curves {folder}/*")
+    print_text(f"{plural(len(planned), 'run')} in {folder}\nfigures: {command_line('figure', 'curves', folder)}/*")
 
 
 def watch_runs(number: int, quiet: bool) -> Watch:
@@ -149,7 +169,7 @@ def watch_runs(number: int, quiet: bool) -> Watch:
 
 
 def export(
-    paths: Annotated[tuple[Path, ...], Positional, arg(metavar="RUN [RUN ...] FOLDER")],
+    paths: Annotated[tuple[Path, ...], Positional, arg(metavar="RUN [RUN ...] FOLDER"), UNSET],
     behaviors: Count = 5,
     half: bool = False,
 ) -> None:
@@ -180,9 +200,11 @@ def _summary(run: Run) -> Group:
     config, metrics = run.config, run.metrics
     done = metrics["generation"].shape[1] if metrics else 0
     seeds = f"seed {config.seed}" if config.seeds == 1 else f"{config.seeds} seeds, medians"
-    title = f"{run.path}: {config.task}, {config.objective}, {seeds}, {done}/{config.generations} generations"
+    title = f"{run.path}: {config.task_title}, {config.objective}, {seeds}, {done}/{config.generations} generations"
     names, source = (SHOWN["MAML's settings"], config.maml) if config.objective == MAML else (SHOWN["settings"], config)
     caption = ", ".join(f"{name} {getattr(source, name)}" for name in names.split())
+    if run.behavior_names:
+        caption = f"behavior: {', '.join(run.behavior_names)}; {caption}"
     table = Table("generation")
     # A set, as of one or two generations some are the same.
     columns = sorted({0, done // 2, done - 1}) if done else []

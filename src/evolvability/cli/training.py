@@ -12,12 +12,13 @@ import jax
 import tyro
 from tyro.conf import arg
 
-from evolvability.cli.arguments import RunPath
+from evolvability.cli.arguments import MaybeCount, RunPath
 from evolvability.cli.printing import console, finish, free_folder, plural, print_text, resumable, say
-from evolvability.config.schema import ES_MAML, MAML, PRESETS, Config, idle_settings, layered, read_toml
+from evolvability.config.schema import ES_MAML, MAML, PRESETS, UNSET, Config, idle_settings, layered, read_toml
 from evolvability.core.cores import num_cores
 from evolvability.core.errors import ConfigError
 from evolvability.methods.maml import MamlOptions
+from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
@@ -37,9 +38,9 @@ UNNAMED = "module:name"
 class WorkerOptions:
     """Where members are evaluated, for tasks whose simulator is ordinary Python. It does not change the result."""
 
-    workers: Annotated[int | None, arg(metavar="N")] = None
+    workers: Annotated[int | None, arg(metavar="N"), UNSET] = None
     """Worker processes on this machine, one per core unless given; 0 for none: everything in this process."""
-    dask: Annotated[str | None, arg(metavar="ADDRESS")] = None
+    dask: Annotated[str | None, arg(metavar="ADDRESS"), UNSET] = None
     """A Dask cluster instead: its scheduler's address, such as tcp://host:8786, or its scheduler file."""
     deadline: float = 600.0
     """Seconds a unit of work may take before it is done again elsewhere."""
@@ -55,33 +56,31 @@ class WorkerOptions:
 
 @dataclasses.dataclass(frozen=True)
 class TrainOptions:
-    """Where the run goes, what it starts from, and where members are evaluated."""
+    """Where the run goes, and what it starts from."""
 
-    output: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    output: Annotated[Path | None, arg(metavar="FOLDER"), UNSET] = None
     """The run folder; runs/TASK-OBJECTIVE-N unless given."""
-    preset: Annotated[str | None, arg(metavar="NAME")] = None
+    preset: Annotated[str | None, arg(metavar="NAME"), UNSET] = None
     """A named set of values, from `ees list`; options given here win over it."""
-    config: Annotated[Path | None, arg(metavar="FILE")] = None
+    config: Annotated[Path | None, arg(metavar="FILE"), UNSET] = None
     """A TOML file of values, such as a run folder's config.toml; options given here win over it."""
     quiet: bool = False
     """Print nothing but the result."""
-    evaluation: Annotated[WorkerOptions, arg(name="")] = WorkerOptions()
-    """Where members are evaluated."""
 
 
 def train(arguments: Sequence[str]) -> None:
     """Run a task into a new run folder."""
-    options, processes, config = parse_train(arguments)
+    options, workers, processes, config = parse_train(arguments)
     # Before the task is made: the processes must have met when JAX first looks for devices.
     join(processes)
-    output = options.output or free_folder(config.task, config.objective)
+    output = options.output or free_folder(config)
     task = make_task(config.task, config.task_options)
-    with resumable(output), _pool(task, options.evaluation) as pool:
+    with resumable(output), _pool(task, workers) as pool:
         evolution = Evolution(config, task, pool)
         each = "episodes" if config.objective == MAML else "members"
         say(
             options.quiet,
-            f"{config.task}: {config.objective}, {config.population_size:,} {each}, "
+            f"{config.task_title}: {config.objective}, {config.population_size:,} {each}, "
             f"{plural(config.generations, 'generation')}, {plural(config.seeds, 'seed')} on {_devices(task, pool)}, "
             f"into {output}",
         )
@@ -99,10 +98,10 @@ def maml(arguments: Sequence[str]) -> None:
 
 def resume(
     run: RunPath,
-    generations: Annotated[int | None, arg(metavar="N")] = None,
+    generations: MaybeCount = None,
     quiet: bool = False,
     processes: Processes = Processes(),  # noqa: B008 (frozen)
-    evaluation: Annotated[WorkerOptions, arg(name="workers")] = WorkerOptions(),  # noqa: B008 (frozen)
+    workers: WorkerOptions = WorkerOptions(),  # noqa: B008 (frozen)
 ) -> None:
     """Go on with a run that was interrupted, as if nothing had happened.
 
@@ -111,23 +110,23 @@ def resume(
         generations: A new last generation, to make a finished run longer.
         quiet: Print nothing but the result.
         processes: Several processes as one run.
-        evaluation: Where members are evaluated.
+        workers: Where members are evaluated.
     """
     join(processes)
     found = Run(run)
     if found.is_complete and generations in (None, found.config.generations):
-        print_text(f"{run} is complete. To make it longer: ees resume {run} --generations N")
+        print_text(f"{run} is complete. To make it longer: {command_line('resume', run)} --generations N")
         return
     config = found.config if generations is None else dataclasses.replace(found.config, generations=generations)
     task = make_task(config.task, config.task_options)
-    with resumable(run), _pool(task, evaluation) as pool, _progress(config, quiet, pool) as show:
+    with resumable(run), _pool(task, workers) as pool, _progress(config, quiet, pool) as show:
         resume_run(found, task, generations=generations, on_generation=show, workers=pool)
     if is_first():
         finish(run)
 
 
-def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Processes, Config]:
-    """The options, the processes and the configuration of `ees train`."""
+def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, WorkerOptions, Processes, Config]:
+    """The options, the workers, the processes and the configuration of `ees train`."""
     arguments = list(arguments)
     task = arguments.pop(0) if arguments and not arguments[0].startswith("-") else None
     base = _starting_values(task, arguments)
@@ -138,8 +137,11 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Processes, Conf
     sections: list[tuple[str, Any, Any]] = [
         ("options", Annotated[TrainOptions, arg(name="run folder")], TrainOptions()),
         ("run", Annotated[Config, arg(name="")], base),
+        ("workers", Annotated[WorkerOptions, arg(name="workers")], WorkerOptions()),
         ("processes", Annotated[Processes, arg(name="several processes")], Processes()),
     ]
+    if dataclasses.fields(base.task_options):
+        sections.insert(0, ("task", Annotated[type(base.task_options), arg(name="task")], base.task_options))
     if base.objective in (MAML, ES_MAML):
         sections.insert(1, (MAML, Annotated[MamlOptions, arg(name="MAML")], base.maml))
     # Made here, as the options and their defaults depend on the task and on the objective.
@@ -152,14 +154,15 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, Processes, Conf
         default=arguments_type(*(default for _, _, default in sections)),
         config=(tyro.conf.OmitArgPrefixes,),
     )
-    # MAML's options are a section beside the others: inside `Config` they are hidden from the command line.
-    config: Config = dataclasses.replace(parsed.run, maml=getattr(parsed, MAML, base.maml))
+    # Sections beside the others, hidden inside `Config`: nested, their headings would have the names of our fields.
+    nested = {"maml": getattr(parsed, MAML, base.maml), "task_options": getattr(parsed, "task", base.task_options)}
+    config: Config = dataclasses.replace(parsed.run, **nested)
     # A setting that differs from its starting value was given on the command line.
-    for setting in sorted(idle_settings(config.objective)):
+    for setting in sorted(idle_settings(config.objective, config.diversity)):
         if getattr(config, setting) != getattr(base, setting):
             option = setting.replace("_", "-")
             warnings.warn(f"--{option} changes nothing in runs with the objective {config.objective}.", stacklevel=1)
-    return parsed.options, parsed.processes, config
+    return parsed.options, parsed.workers, parsed.processes, config
 
 
 def _starting_values(task: str | None, arguments: Sequence[str]) -> Config:

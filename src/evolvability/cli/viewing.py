@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
-from evolvability.cli.arguments import Count, File, RunPath, RunPaths
+from evolvability.cli.arguments import Count, Dimensions, File, MaybeCount, RunPath, RunPaths, parse_dimensions
 from evolvability.cli.printing import plural, print_text
+from evolvability.config.schema import UNSET
 from evolvability.core.errors import ConfigError
+from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 
 if TYPE_CHECKING:
     from evolvability.tasks.replay import Motion, Stage
 
 MAX_ROBOTS = 16
-MaybeCount = Annotated[int | None, arg(metavar="N")]
 
 
 def explore(
@@ -23,6 +24,7 @@ def explore(
     host: str = "127.0.0.1",
     browser: bool = True,
     trust: bool = False,
+    dimensions: Dimensions = "",
     export: File = None,
     embed: MaybeCount = None,
     mutations: MaybeCount = None,
@@ -39,6 +41,8 @@ def explore(
         host: To whom: this machine alone, unless another address is given; 0.0.0.0 for whoever can reach it.
         browser: Whether to open the browser.
         trust: Import the code that a run names as its task, to evaluate mutations; only if you trust it.
+        dimensions: Behavior dimensions on the ground, counted from 0, e.g. 0,2; a third can be the points' color. All
+            unless given.
         export: Write the explorer of one run into this HTML file, which needs no server, instead.
         embed: In that file: how many recorded members of the last generation can be watched; 40 unless given, or 10
             of an environment that draws itself.
@@ -52,7 +56,7 @@ def explore(
     from evolvability.explorer.service import Explorer
     from evolvability.explorer.trust import opened
 
-    found = [opened(path) for path in runs]
+    found = [opened(path, parse_dimensions(dimensions)) for path in runs]
     # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
     if export is not None:
@@ -71,7 +75,7 @@ def explore(
 
 def video(
     run: RunPath,
-    offspring: Annotated[str, arg(metavar="N,N,...")] = "",
+    offspring: Annotated[str, arg(metavar="N,N,..."), UNSET] = "",
     fresh: Count = 0,
     generation: MaybeCount = None,
     seed: MaybeCount = None,
@@ -116,7 +120,7 @@ def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: in
     task = watchable_task(run.config)
     if task.stage is None or (task.stage.model is None and task.stage.simulator is None):
         why = "does not draw itself (no render mode rgb_array)" if task.simulator else "has no robot to film"
-        raise ConfigError(f"Task '{task.name}' {why}. Its behaviors: ees figure behaviors {run.path}")
+        raise ConfigError(f"Task '{task.name}' {why}. Its behaviors: {command_line('figure', 'behaviors', run.path)}")
     if generation is None:
         # A checkpoint is ahead of what was recorded: its members may never have been evaluated.
         kept = [known for known in run.rebuildable if fresh or known in run.recorded]

@@ -29,6 +29,8 @@ from evolvability.methods.registry import KEEP_ARCHIVE, OBJECTIVES
 from evolvability.tasks.goals import check_goal
 from evolvability.tasks.registry import task_entry
 
+UNSET = arg(help_behavior_hint="")
+"""Of an option without a default worth a word: help says nothing instead of "default: None"."""
 FORMAT = 1
 """The version of the run folder's layout."""
 
@@ -39,6 +41,13 @@ OBJECTIVE_DEFAULTS: dict[str, dict[str, Any]] = {
 
 ShapingName = Literal["standardize", "robust", "centered_ranks", "none"]
 
+QE_BY_ENTROPY = "qe_es by entropy"
+"""Its diversity is max_entropy, with all of its settings; by variance, it is that of raw behaviors."""
+FIXED_SIGMA = (
+    "it is the plain gradient times sigma^2",
+    "it is the plain gradient times components * sigma^2 while components are apart, and has no closed form elsewhere",
+)
+"""Why populations of a fixed sigma have no natural gradient of their own: of one component, and of several."""
 EVOLVABILITY = {"max_entropy", "max_variance"}
 """Objectives that see how members differ, and nothing else."""
 BY_GRADIENT = (*OBJECTIVES, ES_MAML)
@@ -79,18 +88,18 @@ class Config:
 
     task: Annotated[str, Suppress]
     """The task: a name from `ees list`, or module:name for one of your own."""
-    task_options: Annotated[Any, arg(name="task")] = field(default_factory=dict)
+    task_options: Annotated[Any, Suppress] = field(default_factory=dict)
     """The task's own options."""
 
     objective: Annotated[str, arg(metavar="NAME")] = "max_entropy"
     """What to maximize: a name from `ees list`, a sum as mean_fitness+0.1*max_entropy, evolvability_search, es_maml."""
     maml: Annotated[Any, Suppress] = field(default_factory=MamlOptions, metadata={"heeded_by": (MAML, ES_MAML)})
     """Options of MAML, where the objective is maml (see `ees maml`); es_maml uses its episodes."""
-    bandwidth: float = setting(1.0, POSITIVE, heeded_by=("max_entropy", "qe_es"))
+    bandwidth: float = setting(1.0, POSITIVE, heeded_by=("max_entropy", QE_BY_ENTROPY))
     """Standard deviation of the Gaussian kernel in max_entropy."""
-    leave_one_out: bool = setting(False, heeded_by=("max_entropy", "qe_es"))
+    leave_one_out: bool = setting(False, heeded_by=("max_entropy", QE_BY_ENTROPY))
     """Leave a member's own kernel out of its density in max_entropy."""
-    behavior_shaping: ShapingName = setting("standardize", heeded_by=("max_entropy", "max_variance", "qe_es"))  # noqa: RUF009
+    behavior_shaping: ShapingName = setting("standardize", heeded_by=("max_entropy", "max_variance", QE_BY_ENTROPY))  # noqa: RUF009
     """What is done to behaviors before the objective; robust: standardize, with the farthest hundredth drawn in."""
     fitness_shaping: ShapingName = setting("centered_ranks", heeded_by=("mean_fitness", *KEEP_ARCHIVE, ES_MAML))  # noqa: RUF009
     """What is done to fitness, and to novelty, before the objective."""
@@ -106,13 +115,13 @@ class Config:
     """Offspring whose behaviors are nearer to each other than this do the same, in evolvability_search."""
     baseline: bool = setting(True, heeded_by=BY_GRADIENT)
     """Subtract the mean weight: less noise in the gradient, the same direction on average."""
-    goal: str = ""
+    goal: Annotated[str, UNSET] = ""
     """What counts as fitness instead of the task's own: right, left, an angle in degrees, or point:X,Y."""
     estimator: Literal["parameters", "actions"] = setting("parameters", heeded_by=tuple(OBJECTIVES))
     """What the gradient is credited to: members' parameters, or the actions they draw (a policy gradient)."""
     action_std: float = setting(0.0, ZERO_OR_MORE, heeded_by=tuple(OBJECTIVES))
     """Standard deviation of actions around the network's output; 0 for members that act without noise."""
-    times: tuple[int, ...] = setting((), STEPS, heeded_by=tuple(OBJECTIVES))
+    times: Annotated[tuple[int, ...], UNSET] = setting((), STEPS, heeded_by=tuple(OBJECTIVES))
     """Steps of an episode after which behaviors count, with estimator actions or action_std; the last unless given."""
 
     population: Literal["normal", "low_rank", "diagonal_normal", "mixture"] = "normal"
@@ -147,7 +156,7 @@ class Config:
 
     generations: int = setting(100, ONE_OR_MORE, same_course=True)
     """How many generations to run."""
-    start_from: Annotated[str, arg(metavar="RUN")] = ""
+    start_from: Annotated[str, arg(metavar="RUN"), UNSET] = ""
     """A run folder of the same task, whose trained population is where this run starts; each seed from its own."""
     seed: int = setting(0, Rule("between 0 and 2^31", lambda value: 0 <= value < 2**31), same_course=True)
     """The seed of the run, and of the first of several."""
@@ -166,6 +175,11 @@ class Config:
     """Stop when more than this share of a generation's members is invalid."""
     units: int = setting(256, ONE_OR_MORE, same_course=True)
     """Pieces of work that a generation of a simulator on workers is cut into, at most; several for each worker."""
+
+    @property
+    def task_title(self) -> str:
+        """The task; of Gymnasium, with its environment."""
+        return " ".join(filter(None, (self.task, getattr(self.task_options, "env", ""))))
 
     @property
     def explores(self) -> bool:
@@ -285,9 +299,10 @@ def to_toml(config: Config) -> str:
     return tomli_w.dumps({"format": FORMAT} | {key: value for key, value in table.items() if value != {}})
 
 
-def idle_settings(objective: str) -> set[str]:
+def idle_settings(objective: str, diversity: str = "variance") -> set[str]:
     """The settings that change nothing in runs with an objective, since only others heed them."""
     names = names_in(objective)
+    names |= {f"{name} by {diversity}" for name in names}
     heeded_by = {f.name: f.metadata.get("heeded_by") for f in dataclasses.fields(Config)}
     return {name for name, objectives in heeded_by.items() if objectives and names.isdisjoint(objectives)}
 
@@ -336,8 +351,8 @@ def _validate(config: Config) -> None:
     require(config.population != "mixture" or config.components >= 2, "components", "2 or more for a mixture")
     learns_sigma = config.population == "diagonal_normal"
     require(not learns_sigma or config.sigma_decay == 1, "sigma_decay", "1 for diagonal_normal, which learns its sigma")
-    # Of the others the natural gradient is the plain one, rescaled.
-    require(learns_sigma or not config.natural_gradient, "natural_gradient", f"off for {config.population}")
+    natural = f"off for {config.population}, where {FIXED_SIGMA[config.population == 'mixture']} (set learning_rate)"
+    require(learns_sigma or not config.natural_gradient, "natural_gradient", natural)
     if config.objective in (MAML, ES_MAML):
         require(config.population == "normal", "population", "normal for MAML, which trains one center")
         require(not config.goal, "goal", "empty for MAML, which draws its goals")

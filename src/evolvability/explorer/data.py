@@ -7,7 +7,6 @@ import numpy as np
 
 from evolvability.config.schema import to_table
 from evolvability.core.errors import RunFolderError
-from evolvability.figures.style import behavior_names
 from evolvability.runs.folder import Run, spread_out
 from evolvability.studies.groups import METHOD_NAMES
 from evolvability.tasks.replay import HostArray
@@ -54,11 +53,6 @@ def environment(run: Run) -> dict[str, Any]:
     with suppress(OSError, ValueError, TypeError, RecursionError):
         return run.environment
     return {}
-
-
-def labels(run: Run) -> list[str]:
-    """The name of every behavior dimension."""
-    return [label.removeprefix("behavior ") for label in behavior_names(run.config, num_behaviors(run))]
 
 
 def num_behaviors(run: Run) -> int:
@@ -115,7 +109,7 @@ def cloud(run: Run, generation: int, seed_index: int, most: int | None = None) -
         # Evenly, not at random: the same members are shown every time.
         index = index[np.linspace(0, number - 1, most).astype(int)]
     # The page reads these types alone.
-    types = {"behavior": np.float32, "fitness": np.float32, "component": np.uint8}
+    types = {"behavior": np.float32, "fitness": np.float32, "component": np.uint32}
     shown = {name: arrays[name][seed_index, index].astype(kind) for name, kind in types.items()}
     return {"members": np.array([number], np.uint32), "index": index.astype(np.uint32), **shown}
 

@@ -13,6 +13,7 @@ import safetensors.numpy
 from evolvability.core.errors import ConfigError, unknown
 from evolvability.explorer import data
 from evolvability.explorer.trust import objection
+from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies import rebuild
 from evolvability.studies.groups import run_names
@@ -122,7 +123,8 @@ class Explorer:
         """The robot's shapes, in what it is simulated here, whether it has a way on the ground, or draws itself."""
         task = self._task(asked)
         stage = task.stage or Stage(None, 1.0)
-        draws, moves = stage.simulator is not None, stage.replay is not None
+        # A way on the ground is along x and y, whatever behaviors lie there.
+        draws, moves = stage.simulator is not None, stage.replay is not None and not self._run(asked).dimensions
         note = NOT_DRAWN if task.simulator is not None and not draws else ""
         table = {"engine": stage.engine, "moves": moves, "draws": draws, "note": note}
         return json.dumps({"robot": stage.model and data.robot(stage.model), **table}).encode()
@@ -130,20 +132,22 @@ class Explorer:
     def center(self, asked: Question) -> bytes:
         """What the unmutated center does."""
         outcome = self._simulated(asked, "center", rebuild.evaluate, rebuild.center)
-        return _arrays({"behavior": np.asarray(outcome.behavior, np.float32)})
+        return _arrays({"behavior": self._run(asked).along(np.asarray(outcome.behavior, np.float32))})
 
     def fresh(self, asked: Question) -> bytes:
         """What one chunk of fresh mutations does."""
         chunk = asked.integer("chunk")
         choose = lambda parent: rebuild.fresh(parent, chunk)  # noqa: E731
         outcome = self._simulated(asked, f"fresh chunk {chunk}", rebuild.evaluate, choose)
-        behavior = np.asarray(outcome.behavior, np.float32)
+        behavior = self._run(asked).along(np.asarray(outcome.behavior, np.float32))
         return _arrays({"behavior": behavior, "valid": np.asarray(outcome.valid).astype(np.uint8)})
 
     def replay(self, asked: Question) -> bytes:
         """One mutation's episode, moment by moment."""
         stage = self._task(asked).stage
-        return _arrays(_thinned(self._motion(asked), 1.0 if stage is None else stage.time_step, self.pictures))
+        motion = self._motion(asked)
+        motion = motion._replace(behavior=self._run(asked).along(motion.behavior))
+        return _arrays(_thinned(motion, 1.0 if stage is None else stage.time_step, self.pictures))
 
     def video(self, asked: Question) -> bytes:
         """The episodes of several mutations as a film."""
@@ -189,14 +193,14 @@ class Explorer:
 
     def _labels(self, index: int) -> list[str]:
         run = self.runs[index]
-        return self._kept(("labels", index), lambda: data.labels(run)) if run.recorded else []
+        return self._kept(("labels", index), lambda: run.behavior_names) if run.recorded else []
 
     def _task(self, asked: Question) -> Task:
         run = self._run(asked)
         # Asked before the task is made: making it would import what the folder names.
         doubt = "" if self.trust else objection(run.config)
         if doubt:
-            raise ConfigError(f"{run.path}: {doubt}")
+            raise ConfigError(f"{run.path}: {doubt} If you do: {command_line('explore', run.path, '--trust')}")
         return self._kept(("task", asked.integer("run")), lambda: rebuild.watchable_task(run.config))
 
     def _parent(self, asked: Question) -> Parent:

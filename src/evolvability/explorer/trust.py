@@ -4,7 +4,7 @@ A folder may name code, lead elsewhere by links, or hold files that no page coul
 before anything is read; the explorer does not make a task of the first kind unless told to.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,14 @@ MAX_STEPS = 100_000
 """Of an episode that is watched: it would not end while somebody waits."""
 
 
-def opened(path: Path) -> Run:
-    """A run whose files are ordinary ones inside of its folder."""
+def opened(path: Path, dimensions: Sequence[int] = ()) -> Run:
+    """A run whose files are ordinary ones inside of its folder; dimensions: of its behaviors, see `Run`."""
     for file in _files(path):
         problem = _problem(path, file)
         if problem:
             raise RunFolderError(f"{file} {problem}, so it is not opened.")
     try:
-        run = Run(path)
+        run = Run(path, dimensions)
     except RecursionError:
         raise RunFolderError(f"{path}: config.toml is nested too deeply to be read.") from None
     if run.config.seeds > MAX_SEEDS:
@@ -41,9 +41,9 @@ def objection(config: Config) -> str:
     options: Any = config.task_options
     named = own_code(config.task, options)
     if named:
-        return f"its task names code, '{named}', which is not imported unless you trust it: ees explore RUN --trust."
+        return f"its task names code, '{named}', which is not imported unless you trust it."
     if getattr(options, "env_arguments", "{}") != "{}":
-        return "its environment takes arguments, which are not passed on unless you trust it: ees explore RUN --trust."
+        return "its environment takes arguments, which are not passed on unless you trust it."
     if getattr(options, "num_steps", 0) > MAX_STEPS:
         return f"its episodes of {options.num_steps:,} steps would take too long; {MAX_STEPS:,} at most."
     return ""

@@ -13,7 +13,7 @@ from evolvability.core.errors import RunFolderError
 from evolvability.figures.style import Array, line_styles
 from evolvability.runs.checkpoints import Arrays
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import identity
+from evolvability.studies.groups import run_identity
 
 ENOUGH_FOR_QUARTILES = 5
 
@@ -141,7 +141,7 @@ def distinct(runs: Sequence[Measured], name: str) -> list[Array]:
     by_seed: dict[tuple[str, int], Array] = {}
     for run, metrics in runs:
         for seed, series in zip(run.seeds, metrics[name], strict=True):
-            key = (identity(run.config), seed)
+            key = (run_identity(run), seed)
             by_seed[key] = max(by_seed.get(key, series), series, key=len)
     return list(by_seed.values())
 

@@ -1,8 +1,9 @@
 """The population's behaviors over generations, as heat maps (the paper's figures 2 and 5).
 
 One behavior dimension: generations from left to right, runs side by side. Two: a map at some of the generations, one
-row per run. Of a run with several seeds one is shown: pooled, seeds that each found a different behavior would look
-like one population that has them all. The last populations alone stand side by side (figures 3 and 4).
+row per run; a third that was chosen is the color of its cells. Of a run with several seeds one is shown: pooled, seeds
+that each found a different behavior would look like one population that has them all. The last populations alone stand
+side by side (figures 3 and 4).
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,6 @@ from evolvability.figures.style import (
     PAGE_WIDTH,
     Array,
     add_note,
-    behavior_names,
     draw_histogram,
     grid,
     method_color,
@@ -48,6 +48,7 @@ class Row:
     generations: Array  # (num_shown,) the generations shown
     # (num_shown, num_bins) or (num_shown, num_bins, num_bins), the share of the valid members in each bin
     shares: Array
+    third: Array | None = None  # like shares, means of the third dimension, nan in empty bins; None if not chosen
 
     @property
     def title(self) -> str:
@@ -61,8 +62,9 @@ class Heatmaps:
 
     rows: list[Row]  # one per run
     edges: list[Array]  # (num_bins + 1,) of every dimension
-    labels: list[str]  # of every dimension shown, one or two
+    labels: list[str]  # of every axis, one or two
     least: float  # the share of a single member, in the largest population
+    third: str = ""  # the dimension that colors stand for; empty where they stand for shares
 
 
 def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None, most: int | None = None) -> Heatmaps:
@@ -71,24 +73,25 @@ def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None
     Shown are those of the given generations that were recorded, or at ``most`` so many from the first to the last.
     """
     check_comparable(runs)
-    num_behaviors = runs[0].behaviors()["behavior"].shape[2]
-    shown = min(num_behaviors, 2)
+    names = runs[0].behavior_names
+    shown, third = min(len(names), 2), len(runs[0].dimensions) == 3
     seeds = [representative_seed(run) for run in runs]
     most = most or (MAX_COLUMNS if shown == 1 else NUM_MAPS)
     shown_of, clouds = [], []
     for run, seed in zip(runs, seeds, strict=True):
         asked = [generation for generation in generations or () if generation in run.recorded]
         shown_of.append(asked or spread_out(run.recorded, most))
-        clouds.append([valid_behaviors(run, seed, generation)[0][:, :shown] for generation in shown_of[-1]])
+        clouds.append([valid_behaviors(run, seed, generation)[0] for generation in shown_of[-1]])
     size = max(run.config.population_size for run in runs)
-    edges = _common_edges([cloud for row in clouds for cloud in row], size)
+    edges = _common_edges([cloud[:, :shown] for row in clouds for cloud in row], size)
     rows = []
     for index, name in enumerate(run_names([run.config for run in runs])):
         run = runs[index]
         full_name = f"{name} {start_name(run)}" if run.origin else name
-        shares = [np.histogramdd(cloud, edges)[0] / max(len(cloud), 1) for cloud in clouds[index]]
-        rows.append(Row(full_name, run.seeds[seeds[index]], np.array(shown_of[index]), np.stack(shares)))
-    return Heatmaps(rows, edges, behavior_names(runs[0].config, num_behaviors)[:shown], 1 / size)
+        shares = [np.histogramdd(cloud[:, :shown], edges)[0] / max(len(cloud), 1) for cloud in clouds[index]]
+        means = np.stack([_means(cloud, edges) for cloud in clouds[index]]) if third else None
+        rows.append(Row(full_name, run.seeds[seeds[index]], np.array(shown_of[index]), np.stack(shares), means))
+    return Heatmaps(rows, edges, names[:shown], 1 / size, names[2] if third else "")
 
 
 def representative_seed(run: Run) -> int:
@@ -112,7 +115,8 @@ def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:
 def draw_map(ax: Axes, data: Heatmaps, row: int, column: int) -> QuadMesh:
     """Two behavior dimensions at one generation; a cross marks the origin."""
     shown = data.rows[row]
-    mesh = _heat(ax, data.edges[0], data.edges[1], shown.shares[column].T, data)
+    seen = shown.shares if shown.third is None else shown.third
+    mesh = _heat(ax, data.edges[0], data.edges[1], seen[column].T, data)
     ax.plot(0, 0, marker="+", color="black", markersize=6, markeredgewidth=0.8)
     ax.set_aspect("equal")
     ax.spines[:].set_visible(True)
@@ -132,7 +136,7 @@ def _strips(data: Heatmaps) -> Figure:
     drawing = new_figure(PAGE_WIDTH * (0.75 if columns < MAX_STRIPS else 1), 0.4 + 1.9 * -(-len(data.rows) // columns))
     axes, whole = grid(drawing, len(data.rows), columns, ("generation", data.labels[0]))
     meshes = [draw(ax, data, index) for index, ax in enumerate(axes)]
-    _add_colorbar(drawing, meshes[0], whole)
+    _add_colorbar(drawing, meshes[0], whole, data)
     return drawing
 
 
@@ -155,7 +159,7 @@ def _maps(data: Heatmaps) -> Figure:
             ax.set_axis_off()
     for ax in axes[-1]:
         ax.set_xlabel(data.labels[0])
-    _add_colorbar(drawing, meshes[0], axes)
+    _add_colorbar(drawing, meshes[0], axes, data)
     return drawing
 
 
@@ -174,7 +178,7 @@ def final_figure(runs: Sequence[Run]) -> Figure:
             draw_map(ax, data, index, -1)
         ax.set_title(fill(row.title, TITLE_WIDTH), loc="left")
     if not flat:
-        _add_colorbar(drawing, axes[0].collections[0], whole)
+        _add_colorbar(drawing, axes[0].collections[0], whole, data)
     last = np.unique([row.generations[-1] for row in data.rows])
     drawing.suptitle(f"generation {last[0]:,}" if len(last) == 1 else "last generation of each run", fontsize=8)
     _note_seeds(drawing, runs)
@@ -186,8 +190,11 @@ def _note_seeds(drawing: Figure, runs: Sequence[Run]) -> None:
         add_note(drawing, "of each run: one seed, whose final mean distance is the median of its seeds")
 
 
-def _add_colorbar(drawing: Figure, mesh: Collection, axes: Array) -> None:
+def _add_colorbar(drawing: Figure, mesh: Collection, axes: Array, data: Heatmaps) -> None:
     """The scale of all heat maps of a figure."""
+    if data.third:
+        drawing.colorbar(mesh, ax=axes, label=f"mean {data.third}", aspect=30, pad=0.02)
+        return
     bar = drawing.colorbar(mesh, ax=axes, label="share of population", aspect=30, pad=0.02)
     low, high = mesh.get_clim()
     steps = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
@@ -197,12 +204,22 @@ def _add_colorbar(drawing: Figure, mesh: Collection, axes: Array) -> None:
 
 
 def _heat(ax: Axes, across: Array, up: Array, shares: Array, data: Heatmaps) -> QuadMesh:
+    if data.third:
+        everywhere = np.concatenate([row.third.ravel() for row in data.rows if row.third is not None])
+        limits = {"vmin": np.nanmin(everywhere), "vmax": np.nanmax(everywhere)}
+        return ax.pcolormesh(across, up, np.ma.masked_invalid(shares), cmap="viridis", rasterized=True, **limits)
     top = max(float(row.shares.max()) for row in data.rows)
     # Logarithmic: a bin with a single member is seen beside one with a tenth of the population.
     # At least a factor of two: equal ends would be no scale.
     norm = LogNorm(data.least, max(top, 2 * data.least))
     # Empty bins stay white. Drawn as an image, so that a vector file stays small.
     return ax.pcolormesh(across, up, np.ma.masked_equal(shares, 0), norm=norm, cmap=HEAT, rasterized=True)
+
+
+def _means(cloud: Array, edges: Sequence[Array]) -> Array:
+    """(num_bins, num_bins) the mean of the third dimension among the members in each bin; nan where there is none."""
+    count, total = (np.histogramdd(cloud[:, :2], edges, weights=by)[0] for by in (None, cloud[:, 2]))
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _common_edges(clouds: Sequence[Array], size: int) -> list[Array]:

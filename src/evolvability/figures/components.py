@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.behaviors import check_comparable, representative_seed
-from evolvability.figures.style import Array, behavior_names, new_figure
+from evolvability.figures.style import Array, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import method_name
 from evolvability.studies.measures import (
@@ -60,7 +60,7 @@ def data_from_runs(runs: Sequence[Run]) -> Panels:
         raise RunFolderError("Nothing to draw: no member of the recorded generations is valid.")
     by = measure_scale(common_reach([behavior for behavior, _ in found]))
     panels = [_species(run, seed, *own, by) for run, seed, own in zip(runs, seeds, found, strict=True)]
-    return Panels(panels, by, behavior_names(runs[0].config, found[0][0].shape[1]))
+    return Panels(panels, by, runs[0].behavior_names)
 
 
 def _shown_seeds(runs: Sequence[Run]) -> list[int]:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from evolvability.core.errors import ConfigError
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
 from evolvability.figures.behaviors import check_comparable
-from evolvability.figures.style import Array, behavior_names, letter, new_figure, told_apart
+from evolvability.figures.style import Array, letter, new_figure, told_apart
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import run_names
 from evolvability.studies.map_elites import archive_scale, fill_archive, worst_fitness
@@ -45,7 +45,7 @@ def data_from_runs(runs: Sequence[Run]) -> Illumination:
         for curve in CURVES:
             values = np.stack([getattr(one, curve) for one in archives])
             panels[curve].append(Line(name, run.config.objective, archives[0].evaluations, values))
-    return Illumination(Lines(panels), fitness, by.reach, behavior_names(runs[0].config, 2))
+    return Illumination(Lines(panels), fitness, by.reach, runs[0].behavior_names)
 
 
 def draw_map(ax: Axes, data: Illumination, name: str) -> Any:

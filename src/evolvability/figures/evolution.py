@@ -10,10 +10,11 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
 from evolvability.core.errors import ConfigError
-from evolvability.figures.bands import Line, Lines, add_legend, draw_lines, measured, stacked
+from evolvability.figures.bands import Line, Lines, add_legend, distinct, draw_lines, measured, stacked
 from evolvability.figures.behaviors import Heatmaps, draw_map
 from evolvability.figures.behaviors import data_from_runs as heatmaps
 from evolvability.figures.style import METHOD_COLORS, draw_histogram, letter, new_figure, told_apart
+from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import group_runs, start_name
 
@@ -41,11 +42,11 @@ def data_from_runs(runs: Sequence[Run]) -> Further:
         if run.config.objective != "mean_fitness":
             raise ConfigError(
                 f"The figure 'evolution' shows standard ES from different starts, but {run.path} climbs "
-                f"{run.config.objective}. Make such runs with: ees evolve-from"
+                f"{run.config.objective}. Make such runs with: {command_line('evolve-from', run.path)}"
             )
     rank = {objective: place for place, objective in enumerate(METHOD_COLORS)}
     groups = sorted(group_runs(runs), key=lambda group: rank.get(_trainer(group.runs[0]), len(rank)))
-    fitness = [stacked([own for _, m in measured(group.runs) for own in m["fitness_mean"]]) for group in groups]
+    fitness = [stacked(distinct(measured(group.runs), "fitness_mean")) for group in groups]
     shortest = min(own.shape[1] for own in fitness)  # standard ES from scratch goes on for longer
     names = told_apart([start_name(group.runs[0]) for group in groups])
     lines = []
@@ -113,7 +114,8 @@ def _draw_behaviors(drawing: SubFigure, data: Further) -> None:
     for ax in axes[-1]:
         ax.set_xlabel(labels[0])
     seed = rows[0].seed if len({row.seed for row in rows}) == 1 else "of median spread"
-    shades = "" if flat else "; the darker, the more members"
+    third = data.behaviors.third
+    shades = "" if flat else f"; the lighter, the higher {third}" if third else "; the darker, the more members"
     drawing.suptitle(f"(b) behaviors of the population, seed {seed}{shades}", x=0.01, ha="left", fontsize=8)
 
 

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from evolvability.core.errors import ConfigError
 from evolvability.figures.bands import Line, Measured, distinct, measured, stacked
 from evolvability.figures.style import METHOD_COLORS, PAGE_WIDTH, letter, method_color, new_figure
+from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import method_name
 from evolvability.tasks.interference import MOST_EVOLVABLE, pattern
@@ -30,7 +31,7 @@ def data_from_runs(runs: Sequence[Run]) -> list[Line]:
         if run.config.task != "interference":
             raise ConfigError(
                 f"The figure 'interference' shows runs of the task interference, but {run.path} is a run of "
-                f"'{run.config.task}'. Try: ees figure behaviors {run.path}"
+                f"'{run.config.task}'. Try: {command_line('figure', 'behaviors', run.path)}"
             )
     by_objective: dict[str, list[Measured]] = {}
     for run, metrics in measured(runs):

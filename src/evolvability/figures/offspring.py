@@ -15,11 +15,11 @@ from evolvability.figures.style import (
     NOTE_COLOR,
     Array,
     add_note,
-    behavior_names,
     draw_histogram,
     method_color,
     new_figure,
 )
+from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import check_one_task, run_names
 from evolvability.studies.offspring import kept_offspring, kept_sigmas
@@ -61,12 +61,13 @@ def data_from_runs(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Histogr
             rows.append(Offspring(title, run.config.objective, run.seeds[seed], clouds[seed]))
     if not rows:
         raise RunFolderError(
-            f"Nothing to draw: no offspring was kept in {runs[0].path} yet. First: ees measure RUN --keep"
+            f"Nothing to draw: no offspring was kept in {runs[0].path} yet. First: "
+            f"{command_line('measure', *(run.path for run in runs), '--keep')}"
         )
     # Symmetric around the origin, so that left and right are compared at a glance.
     farthest = max(float(np.abs(row.behavior[:, 0]).max()) for row in rows)
     edges = np.linspace(-farthest, farthest, NUM_BINS + 1)
-    return Histograms(rows, edges, behavior_names(runs[0].config, rows[0].behavior.shape[1])[0])
+    return Histograms(rows, edges, runs[0].behavior_names[0])
 
 
 def draw(ax: Axes, data: Histograms, row: int) -> None:

@@ -40,6 +40,8 @@ FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "elites": elites.figure,
 }
 """From runs to a figure, by name."""
+OF_BEHAVIORS = ("behaviors", "final", "evolution", "components", "offspring", "elites")
+"""Those whose axes are behavior dimensions, which can be chosen."""
 
 # Without the date of writing and the like: the same runs give the same file.
 METADATA: dict[str, dict[str, Any]] = {
@@ -55,6 +57,8 @@ def draw_figure(name: str, runs: Sequence[Run], output: Path | None = None) -> P
         raise ConfigError(unknown("figure", name, FIGURES))
     if not runs:
         raise ConfigError(f"The figure '{name}' shows runs, but none was given. Give at least one run folder.")
+    if any(run.dimensions for run in runs) and name not in OF_BEHAVIORS:
+        raise ConfigError(f"--dimensions is for {', '.join(OF_BEHAVIORS)}; the figure '{name}' has other axes.")
     return save_figure(lambda: FIGURES[name](runs), output or Path(f"{name}.png"))
 
 

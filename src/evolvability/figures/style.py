@@ -1,7 +1,7 @@
 """How figures look: sizes, colors, and the small pieces that many of them have."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from textwrap import fill
@@ -13,10 +13,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-
-from evolvability.config.schema import Config
-from evolvability.core.errors import UserError
-from evolvability.tasks.registry import TASKS, make_task, own_code
 
 Array = np.ndarray[Any, Any]
 
@@ -128,23 +124,3 @@ def line_styles(objectives: Sequence[str]) -> list[dict[str, Any]]:
             turn, place = divmod(next(spare), len(OTHER_COLORS))
             styles.append({"color": OTHER_COLORS[place], "linestyle": LINE_STYLES[turn % len(LINE_STYLES)]})
     return styles
-
-
-def behavior_names(config: Config, num_behaviors: int) -> list[str]:
-    """A label for every behavior dimension, where there are more than two with its number.
-
-    Examples:
-        >>> from evolvability.config.schema import layered
-        >>> behavior_names(layered("point"), 2), behavior_names(layered("somebodys:task"), 1)
-        (['behavior x', 'behavior y'], ['behavior 1'])
-    """
-    names: tuple[str, ...] = ()
-    # Only tasks of this package are made: somebody's own, named in a run folder, would be code to execute.
-    if config.task in TASKS and not own_code(config.task, config.task_options):
-        with suppress(ImportError, UserError):  # its simulator may not be installed here
-            names = make_task(config.task, config.task_options).behavior
-    if len(names) != num_behaviors:
-        names = tuple(str(number) for number in range(1, num_behaviors + 1))
-    if num_behaviors <= 2:
-        return [f"behavior {name}" for name in names]
-    return [f"behavior {name}\n({number} of {num_behaviors})" for number, name in enumerate(names, start=1)]

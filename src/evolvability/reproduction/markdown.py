@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evolvability.config.schema import MAML
-from evolvability.reproduction.claims.claim import VERDICTS, Claim
+from evolvability.reproduction.claims.claim import NOT_JUDGED, Claim
 from evolvability.reproduction.items import Item
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import duration, times
@@ -30,6 +30,7 @@ NOTE = (
     "specialization Wilcoxon's signed ranks, one-sided; P(a is above b) is the probability that a run of a is above "
     "one of b. Time is by the clock: pieces of work that ran side by side count in full."
 )
+UNJUDGED = "These runs are too small to say anything about the paper: values are shown, and nothing is judged."
 
 
 def to_markdown(report: Report, output: Path) -> str:
@@ -38,8 +39,8 @@ def to_markdown(report: Report, output: Path) -> str:
     parts = [
         "# Evolvability ES, reproduced",
         f"{text(report.summary)}. {verdict_line(report)}.",
-        _table(("item", *VERDICTS, "time"), [*rows, ("all", *_counts(report, report.items, output))]),
-        NOTE,
+        _table(("item", *report.verdicts, "time"), [*rows, ("all", *_counts(report, report.items, output))]),
+        UNJUDGED if NOT_JUDGED in report.verdicts else NOTE,
     ]
     for item in report.items:
         parts.append(f"## {item.title}")
@@ -102,7 +103,7 @@ def _counts(report: Report, items: Sequence[Item], output: Path) -> tuple[str, .
             seconds[row["devices"][0].partition(":")[0].upper()] += row["seconds"]
     took = ", ".join(f"{duration(seconds[kind])} on {kind}" for kind in sorted(seconds, reverse=True))
     # Blank instead of 0: the eye finds what is there.
-    return (*(str(found.count(verdict) or "") for verdict in VERDICTS), took)
+    return (*(str(found.count(verdict) or "") for verdict in report.verdicts), took)
 
 
 def _figure(number: str, drawn: Path | str, output: Path) -> str:

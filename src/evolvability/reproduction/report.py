@@ -1,7 +1,7 @@
 """What the report is about: figures, verdicts and the paper's tables, all of it from run folders."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from evolvability.config.schema import MAML, Config
 from evolvability.core.errors import RunFolderError, UserError
 from evolvability.figures.registry import save_figure
 from evolvability.reproduction.claims import CLAIMS
-from evolvability.reproduction.claims.claim import VERDICTS, Claim
+from evolvability.reproduction.claims.claim import NOT_JUDGED, VERDICTS, Claim, Verdict
 from evolvability.reproduction.items import ITEMS, Item
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import times
@@ -29,10 +29,10 @@ class Report:
     claims: dict[str, dict[str, Claim]]  # by item, then by name
 
     @property
-    def verdicts(self) -> dict[str, int]:
+    def verdicts(self) -> dict[Verdict, int]:
         """How many statements got each verdict."""
         found = [claim.verdict for claims in self.claims.values() for claim in claims.values()]
-        return {verdict: found.count(verdict) for verdict in VERDICTS}
+        return {verdict: found.count(verdict) for verdict in ((NOT_JUDGED,) if NOT_JUDGED in found else VERDICTS)}
 
 
 def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale | None = None) -> Report:
@@ -53,7 +53,14 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
     claims = {
         item.name: {name: claim(runs) for name, claim in CLAIMS.items() if claim.item == item.name} for item in items
     }
+    if scale is not None and not scale.judged and are_of([run.config for run in runs], scale):
+        claims = {item: {name: _unjudged(claim) for name, claim in own.items()} for item, own in claims.items()}
     return Report(summary, items, runs, figures, claims)
+
+
+def _unjudged(claim: Claim) -> Claim:
+    """Its value without a verdict; where there is no value, why stays said."""
+    return replace(claim, verdict=NOT_JUDGED, reason="" if claim.value is not None else claim.reason)
 
 
 def of_scale(runs: Sequence[Run], scale: Scale) -> list[Run]:

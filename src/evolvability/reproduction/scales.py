@@ -27,6 +27,7 @@ class Scale:
     kinds: Mapping[Kind, Mapping[str, Any]]  # further settings by kind of run, over those of the task
     studies: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: STUDIES)  # arguments of studies, by kind
     quick_compilation: bool = False  # whether programs are so small that optimizing them takes longer than running them
+    judged: bool = True  # whether its runs are large enough to say anything about the paper
     preset: str | None = None  # settings below all of these, by name; none for MAML, which has no such settings
 
     def config(self, training: Training) -> Config:
@@ -110,6 +111,7 @@ SCALES: dict[str, Scale] = {
             "offspring": {"number": 20},
         },
         quick_compilation=True,
+        judged=False,
     ),
     "laptop": Scale(
         "about three hours on two CPU cores",

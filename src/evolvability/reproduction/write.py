@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from evolvability.figures.style import RC
-from evolvability.reproduction.claims.claim import VERDICTS
+from evolvability.reproduction.claims.claim import NOT_JUDGED, VERDICTS
 from evolvability.reproduction.markdown import anchor, to_markdown
 from evolvability.reproduction.report import Report
 from evolvability.runs.files import json_text, write_output
@@ -78,7 +78,7 @@ def to_html(markdown: str, folder: Path) -> str:
 def _color_verdicts(inline: list[Token]) -> None:
     """Strong text that is a verdict gets its class, in which spaces are dashes."""
     for strong, word in pairwise(inline):
-        if strong.type == "strong_open" and word.content in VERDICTS:
+        if strong.type == "strong_open" and word.content in (*VERDICTS, NOT_JUDGED):
             strong.attrSet("class", word.content.replace(" ", "-"))
 
 

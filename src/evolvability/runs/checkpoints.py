@@ -15,6 +15,7 @@ import safetensors.numpy
 
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
+from evolvability.runs.files import command_line
 
 KEPT = 3
 """How many checkpoints a run folder keeps: a damaged one has predecessors."""
@@ -73,7 +74,8 @@ def load_checkpoint(path: Path, generation: int | None = None) -> tuple[int, Arr
             raise RunFolderError(damaged)
         warnings.warn(f"{damaged} The one before is used.", stacklevel=2)
     raise RunFolderError(
-        f"{path} has no intact checkpoint. Start the run anew with: ees train --config {path}/config.toml"
+        f"{path} has no intact checkpoint. Start the run anew with: "
+        f"{command_line('train', '--config', path / 'config.toml')}"
     )
 
 

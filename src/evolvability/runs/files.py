@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,15 @@ def write_output(output: Path, content: bytes) -> None:
         output.write_bytes(content)
     except OSError as error:
         raise UserError(f"{output} cannot be written: {error.strerror or error}. Choose another --output.") from None
+
+
+def command_line(*words: str | Path) -> str:
+    """A command of this program, as a shell takes it.
+
+    >>> command_line("resume", Path("my run"))
+    "ees resume 'my run'"
+    """
+    return shlex.join(["ees", *map(str, words)])
 
 
 def json_text(table: Any) -> str:

@@ -3,6 +3,7 @@
     runs/NAME/
       config.toml          every setting; `ees train --config` repeats the run
       environment.json     versions, devices, commit
+      behavior.json        the name of every behavior dimension, with its unit
       origin.json          the run this one started from, if any
       metrics.jsonl        one object per generation and seed, see docs/metrics.md
       behaviors/           the population's behaviors, generation by generation
@@ -31,6 +32,7 @@ import safetensors.numpy
 from evolvability.config.schema import Config, from_table, read_toml, to_toml
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.types import PyTree
+from evolvability.runs.behavior_names import NAMES_FILE, behavior_names, keep_names
 from evolvability.runs.checkpoints import (
     Arrays,
     checkpoint_generations,
@@ -45,7 +47,7 @@ from evolvability.runs.checkpoints import (
 )
 from evolvability.runs.environment import describe_environment
 
-FILES = ("config.toml", "environment.json", "origin.json", "metrics.jsonl")
+FILES = ("config.toml", "environment.json", NAMES_FILE, "origin.json", "metrics.jsonl")
 ARRAY_FOLDERS = ("behaviors", "centers", "checkpoints")
 EXTRAS = ("adaptations", "races", "offspring")
 """Folders of what was made of a finished run."""
@@ -55,6 +57,10 @@ RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, ".lock"}
 class Run:
     """A run folder, to read from. Works while the run is still going on.
 
+    Args:
+        path: the folder.
+        dimensions: which of its behavior dimensions to look at, in this order, counted from 0; all unless given.
+
     Examples:
         >>> from evolvability import Run
         >>> run = Run("runs/interference-max_entropy-1")  # doctest: +SKIP
@@ -62,8 +68,8 @@ class Run:
         (10, 2000)
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | os.PathLike[str], dimensions: Sequence[int] = ()) -> None:
+        self.path, self.dimensions = Path(path), tuple(dimensions)
         if not (self.path / "config.toml").is_file():
             raise RunFolderError(f"{self.path} is no run folder: it has no config.toml.")
         try:
@@ -118,7 +124,27 @@ class Run:
         if generation not in recorded:
             nearby = f"recorded: {summary(recorded)}" if recorded else "none was recorded"
             raise RunFolderError(f"{self.path} has no behaviors of generation {generation}; {nearby}.")
-        return _load_arrays(_arrays_path(self.path / "behaviors", generation))
+        arrays = _load_arrays(_arrays_path(self.path / "behaviors", generation))
+        return arrays | {"behavior": self.along(arrays["behavior"])} if self.dimensions else arrays
+
+    def along(self, behavior: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Behaviors along the dimensions that are looked at; dimensions are the last axis."""
+        if not self.dimensions:
+            return behavior
+        number = behavior.shape[-1]
+        if len({*self.dimensions}) < len(self.dimensions) or not {*self.dimensions} <= {*range(number)}:
+            asked = ",".join(map(str, self.dimensions))
+            raise ConfigError(f"{self.path} has the behavior dimensions 0 to {number - 1}, each once; got '{asked}'.")
+        return behavior[..., list(self.dimensions)]
+
+    @property
+    def behavior_names(self) -> list[str]:
+        """What the dimensions that are looked at are called, with their units; none before anything is recorded."""
+        if not self.recorded:
+            return []
+        whole = _load_arrays(_arrays_path(self.path / "behaviors", self.recorded[0]))["behavior"].shape[-1]
+        names = behavior_names(self.path, self.config, whole)
+        return [names[index] for index in self.dimensions or range(whole)]
 
     @property
     def rebuildable(self) -> list[int]:
@@ -165,12 +191,14 @@ class RunWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def create(self, config: Config, origin: dict[str, Any] | None = None) -> None:
-        """A new folder for a run, and what is to be known of the run it starts from."""
+    def create(self, config: Config, origin: dict[str, Any] | None = None, behavior: Sequence[str] = ()) -> None:
+        """A new folder for a run, what is to be known of the run it starts from, and the names of its behaviors."""
         self.make_folders()
         write_whole(self.path / "environment.json", json.dumps(describe_environment(), indent=2).encode())
         if origin is not None:
             write_whole(self.path / "origin.json", json.dumps(origin, indent=2).encode())
+        if behavior:
+            keep_names(self.path, behavior)
         (self.path / "metrics.jsonl").touch()
         self.write_config(config)
 

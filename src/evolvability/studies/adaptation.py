@@ -13,6 +13,7 @@ from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import PyTree
+from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.offspring import Evaluate, Parent, evaluator, parent_at, parents_of, scores_of
 from evolvability.studies.result_files import ADAPTATIONS, HostArray, each_seed, finish, keep, kept, kept_names
@@ -173,7 +174,7 @@ def save_adaptation(run: Run, adaptation: Adaptation) -> None:
 
 def load_adaptation(run: Run, goal: str) -> Adaptation:
     """What `adapt` kept in a run's folder."""
-    return Adaptation(**kept(run, ADAPTATIONS, goal, f"ees adapt {run.path} --direction {goal}"))
+    return Adaptation(**kept(run, ADAPTATIONS, goal, command_line("adapt", run.path, "--direction", goal)))
 
 
 def adapted_goals(run: Run) -> list[str]:

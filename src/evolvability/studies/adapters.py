@@ -112,7 +112,9 @@ def gradient_steps(context: AdaptationContext) -> Adapter:
 
 def standard_es(context: AdaptationContext, *, population_size: int = 10, learning_rate: float = 0.01) -> Adapter:
     """Standard ES for as many generations as the budget has; after each, its center."""
-    size = min(population_size, context.budget - context.budget % 2)  # mirrored members come in pairs
+    if context.budget < 2:
+        raise ConfigError(f"The adapter es draws mirrored pairs: it takes 2 episodes or more, got {context.budget}.")
+    size = min(population_size, context.budget - context.budget % 2)
     population = normal(context.sigma)
     algorithm = evolvability_es(population, mean_fitness(), optax.adam(learning_rate), population_size=size)
     ask = jax.jit(algorithm.ask)

@@ -4,6 +4,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from rich.console import Group as Lines
@@ -14,7 +15,7 @@ from evolvability.core.errors import ConfigError, unknown
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import load_adaptation
 from evolvability.studies.adapters import ADAPTERS
-from evolvability.studies.groups import RunGroup, by_seed, group_runs
+from evolvability.studies.groups import RunGroup, by_seed, differing_settings, group_runs
 from evolvability.studies.measures import (
     Measures,
     MeasureScale,
@@ -48,6 +49,7 @@ class Report:
         intervals: medians by group.
         comparisons: every pair of groups.
         correction: how p-values were corrected for their number, if they were.
+        remarks: in what else the groups differ: their lengths and settings.
     """
 
     metric: str
@@ -57,13 +59,14 @@ class Report:
     intervals: dict[str, Interval]
     comparisons: list[Comparison]
     correction: Correction | None
+    remarks: list[str]
 
 
 def compare_runs(
     runs: Sequence[Run],
     metric: str,
     *,
-    generation: int | None = None,
+    generation: int | Literal["last"] | None = None,
     correction: Correction | None = None,
     by: MeasureScale | None = None,
 ) -> Report:
@@ -72,17 +75,49 @@ def compare_runs(
     Args:
         runs: run folders, of one task.
         metric: see `quantity`.
-        generation: which; each run's last unless given.
+        generation: which, or ``last`` for each run's own last; the last that all runs have unless given.
         correction: correct p-values for their number: holm, bonferroni or benjamini-hochberg.
         by: what behaviors are measured by; as far as all groups reach unless given.
     """
     groups = group_runs(runs)
+    if generation is not None and _is_of_results(metric):
+        raise ConfigError(f"{metric} is about the trained centers, so there is no generation to choose.")
+    generation, remarks = _moment(groups, metric, generation)
     if by is None and metric in OF_BEHAVIORS and metric not in runs[0].metrics:
         by = measure_scale(reach_of(groups, generation))
     values = {group.name: quantity(group, metric, generation=generation, by=by) for group in groups}
     intervals = {name: median_interval(own) for name, own in values.items()}
     comparisons = compare_all(values, correction)
-    return Report(metric, generation, runs[0].config.task, values, intervals, comparisons, correction)
+    task = runs[0].config.task_title
+    return Report(metric, generation, task, values, intervals, comparisons, correction, remarks)
+
+
+def _moment(
+    groups: Sequence[RunGroup], metric: str, asked: int | Literal["last"] | None
+) -> tuple[int | None, list[str]]:
+    """The generation to compare at, None for each run's last; and what is to be said of the groups' differences."""
+    runs = [run for group in groups for run in group.runs]
+    done = {group.name: sorted({len(run.rows) // run.config.seeds for run in group.runs}) for group in groups}
+    told = "; ".join(f"{name} {' and '.join(map(str, own))}" for name, own in done.items())
+    lengths = {number for own in done.values() for number in own}
+    found = None if asked == "last" else asked
+    if asked is None and not _is_of_results(metric):
+        is_recorded = metric in OF_BEHAVIORS and metric not in runs[0].metrics
+        lasts = [run.recorded if is_recorded else range(len(run.rows) // run.config.seeds) for run in runs]
+        if len({tuple(own[-1:]) for own in lasts}) > 1:
+            found = max(set.intersection(*map(set, lasts)), default=-1)
+            if found < 0:
+                raise ConfigError(f"{metric}: there is no generation that all runs have. Try --generation last.")
+    remarks = [f"Different numbers of generations: {told}."] if len(lengths) > 1 else []
+    if asked is None and found is not None:
+        remarks.append(f"Compared at generation {found}, the last that all have; --generation chooses another.")
+    different = [f"{name} ({', '.join(values)})" for name, values in differing_settings(groups).items()]
+    return found, remarks + ([f"Settings differ: {'; '.join(different)}."] if different else [])
+
+
+def _is_of_results(metric: str) -> bool:
+    """Whether it is about what studies kept of the trained centers, not about a generation."""
+    return metric.partition(":")[0] in (ADAPTED, RACED, OFFSPRING) and ":" in metric
 
 
 def quantity(
@@ -149,17 +184,18 @@ def title(report: Report) -> str:
     """What is compared, in a line."""
     when = "the last generation" if report.generation is None else f"generation {report.generation}"
     what = report.metric.replace("_", " ")
-    return f"{report.task}: {what}" + ("" if report.metric.startswith(f"{ADAPTED}:") else f" at {when}")
+    return f"{report.task}: {what}" + ("" if _is_of_results(report.metric) else f" at {when}")
 
 
 def note(report: Report) -> str:
-    """How the numbers were made."""
+    """How the numbers were made, and what to bear in mind."""
     correction = f", corrected for {len(report.comparisons)} tests ({report.correction})" if report.correction else ""
-    return (
+    how = (
         f"p: Mann-Whitney U, two-sided{correction}. P(first > second): the probability that a run of the first "
         "group is above one of the second, 0.5 for no difference, and its 95 % interval. Shift: median of all "
-        "differences. A run that collapsed counts as the worst."
+        "differences, and its 95 % interval. A run that collapsed counts as the worst."
     )
+    return " ".join([*report.remarks, how])
 
 
 def p_text(p: float) -> str:
@@ -182,7 +218,9 @@ def _tables(report: Report) -> list[list[tuple[str, ...]]]:
         p = one.test.reason if one.test.p is None else p_text(one.test.p)
         low, high = one.test.interval
         effect = f"{one.test.effect:.2f} ({low:.2f} to {high:.2f})"
-        pairs.append((one.first, one.second, p, effect, f"{one.test.shift:+.4g}"))
+        low, high = one.test.shift_interval
+        shift = f"{one.test.shift:+.4g}" + (f" ({low:+.4g} to {high:+.4g})" if math.isfinite(high - low) else "")
+        pairs.append((one.first, one.second, p, effect, shift))
     return [groups, pairs] if report.comparisons else [groups]
 
 

@@ -44,7 +44,7 @@ def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
     check_one_task(runs)
     found: dict[str, list[Run]] = {}
     for run in runs:
-        found.setdefault(_identity(run), []).append(run)
+        found.setdefault(run_identity(run), []).append(run)
     names = run_names([members[0].config for members in found.values()])
     return [RunGroup(name, tuple(members)) for name, members in zip(names, found.values(), strict=True)]
 
@@ -52,11 +52,22 @@ def group_runs(runs: Sequence[Run]) -> list[RunGroup]:
 def check_one_task(runs: Sequence[Run]) -> None:
     """Refuse runs of several tasks."""
     for run in runs:
-        if run.config.task != runs[0].config.task:
+        if run.config.task_title != runs[0].config.task_title:
             raise ConfigError(
-                f"Runs are compared within one task, but {runs[0].path} is a run of '{runs[0].config.task}' and "
-                f"{run.path} one of '{run.config.task}'."
+                f"Runs are compared within one task, but {runs[0].path} is a run of '{runs[0].config.task_title}' and "
+                f"{run.path} one of '{run.config.task_title}'."
             )
+
+
+def differing_settings(groups: Sequence[RunGroup]) -> dict[str, list[str]]:
+    """What groups differ in beside their objective, of the settings that several of them heed: values by name."""
+    tables = [_settings(group.config) for group in groups]
+    found: dict[str, list[str]] = {}
+    for key in dict.fromkeys(key for table in tables for key in table if key != "objective"):
+        values = list(dict.fromkeys(str(table[key]) for table in tables if key in table))
+        if len(values) > 1:
+            found[_words(key)] = [value or "none" for value in values]
+    return found
 
 
 def by_seed(group: RunGroup, values: Sequence[Sequence[float]]) -> list[float]:
@@ -106,8 +117,8 @@ def run_names(configs: Sequence[Config]) -> list[str]:
         >>> run_names([layered("point", values={"sigma": sigma}) for sigma in (0.1, 0.2)])
         ['MaxEnt-EES, sigma 0.1', 'MaxEnt-EES, sigma 0.2']
     """
-    several_tasks = len({config.task for config in configs}) > 1
-    heads = [(config.task, method_name(config.objective)) for config in configs]
+    several_tasks = len({config.task_title for config in configs}) > 1
+    heads = [(config.task_title, method_name(config.objective)) for config in configs]
     settings = [_settings(config) for config in configs]
     names = []
     for head, own in zip(heads, settings, strict=True):
@@ -118,7 +129,7 @@ def run_names(configs: Sequence[Config]) -> list[str]:
     return names
 
 
-def _identity(run: Run) -> str:
+def run_identity(run: Run) -> str:
     """As `identity`, but what a run started from counts by its configuration: batches have folders of their own."""
     origin = run.origin
     if origin is None:
@@ -139,7 +150,7 @@ def _settings(config: Config) -> dict[str, Any]:
 
 def _heeded(objective: str, table: dict[str, Any]) -> dict[str, Any]:
     """What of a configuration changes what happens in runs with an objective."""
-    unheeded = SAME_COURSE | idle_settings(objective)
+    unheeded = SAME_COURSE | idle_settings(objective, table.get("diversity", Config.diversity))
     return {key: value for key, value in table.items() if key not in unheeded}
 
 
@@ -149,7 +160,12 @@ def _phrase(key: str, value: Any) -> str:
         return f"from {Path(value).name}" if value else "from a random start"
     if key == "goal" and not value:
         return "the task's own fitness"
-    words = key.removeprefix("task.").removeprefix(f"{MAML}.").replace("_", " ")
+    words = _words(key)
     if isinstance(value, bool):
         return words if value else f"no {words}"
     return f"{words} {value:g}" if isinstance(value, float) else f"{words} {value}"
+
+
+def _words(key: str) -> str:
+    """A setting as people say it."""
+    return key.removeprefix("task.").removeprefix(f"{MAML}.").replace("_", " ")

@@ -17,11 +17,13 @@ import safetensors.numpy
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from evolvability.config.build import build_population
 from evolvability.config.schema import Config, layered
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Cloud, Outcome, PyTree, Sample
 from evolvability.runs.checkpoints import Arrays, named_arrays
+from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.trained import check_size, memories, mutations, trained, trained_in
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
@@ -43,6 +45,12 @@ class Parent:
     memory: PyTree  # what the task remembers, e.g. statistics of observations
     key: Array  # what their noise and their episodes follow from
     generation: int = 0  # the generation drawn around it, on which a decaying sigma depends
+
+    @property
+    def sigma(self) -> float:
+        """The mutations' standard deviation in this generation; the mean where there are several."""
+        population = build_population(self.config, self.task.shapes)
+        return float(jnp.mean(population.scale(self.cloud, self.generation)))
 
     def mutations(self, key: Array, number: int) -> Sample:
         """Independent mutations, drawn as the population draws its members."""
@@ -169,8 +177,8 @@ def kept_generation(run: Run, sigma: float) -> int | None:
 def kept_offspring(run: Run, sigma: float | None = None) -> list[HostArray]:
     """(num_valid, num_behaviors) of every seed, for mutations of one sigma; that of training unless given."""
     size = f"{run.config.sigma if sigma is None else sigma:g}"
-    table = kept(run, OFFSPRING, size, f"ees measure {run.path} --sigma {size} --keep")
-    return [own[np.isfinite(own).all(axis=1)] for own in table["behavior"]]
+    table = kept(run, OFFSPRING, size, command_line("measure", run.path, "--sigma", size, "--keep"))
+    return [run.along(own[np.isfinite(own).all(axis=1)]) for own in table["behavior"]]
 
 
 def kept_sigmas(run: Run) -> list[float]:

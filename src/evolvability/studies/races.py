@@ -12,6 +12,7 @@ from evolvability.config.schema import ES_MAML, MAML
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import written_out
 from evolvability.runs.checkpoints import load_checkpoint
+from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import mean_of_valid, with_start_noise
 from evolvability.studies.adapters import AdaptationContext, Start, adapter_named
@@ -60,7 +61,7 @@ def race(
     config, parents = run.config, parents_of(run, task)
     base, generation = parents[0].task, parents[0].generation
     wanted = {goal: goal_named(goal, base) for goal in goals}
-    context = AdaptationContext(base, evaluator(base), config.sigma, episodes, config.maml)
+    context = AdaptationContext(base, evaluator(base), parents[0].sigma, episodes, config.maml)
     ways = {name: adapter_named(name, context) for name in adapters or (own_adapter(run),)}
     again = evaluator(with_start_noise(config, base, task is None, None)[0])
     starts = starts_of(run, parents)
@@ -103,7 +104,7 @@ def save_race(run: Run, raced: Raced) -> None:
 
 def load_race(run: Run, goal: str, adapter: str) -> Raced:
     """What `race` kept in a run's folder."""
-    command = f"ees race {run.path} --direction {goal} --adapters {adapter}"
+    command = command_line("race", run.path, "--direction", goal, "--adapters", adapter)
     return Raced(**kept(run, RACES, f"{goal}-{adapter}", command))
 
 

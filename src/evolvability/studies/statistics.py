@@ -51,6 +51,8 @@ class Test:
     reason: str = ""  # why there is no p-value
     # A 95 % confidence interval of the effect of two groups, see `effect_interval`
     interval: tuple[float, float] = (math.nan, math.nan)
+    # One of the shift, see `shift_interval`; infinite where there are too few values
+    shift_interval: tuple[float, float] = (-math.inf, math.inf)
     num_runs: tuple[int, ...] = ()  # how many values of each group were used
 
 
@@ -110,9 +112,9 @@ def mann_whitney(first: Values, second: Values) -> Test:
     u = float(np.sum(above) + 0.5 * np.sum(equal))
     # Two runs that both collapsed do not differ: -inf - -inf would be nan.
     differences = np.subtract.outer(first, second, where=~equal, out=np.zeros(sizes))
-    test = Test(
-        u, None, u / equal.size, float(np.median(differences)), "", effect_interval(u / equal.size, *sizes), sizes
-    )
+    effect, shift = u / equal.size, float(np.median(differences))
+    intervals = effect_interval(effect, *sizes), shift_interval(differences)
+    test = Test(u, None, effect, shift, "", *intervals, sizes)
     smallest = smallest_p(*sizes)
     if smallest > SIGNIFICANT:
         reason = (
@@ -135,6 +137,12 @@ def _exact_p(ranks: Array, number: int) -> float:
     ``ways[k, s]`` counts the choices of k values whose ranks sum to s. Tied values share the mean of their ranks, a
     multiple of one half; so ranks are doubled to be whole.
     """
+    shares, found = _rank_sums(ranks, number), np.rint(2 * ranks[:number]).astype(int).sum()
+    return min(1.0, 2 * float(min(shares[: found + 1].sum(), shares[found:].sum())))
+
+
+def _rank_sums(ranks: Array, number: int) -> Array:
+    """The probability of every doubled rank sum of so many values, drawn from all of them."""
     doubled = np.rint(2 * ranks).astype(int)
     # As floats: there are 1e29 ways to choose 50 of 100, more than an integer holds.
     ways = np.zeros((number + 1, doubled.sum() + 1))
@@ -142,9 +150,32 @@ def _exact_p(ranks: Array, number: int) -> float:
     for rank in doubled:
         # Both sides overlap; NumPy reads all of the right one first, so that no value is chosen twice.
         ways[1:, rank:] += ways[:-1, :-rank]  # each choice without this value makes one with it
-    shares = ways[number] / ways[number].sum()
-    found = doubled[:number].sum()
-    return min(1.0, 2 * float(min(shares[: found + 1].sum(), shares[found:].sum())))
+    chances: Array = ways[number] / ways[number].sum()
+    return chances
+
+
+def shift_interval(differences: Array, level: float = 0.95) -> tuple[float, float]:
+    r"""A confidence interval of the shift, from the (m, n) differences of two groups: all shifts U does not reject.
+
+    From the $k$-th smallest difference to the $k$-th largest, with the largest $k$ that has
+    $P(U < k) \le (1 - \mathrm{level}) / 2$ for groups of one distribution (Moses; Hollander and Wolfe, *Nonparametric
+    statistical methods*). Exact up to a hundred runs. With too few values it has no ends.
+
+    Examples:
+        >>> shift_interval(np.subtract.outer(np.arange(4.0), np.arange(4.0) + 10))
+        (-13.0, -7.0)
+    """
+    first, second = differences.shape
+    pairs, number = first * second, first + second
+    if number <= EXACT_UP_TO:
+        # U is the rank sum without the smallest one there is; ranks were doubled.
+        chances = _rank_sums(np.arange(1, number + 1), first)[first * (first + 1) :: 2]
+        place = int(np.searchsorted(np.cumsum(chances), (1 - level) / 2, side="right"))
+    else:
+        deviation = math.sqrt(pairs * (number + 1) / 12)
+        place = max(0, math.floor(pairs / 2 + stats.norm.ppf((1 - level) / 2) * deviation))
+    ordered = np.sort(differences, axis=None)
+    return (float(ordered[place - 1]), float(ordered[pairs - place])) if place else (-math.inf, math.inf)
 
 
 def effect_interval(effect: float, first: int, second: int, level: float = 0.95) -> tuple[float, float]:

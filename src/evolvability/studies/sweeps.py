@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from evolvability.config.schema import MAML, Config, layered, to_table
 from evolvability.core.errors import ConfigError, RunFolderError, UserError
-from evolvability.runs.files import slug
+from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import check_one_task
 from evolvability.training.driver import resume, train
@@ -132,7 +132,8 @@ def plan_split(run: Run, *, components: int = 2, generations: int = SPLIT_GENERA
     The species' means are independent samples of the trained population.
     """
     if run.config.population == "mixture" and run.config.components == components:
-        raise ConfigError(f"{run.path} has {components} components already. Choose another number, or: ees resume")
+        longer = f"{command_line('resume', run.path)} --generations N"
+        raise ConfigError(f"{run.path} has {components} components already. Choose another number, or: {longer}")
     changes: dict[str, Any] = {"population": "mixture", "components": components, "generations": generations}
     config = replace(run.config, **changes, start_from=str(run.path))
     return Planned(f"{run.path.resolve().name}-split-{components}", config)

@@ -23,7 +23,7 @@ class Task:
 
     Attributes:
         name: how people call it.
-        behavior: the name of every behavior dimension, e.g. ``("x", "y")``.
+        behavior: the name of every behavior dimension, with its unit where it has one, e.g. ``("x (m)", "y (m)")``.
         init: ``(key) -> (num_params,)``, a starting center.
         evaluate: ``(key, sample, memory) -> (Outcome, seen)``, for a whole population or a part of it.
         memory: what the task carries from one generation to the next, e.g. statistics of observations.

@@ -133,7 +133,7 @@ class BodyPosition:
     @property
     def names(self) -> tuple[str, ...]:
         """For the axes of figures."""
-        return tuple(self.axes)
+        return tuple(f"{axis} (m)" for axis in self.axes)
 
     def __call__(self, episode: Episode) -> HostArray:
         """Some of its coordinates."""

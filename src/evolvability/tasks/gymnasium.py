@@ -5,9 +5,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from tyro.conf import arg
 
 from evolvability.core.errors import ConfigError, missing_extra
 from evolvability.tasks.base import Task, at_least, check_share, checked_result
@@ -32,7 +33,7 @@ PURPOSE_REMEMBER = 1 << 16
 class GymnasiumOptions:
     """Options of Gymnasium environments."""
 
-    env: str = ""
+    env: Annotated[str, arg(metavar="ID", help_behavior_hint="(required)")] = ""
     """The environment's id, such as BipedalWalker-v3; module:id imports the module first."""
     env_arguments: str = "{}"
     """Arguments for gymnasium.make, as a JSON object."""

@@ -121,7 +121,9 @@ def cheetah(solver: Solver = SOLVER) -> Robot:
         return Torso(position, velocity, zero, pitch, zero)
 
     # Of the links, 0 and 3 are the feet.
-    return _robot("cheetah", model, model.qpos0, ("x",), torso, CHEETAH_LINKS, pitch_limit=1.0, standing_links=(0, 3))
+    return _robot(
+        "cheetah", model, model.qpos0, ("x (m)",), torso, CHEETAH_LINKS, pitch_limit=1.0, standing_links=(0, 3)
+    )
 
 
 @functools.cache
@@ -134,7 +136,7 @@ def ant(solver: Solver = SOLVER) -> Robot:
             geom.contype = 0  # no contacts: see above
     model = _compiled(spec)
     start = np.array(model.numeric("init_qpos").data)
-    return _robot("ant", model, start, ("x", "y"), _free_torso, ANT_LINKS, height_range=ANT_HEIGHTS)
+    return _robot("ant", model, start, ("x (m)", "y (m)"), _free_torso, ANT_LINKS, height_range=ANT_HEIGHTS)
 
 
 def _free_torso(qpos: Arrays, qvel: Arrays) -> Torso:

@@ -15,6 +15,7 @@ from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.strategy import State
 from evolvability.core.types import Outcome, PyTree
 from evolvability.runs.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
+from evolvability.runs.files import command_line
 from evolvability.runs.folder import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
 from evolvability.runs.trained import describe_origin
 from evolvability.tasks.base import Task
@@ -101,7 +102,7 @@ def train(
         state = evolution.start()  # first: where it starts from may be missing
         if output is not None:
             with first_alone() as first:
-                writer = _new_folder(output, evolution.config, held) if first else None
+                writer = _new_folder(output, evolution, held) if first else None
         if writer:
             writer.checkpoint(local(state))
         return _run(evolution, state, writer, on_generation)
@@ -149,7 +150,8 @@ def resume(
         _run(evolution, state, writer, on_generation)
 
 
-def _new_folder(output: Path, config: Config, held: ExitStack) -> RunWriter:
+def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWriter:
+    config = evolution.config
     if output.is_dir():
         # A process killed while it made the folder leaves some of these names behind, and no config.toml.
         strangers = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
@@ -159,9 +161,10 @@ def _new_folder(output: Path, config: Config, held: ExitStack) -> RunWriter:
     writer = _locked_folder(output, held)
     if (output / "config.toml").exists():
         raise RunFolderError(
-            f"{output} already holds a run. Go on with: ees resume {output}, or choose another --output."
+            f"{output} already holds a run. Go on with: {command_line('resume', output)}; or choose another --output."
         )
-    writer.create(config, describe_origin(Run(config.start_from)) if config.start_from else None)
+    origin = describe_origin(Run(config.start_from)) if config.start_from else None
+    writer.create(config, origin, evolution.task.behavior)
     return writer
 
 
@@ -181,9 +184,10 @@ def _saved_state(path: Path, evolution: Evolution) -> State:
         and jax.tree.leaves(template.optimizer)
         and not any(name.startswith("optimizer/") for name in arrays)
     ):
+        again = ("train", "--config", path / "config.toml", "--start-from", path)
         raise RunFolderError(
             f"{path} is a slim export of a run: it has no state of the optimizer to go on with. "
-            f"Start a new run at its population with: ees train {evolution.config.task} --start-from {path}"
+            f"Start a new run at its population with: {command_line(*again)}"
         )
     return evolution.place(restore(template, arrays))
 

@@ -69,7 +69,7 @@ def outlier_notice(config: Config, generation: int, shares: Array) -> str:
     # A share times the number of members is a squared distance, in standard deviations.
     # Six standard deviations: less than that happens among few members.
     is_far = share > OUTLYING and share * number > 6**2
-    is_heeded = "behavior_shaping" not in idle_settings(config.objective)
+    is_heeded = "behavior_shaping" not in idle_settings(config.objective, config.diversity)
     if not (is_far and is_heeded and config.behavior_shaping in ("standardize", "none")):
         return ""
     return (

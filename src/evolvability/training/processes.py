@@ -17,6 +17,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 from tyro.conf import arg
 
+from evolvability.config.schema import UNSET
 from evolvability.core.errors import ConfigError
 
 AUTO = "auto"
@@ -28,11 +29,11 @@ GRACE_SECONDS = 1
 class Processes:
     """Several processes, one per machine for instance, as one run: start each with the same options and its own id."""
 
-    coordinator: Annotated[str | None, arg(metavar="HOST:PORT")] = None
+    coordinator: Annotated[str | None, arg(metavar="HOST:PORT"), UNSET] = None
     """Where process 0 listens; auto where Slurm, Open MPI or a TPU pod starts the processes, and knows the rest."""
-    num_processes: Annotated[int | None, arg(metavar="N")] = None
+    num_processes: Annotated[int | None, arg(metavar="N"), UNSET] = None
     """How many processes there are."""
-    process_id: Annotated[int | None, arg(metavar="I")] = None
+    process_id: Annotated[int | None, arg(metavar="I"), UNSET] = None
     """Which of them this is, from 0 on."""
 
 

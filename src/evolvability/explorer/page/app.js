@@ -12,7 +12,9 @@ async function start() {
   const table = await askTable("overview");
   Object.assign(state, { together: table.together, most: table.max_robots, mutations: table.mutations ?? Infinity });
   state.runs = table.runs.map((run, index) => {
-    const unit = /^(ant|cheetah)(-bullet)?$/.test(run.task) ? " m" : "";
+    // "x (m)": the unit stands behind the name. Distances have one where all dimensions share it.
+    const units = [...new Set(run.behavior.map((name) => / \((.+)\)$/.exec(name)?.[1]))];
+    const unit = units.length === 1 && units[0] ? ` ${units[0]}` : "";
     return { ...run, index, dimensions: run.behavior.length, flat: run.behavior.length === 1, unit };
   });
   const [run] = state.runs;
@@ -21,6 +23,7 @@ async function start() {
     $("direction").remove();
     $("show").parentElement.hidden = true;
   }
+  for (const [place, name] of [...run.behavior.entries()].slice(2)) $("color").add(new Option(name, place));
   for (const [place, seed] of run.seeds.entries()) $("seed").add(new Option(seed, place));
   $("seeds").hidden = run.seeds.length < 2;
   document.title = `${run.name} · Evolvability ES`;

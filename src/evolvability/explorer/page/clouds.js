@@ -37,9 +37,10 @@ export function shades({ behavior: { data: behavior }, fitness, component }, by,
     return { of: (k) => hued((360 + angle(k)) % 360), label: by };
   }
   const distance = (_, k) => Math.hypot(...behavior.subarray(dimensions * k, dimensions * (k + 1)));
-  const values = by === "fitness" ? fitness.data : Float32Array.from(fitness.data, distance);
+  const third = (_, k) => behavior[dimensions * k + Number(by)]; // or any further dimension, by its place
+  const values = by === "fitness" ? fitness.data : Float32Array.from(fitness.data, by === "distance" ? distance : third);
   const sorted = values.toSorted();
-  const low = by === "fitness" ? sorted[Math.floor(0.01 * sorted.length)] : 0;
+  const low = by === "distance" ? 0 : sorted[Math.floor(0.01 * sorted.length)];
   const high = sorted[Math.floor(0.99 * (sorted.length - 1))]; // a few far away do not make all others alike
   return { of: (k) => graded((values[k] - low) / (high - low || 1)), label: by, low, high };
 }

@@ -87,7 +87,7 @@ export async function refreshHistory() {
 
 function historyOf({ name, flat, unit, behavior }, history) {
   const reach = `${Number(history.reach.data[0].toPrecision(2))}${unit}`;
-  const high = `${flat ? behavior[0] : "distance"} ${reach}`;
+  const high = `${flat ? behavior[0].replace(/ \(.+\)$/, "") : "distance"} ${reach}`;
   const low = flat ? `−${reach}` : `0${unit}`;
   const map = historyMap(history, state.steps[0], state.steps.at(-1));
   return labeled("history", { high, low, name: state.runs.length > 1 ? name : "" }, map);

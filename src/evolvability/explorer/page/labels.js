@@ -71,6 +71,7 @@ function writeTitle(pen, { run, subtitle, shades }, x, top, isDense) {
     pen.fillRect(x + k, top + 60, 1.5, 6);
   }
   const [low, high] = [shades.low, shades.high].map((value) => Number(value?.toPrecision(2)));
-  const meaning = isDense ? "density, of the densest place" : `${shades.label} ${low} to ${high}${run.unit}`;
+  const [name, unit] = [run.behavior[shades.label] ?? shades.label, shades.label === "distance" ? run.unit : ""];
+  const meaning = isDense ? "density, of the densest place" : `${name} ${low} to ${high}${unit}`;
   line(meaning, "11px", PALE, x + 108, top + 63.5);
 }

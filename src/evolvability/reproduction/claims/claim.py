@@ -20,8 +20,10 @@ NO_DIFFERENCE = 0.1
 PAPER_RUNS = 12
 """Runs per method in the paper, unless it says otherwise."""
 
-Verdict = Literal["holds", "holds in part", "does not hold", "not enough runs"]
+Verdict = Literal["holds", "holds in part", "does not hold", "not enough runs", "not judged"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "holds in part", "does not hold", "not enough runs")
+NOT_JUDGED: Verdict = "not judged"
+"""Of all statements about runs that are too small to mean anything."""
 
 
 @dataclass(frozen=True)
