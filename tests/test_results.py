@@ -1,0 +1,76 @@
+"""The run folders in results/: what the pages say can be done with them can be done."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import jax
+import pytest
+
+from evolvability import Run, cli
+from evolvability.explorer.service import Explorer
+from evolvability.runs.checkpoints import checkpoint_generations, has_checkpoint
+from evolvability.runs.trained import trained
+from evolvability.studies.rebuild import fresh_one, parent_of
+from evolvability.tasks.registry import make_task
+from tests.browsing import draws_here
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "results"
+RUNS = sorted(path.parent for path in RESULTS.rglob("config.toml"))
+WITH_CENTER = [path for path in RUNS if checkpoint_generations(path)]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(RESULTS.rglob("README.md"))]
+
+
+def test_every_path_in_results_that_a_page_names_is_there() -> None:
+    named = {name.rstrip(".") for page in PAGES for name in re.findall(r"\bresults/[\w./*-]+", page.read_text())}
+    made = {"results/small", "results/laptop-cheetah/left-5"}  # by commands that the pages show
+    assert len(named) > 20
+    assert sorted(name for name in named - made if not list(ROOT.glob(name))) == []
+
+
+def test_centers_are_where_the_page_says() -> None:
+    text = (RESULTS / "README.md").read_text()
+    assert "The runs in `paper-h200`, and `paper-rank-1` in `mutations-h200`, have their last center too" in text
+    said = [path for path in RUNS if path.parent.name == "paper-h200" or path.name == "paper-rank-1"]
+    assert said == WITH_CENTER
+    for path in WITH_CENTER:
+        assert all(has_checkpoint(path, generation) for generation in checkpoint_generations(path))
+    assert not [file for file in RESULTS.rglob("checkpoints/*.json") if not file.with_suffix(".safetensors").is_file()]
+
+
+def test_every_run_can_be_shown_and_explored(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["show", *map(str, RUNS)])
+    shown = capsys.readouterr().out
+    assert all(f"{path}: " in shown for path in RUNS)
+    for path in RUNS:
+        explorer = Explorer([Run(path)])
+        about = json.loads(explorer.answer("overview"))["runs"][0]
+        assert explorer.answer(f"cloud?run=0&seed=0&generation={about['recorded'][-1]}")
+
+
+@pytest.mark.parametrize("path", WITH_CENTER, ids=lambda path: path.name)
+def test_a_run_with_a_center_has_all_that_adapting_and_filming_take(path: Path) -> None:
+    run = Run(path)
+    task = make_task(run.config.task, run.config.task_options)
+    found = trained(run, task)
+    assert found.cloud.center.shape[0] == len(run.seeds)
+    one = fresh_one(parent_of(run, task, run.rebuildable[-1]), 0).sample.members()
+    assert one.shape == (1, *jax.eval_shape(task.init, jax.random.key(0)).shape)
+
+
+@pytest.mark.full
+def test_the_ant_on_the_front_page_is_adapted_and_filmed(tmp_path: Path) -> None:
+    if not draws_here():
+        pytest.skip("MuJoCo cannot draw: install Debian's libegl1 and libgl1-mesa-dri, or libosmesa6")
+    shown = "ees video results/paper-h200/ant-max_entropy --fresh 16"
+    assert shown in (ROOT / "README.md").read_text()
+    copy = tmp_path / "ant"
+    shutil.copytree(RESULTS / "paper-h200" / "ant-max_entropy", copy)  # adapting keeps what it finds in the folder
+    cli.main(["adapt", str(copy), "--mutations", "2", "--repeats", "1"])
+    assert (copy / "adaptations" / "right.json").is_file()
+    cli.main(["video", str(copy), "--fresh", "1", "--speed", "200", "--output", str(tmp_path / "ant.gif")])
+    assert (tmp_path / "ant.gif").read_bytes().startswith(b"GIF8")
+    with pytest.raises(SystemExit):  # what the page says is left out
+        cli.main(["video", str(copy), "--offspring", "0", "--output", str(tmp_path / "ant.gif")])
