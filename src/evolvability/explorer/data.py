@@ -14,12 +14,9 @@ from evolvability.tasks.replay import HostArray
 Arrays = dict[str, HostArray]
 
 NUM_BINS = 96
-MAX_COLUMNS = 240
-"""Generations in the picture of a run's history: more would be finer than the screen."""
-MAX_NUMBERS = 400_000
-"""In a cloud: of more members some are shown, as a page would stop over them all."""
-FARTHEST = 1e15
-"""Whatever claims to lie beyond is a damaged file's, and no scene could hold it."""
+MAX_COLUMNS = 240  # generations in the picture of a run's history: more would be finer than the screen
+MAX_NUMBERS = 400_000  # in a cloud: of more members some are shown, as a page would stop over them all
+FARTHEST = 1e15  # whatever claims to lie beyond is a damaged file's, and no scene could hold it
 MAX_CURVE_POINTS = 1000
 
 

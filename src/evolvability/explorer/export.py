@@ -16,8 +16,7 @@ from evolvability.runs.folder import Run, spread_out
 from evolvability.studies.rebuild import FRESH_TOGETHER
 from evolvability.tasks.replay import HostArray
 
-PICTURES = 100
-"""Of an episode of a task that draws itself."""
+PICTURES = 100  # of an episode of a task that draws itself
 
 
 def export_page(

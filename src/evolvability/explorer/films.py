@@ -20,8 +20,7 @@ from evolvability.runs.files import write_output
 from evolvability.tasks.rendering import from_jpeg
 from evolvability.tasks.replay import HostArray, Motion, Stage
 
-RATES = {"mp4": 30, "gif": 15}
-"""Frames per second."""
+RATES = {"mp4": 30, "gif": 15}  # frames per second
 SIZES = {"mp4": (720, 1280), "gif": (360, 640)}
 SIZE = SIZES["mp4"]
 TRACK_POINTS = 120
@@ -29,8 +28,7 @@ MAX_GEOMS = 6000
 FLOOR_COLORS = ((52, 60, 78), (62, 71, 92))
 FIELD_OF_VIEW = 45.0
 ELEVATION = 48.0
-ROOM = 0.85
-"""The part of the picture that paths fill: robots are wider than their paths."""
+ROOM = 0.85  # the part of the picture that paths fill: robots are wider than their paths
 FRAME = 3
 BACKGROUND = (11, 14, 21)
 NO_GL = (

@@ -177,7 +177,8 @@ class Explorer:
         choose: Callable[[Parent], Brood],
     ) -> Value:
         """What some members around a center do, told apart from other results by a name."""
-        task, parent = self._task(asked), self._parent(asked)
+        run, task, (_, seed, generation) = self._run(asked), self._task(asked), asked.place()
+        parent = self._kept(("parent", *asked.place()), lambda: rebuild.parent_of(run, task, generation, seed))
 
         def alone() -> Value:
             with self._simulator:
@@ -202,10 +203,6 @@ class Explorer:
         if doubt:
             raise ConfigError(f"{run.path}: {doubt} If you do: {command_line('explore', run.path, '--trust')}")
         return self._kept(("task", asked.integer("run")), lambda: rebuild.watchable_task(run.config))
-
-    def _parent(self, asked: Question) -> Parent:
-        run, task, (_, seed, generation) = self._run(asked), self._task(asked), asked.place()
-        return self._kept(("parent", *asked.place()), lambda: rebuild.parent_of(run, task, generation, seed))
 
 
 def _address(word: str) -> dict[str, str]:

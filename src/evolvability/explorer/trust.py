@@ -14,11 +14,9 @@ from evolvability.runs.folder import FILES, Run
 from evolvability.tasks.registry import own_code
 
 FOLDERS = ("behaviors", "centers", "checkpoints")
-MAX_BYTES = 1 << 30
-"""Of a file: a generation of ten million members is smaller."""
+MAX_BYTES = 1 << 30  # of a file: a generation of ten million members is smaller
 MAX_SEEDS = 10_000
-MAX_STEPS = 100_000
-"""Of an episode that is watched: it would not end while somebody waits."""
+MAX_STEPS = 100_000  # of an episode that is watched: it would not end while somebody waits
 
 
 def opened(path: Path, dimensions: Sequence[int] = ()) -> Run:

@@ -18,8 +18,7 @@ from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import group_runs, start_name
 
-GENERATIONS = (0, 5, 10, 20)
-"""Those the paper shows; of a shorter run, those it has."""
+GENERATIONS = (0, 5, 10, 20)  # those the paper shows; of a shorter run, those it has
 RANDOM = {"color": "0.35"}
 
 

@@ -134,23 +134,20 @@ def _shape(graph: Graph[Any], node: Node) -> Shape:
 
 
 def _draw_node(ax: Axes, node: Node, shape: Shape, center: Point) -> None:
-    text = PathPatch(shape.label.transformed(Affine2D().translate(*center)), facecolor="black", linewidth=0, zorder=4)
-    outlines = _outlines(node, shape, center)
-    (outlines or [text])[0].set_gid(node.name)
-    for patch in (*outlines, text):
-        ax.add_patch(patch)
-
-
-def _outlines(node: Node, shape: Shape, center: Point) -> list[Patch]:
     line: dict[str, Any] = {"facecolor": "white", "edgecolor": "black", "linewidth": LINE_WIDTH, "zorder": 3}
     width, height = 2 * shape.half_width, 2 * shape.half_height
+    patches: list[Patch] = []  # of an input, its label alone
     if isinstance(node, Deterministic):
-        return [Rectangle((center[0] - width / 2, center[1] - height / 2), width, height, **line)]
-    if isinstance(node, Stochastic):
-        return [Circle(center, width / 2, **line)]
-    if isinstance(node, Expectation):
-        return [Ellipse(center, width - 2 * inset, height - 2 * inset, **line) for inset in (0, RING)]
-    return []
+        patches = [Rectangle((center[0] - width / 2, center[1] - height / 2), width, height, **line)]
+    elif isinstance(node, Stochastic):
+        patches = [Circle(center, width / 2, **line)]
+    elif isinstance(node, Expectation):
+        patches = [Ellipse(center, width - 2 * inset, height - 2 * inset, **line) for inset in (0, RING)]
+    label = shape.label.transformed(Affine2D().translate(*center))
+    patches.append(PathPatch(label, facecolor="black", linewidth=0, zorder=4))
+    patches[0].set_gid(node.name)
+    for patch in patches:
+        ax.add_patch(patch)
 
 
 def _draw_edge(ax: Axes, start: Point, end: Point, parent: Shape, child: Shape) -> None:

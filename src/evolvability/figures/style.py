@@ -16,8 +16,7 @@ from matplotlib.figure import Figure
 
 Array = np.ndarray[Any, Any]
 
-PAGE_WIDTH = 7.0
-"""Inches, of both columns of a paper together."""
+PAGE_WIDTH = 7.0  # inches, of both columns of a paper together
 
 # The first three are Okabe and Ito's colors, the others Paul Tol's: both are made for any kind of color vision.
 METHOD_COLORS = {
@@ -36,8 +35,7 @@ OTHER_COLORS = ("#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINE_STYLES = ("-", "--", ":", "-.")
 NOTE_COLOR = "0.35"
 ZERO_LINE: dict[str, Any] = {"color": "0.5", "linewidth": 0.6, "linestyle": (0, (4, 3))}
-LETTER_WIDTH = 0.0085
-"""Inches, of the mean letter per point of its size."""
+LETTER_WIDTH = 0.0085  # inches, of the mean letter per point of its size
 STYLE_FILE = Path(__file__).with_name("paper.mplstyle")
 _styles = matplotlib.rc_params_from_file(STYLE_FILE, use_default_template=False)
 RC: dict[str, Any] = {str(name): value for name, value in _styles.items()}

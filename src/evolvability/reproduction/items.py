@@ -105,8 +105,7 @@ _ITEMS = (
         figures=("S6", "S7", "S8", "S9", "S10", "S11"),
     ),
 )
-ITEMS = {item.name: item for item in _ITEMS}
-"""By name, in the paper's order."""
+ITEMS = {item.name: item for item in _ITEMS}  # by name, in the paper's order
 
 
 def items_named(names: Sequence[str]) -> list[Item]:

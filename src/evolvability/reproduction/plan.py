@@ -147,32 +147,21 @@ def conduct(works: Sequence[Work], output: Path, watch: Watch = unwatched) -> No
     def timed(work: Work, state: Status) -> Iterator[Show]:
         if state == "done":
             yield lambda rows: None
-        else:
-            with watch(work, state) as show, _timed(output, work):
+            return
+        # Durations by the monotonic clock: the other may be set meanwhile.
+        began, clock = time.time(), time.monotonic()
+        try:
+            with watch(work, state) as show:
                 yield show
+        finally:  # also when it is interrupted
+            row = {"item": work.item, "work": work.title, "began": round(began, 2)}
+            row |= {"seconds": round(time.monotonic() - clock, 2), "devices": describe_devices()}
+            with suppress(OSError):  # where nothing can be written, the work itself has said so
+                output.mkdir(parents=True, exist_ok=True)
+                with (output / TIMES).open("a") as file:
+                    file.write(json.dumps(row) + "\n")
 
     work_off(works, timed)
-
-
-@contextmanager
-def _timed(output: Path, work: Work) -> Iterator[None]:
-    """Keep how long something took, also when it is interrupted."""
-    # Durations by the monotonic clock: the other may be set meanwhile.
-    began, clock = time.time(), time.monotonic()
-    try:
-        yield
-    finally:
-        row = {
-            "item": work.item,
-            "work": work.title,
-            "began": round(began, 2),
-            "seconds": round(time.monotonic() - clock, 2),
-            "devices": describe_devices(),
-        }
-        with suppress(OSError):  # where nothing can be written, the work itself has said so
-            output.mkdir(parents=True, exist_ok=True)
-            with (output / TIMES).open("a") as file:
-                file.write(json.dumps(row) + "\n")
 
 
 def times(output: Path) -> list[dict[str, Any]]:

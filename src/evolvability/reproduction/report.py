@@ -124,8 +124,7 @@ LOCOMOTION = {"learning_rate": "0.01", "sigma": "0.02", "population_size": "10,0
 TRUST_REGION = {"damping": "1e-05", "iterations": "10", "line_search_steps": "15", "line_search_ratio": "0.8"}
 KERNEL = {"bandwidth": "1"}
 
-Table = tuple[tuple[str, ...], str, dict[str, str]]
-"""Tasks, an objective, and the paper's settings of it."""
+Table = tuple[tuple[str, ...], str, dict[str, str]]  # tasks, an objective, and the paper's settings of it
 TABLES: dict[str, Table] = {
     "Table S1: MaxVar, interference": (("interference",), "max_variance", {"learning_rate": "0.03"} | INTERFERENCE),
     "Table S2: MaxEnt, interference": (

@@ -15,8 +15,7 @@ from evolvability.reproduction.markdown import anchor, to_markdown
 from evolvability.reproduction.report import Report
 from evolvability.runs.files import json_text, write_output
 
-ZOOM = 1.25
-"""Figures are drawn for print; on a screen they are this much larger."""
+ZOOM = 1.25  # figures are drawn for print; on a screen they are this much larger
 
 PAGE = """<!doctype html>
 <html lang="en">

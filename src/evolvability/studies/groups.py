@@ -1,12 +1,12 @@
 """Groups of runs that differ in their seeds alone, found by their configurations, and what each is called."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evolvability.config.objective_text import MAML, parse_objective
+from evolvability.config.objective_text import parse_objective
 from evolvability.config.schema import SAME_COURSE, Config, idle_settings, to_table
 from evolvability.core.errors import ConfigError
 from evolvability.runs.folder import Run
@@ -141,11 +141,17 @@ def run_identity(run: Run) -> str:
 
 
 def _settings(config: Config) -> dict[str, Any]:
-    """The settings that decide what happens, a task's own options as ``task.NAME`` and MAML's as ``maml.NAME``."""
-    flat = _heeded(config.objective, to_table(config))
-    for name, prefix in (("task_options", "task"), (MAML, MAML)):
-        flat |= {f"{prefix}.{key}": value for key, value in flat.pop(name, {}).items()}
-    return flat
+    """The settings that decide what happens, in one flat table."""
+    return dict(flat(_heeded(config.objective, to_table(config))))
+
+
+def flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings and their values; those of a table inside as ``TABLE.NAME``."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
 
 
 def _heeded(objective: str, table: dict[str, Any]) -> dict[str, Any]:
@@ -168,4 +174,4 @@ def _phrase(key: str, value: Any) -> str:
 
 def _words(key: str) -> str:
     """A setting as people say it."""
-    return key.removeprefix("task.").removeprefix(f"{MAML}.").replace("_", " ")
+    return key.rpartition(".")[2].replace("_", " ")

@@ -24,8 +24,7 @@ from evolvability.tasks.replay import HostArray, Motion
 from evolvability.tasks.simulators import Address, Part, Trial, joined, part_of
 from evolvability.workers.worker import writer
 
-FRESH_TOGETHER = 20
-"""Fresh mutations are evaluated so many at a time: the first are known while the others still walk."""
+FRESH_TOGETHER = 20  # fresh mutations are evaluated so many at a time: the first are known while the others still walk
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from scipy import optimize, stats
 from evolvability.core.errors import ConfigError
 
 SIGNIFICANT = 0.05
-EXACT_UP_TO = 100
-"""Values in both groups together; of more, p-values are those of the normal limit."""
+EXACT_UP_TO = 100  # values in both groups together; of more, p-values are those of the normal limit
 Correction = Literal["holm", "bonferroni", "benjamini-hochberg"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bonferroni", "benjamini-hochberg")
 

@@ -16,15 +16,14 @@ from evolvability.config.schema import MAML, Config, layered, to_table
 from evolvability.core.errors import ConfigError, RunFolderError, UserError
 from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import check_one_task
+from evolvability.studies.groups import check_one_task, flat
 from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution
 from evolvability.training.metrics import Rows
 
 TABLES = ("task_options", MAML)
 Status = Literal["new", "begun", "done"]
-FURTHER_GENERATIONS = 21
-"""Generation 20, the last, is the population after 20 updates."""
+FURTHER_GENERATIONS = 21  # generation 20, the last, is the population after 20 updates
 SPLIT_GENERATIONS = 20
 Show = Callable[[Rows], None]
 Watch = Callable[[Any, Status], AbstractContextManager[Show]]
@@ -93,7 +92,7 @@ def plan(table: dict[str, Any]) -> list[Planned]:
         raise ConfigError('A sweep names its task: add e.g. task = "point" to the top of the file.')
     task, preset = table.pop("task"), table.pop("preset", None)
     per_run = table.pop("seeds_per_run", None)
-    settings = dict(_flat(table.pop("sweep", {})))
+    settings = dict(flat(table.pop("sweep", {})))
     for key, values in settings.items():
         if not isinstance(values, list) or not values:
             raise ConfigError(f"sweep.{key}: a list of values is expected, got {values!r}.")
@@ -167,14 +166,6 @@ def conduct(planned: Sequence[Planned], output: Path, watch: Watch = unwatched) 
     works = [RunWork(run.name, output / run.name, run.config) for run in planned]
     work_off(works, watch)
     return [Run(work.path) for work in works]
-
-
-def _flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key, value
 
 
 def _with(table: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:

@@ -106,7 +106,7 @@ class DaskPool(Pool):
         """
         future = self._sent.get(value)
         if future is None:
-            future = self._sent[value] = self.client.submit(_itself, value, key=_new_key(), **where)
+            future = self._sent[value] = self.client.submit(lambda given: given, value, key=_new_key(), **where)
         return future
 
     async def _answer(self, task: Any, keys: set[Any]) -> Report:
@@ -114,7 +114,7 @@ class DaskPool(Pool):
 
         Dask itself makes a call again whose worker dies, up to its allowed-failures.
         """
-        answer = asyncio.ensure_future(_result(task))
+        answer = asyncio.ensure_future(task)
         answer.add_done_callback(lambda late: late.cancelled() or late.exception())  # or asyncio complains of late ones
         began, patience = time.monotonic(), self.deadline
         try:
@@ -145,14 +145,6 @@ class DaskPool(Pool):
         self._shunned.update(dict.fromkeys(holders, task))
         self._sent.clear()  # what is shared may be stuck there as well: it is sent anew
         raise OverdueError(self.deadline)
-
-
-async def _result(task: Any) -> Any:
-    return await task
-
-
-def _itself(value: Any) -> Any:
-    return value
 
 
 def _new_key() -> str:

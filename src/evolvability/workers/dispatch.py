@@ -16,12 +16,9 @@ from evolvability.tasks.simulators import joined
 from evolvability.workers.pools import START_SECONDS, LostError, OverdueError, Pool
 from evolvability.workers.worker import Report, work
 
-MAX_LOSSES = 3
-"""So many workers may a call cost before it is suspected."""
-AHEAD = 2
-"""Calls handed out per slot: one to work on, and one so that nobody waits for us."""
-TICK = 1.0
-"""Seconds between looks at the number of workers."""
+MAX_LOSSES = 3  # so many workers may a call cost before it is suspected
+AHEAD = 2  # calls handed out per slot: one to work on, and one so that nobody waits for us
+TICK = 1.0  # seconds between looks at the number of workers
 
 
 @dataclass

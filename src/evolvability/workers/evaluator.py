@@ -27,8 +27,7 @@ from evolvability.workers.worker import Broadcast, Report, recipe_of, work
 
 NUM_SUMS = 32
 """Partial gradients per generation, at most: what comes back to the driver does not grow with the population."""
-MAX_NAMED = 3
-"""Members named per generation; of more, the number is told."""
+MAX_NAMED = 3  # members named per generation; of more, the number is told
 
 
 class Evaluator:

@@ -21,12 +21,9 @@ from evolvability.core.errors import ClusterError, ConfigError, UserError
 from evolvability.workers.worker import Report
 
 DEADLINE = 600.0
-MAX_STARTS = 3
-"""So many processes in a row may die while they get ready before the run is stopped."""
-START_SECONDS = 120.0
-"""How long a worker may take to get ready, whatever the deadline: it imports, builds and compiles."""
-MANY_WORKERS = 1000
-"""Calls handed at a time to an executor that does not tell the number of its workers."""
+MAX_STARTS = 3  # so many processes in a row may die while they get ready before the run is stopped
+START_SECONDS = 120.0  # how long a worker may take to get ready, whatever the deadline: it imports, builds and compiles
+MANY_WORKERS = 1000  # calls handed at a time to an executor that does not tell the number of its workers
 
 
 class LostError(Exception):

@@ -33,8 +33,7 @@ from evolvability.core.types import Cloud, PyTree
 from evolvability.tasks.base import Task
 from evolvability.tasks.simulators import Address, Part, Simulator, joined, lost, part_of
 
-SAME_VERSIONS = ("evolvability-es", "jax", "numpy")
-"""Packages whose version decides over bits."""
+SAME_VERSIONS = ("evolvability-es", "jax", "numpy")  # packages whose version decides over bits
 
 
 @dataclass(frozen=True, eq=False)  # told apart by identity, so that a pool can remember which ones it has sent

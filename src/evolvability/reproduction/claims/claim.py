@@ -15,10 +15,8 @@ from evolvability.runs.folder import Run
 from evolvability.studies.groups import METHOD_NAMES, RunGroup, group_runs
 from evolvability.studies.statistics import SIGNIFICANT, Values, mann_whitney, smallest_p
 
-NO_DIFFERENCE = 0.1
-"""The paper speaks of no difference where p is above this."""
-PAPER_RUNS = 12
-"""Runs per method in the paper, unless it says otherwise."""
+NO_DIFFERENCE = 0.1  # the paper speaks of no difference where p is above this
+PAPER_RUNS = 12  # runs per method in the paper, unless it says otherwise
 
 Verdict = Literal["holds", "holds in part", "does not hold", "not enough runs", "not judged"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "holds in part", "does not hold", "not enough runs")

@@ -25,12 +25,9 @@ from evolvability.studies.measures import degenerate_share, valid_behaviors
 from evolvability.studies.statistics import mann_whitney
 
 MOST_EVOLVABLE = 5 * np.pi / 2
-CLOSE = 0.1
-"""What the paper gives as a share counts as met within 10 points."""
-NEARLY = 0.8
-"""As a share of standard ES's distance: nearly as far."""
-RADIUS, RADIUS_STEPS = 5.0, 1000
-"""Offspring nearer to the start than this are degenerate, in episodes of so many steps."""
+CLOSE = 0.1  # what the paper gives as a share counts as met within 10 points
+NEARLY = 0.8  # as a share of standard ES's distance: nearly as far
+RADIUS, RADIUS_STEPS = 5.0, 1000  # offspring nearer to the start than this are degenerate, in episodes of so many steps
 SECTORS = 36
 VARIANTS = "P(a run of MaxVar-EES is above one of MaxEnt-EES)"
 

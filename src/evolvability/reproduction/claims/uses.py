@@ -26,10 +26,8 @@ from evolvability.studies.races import load_race
 from evolvability.studies.statistics import SIGNIFICANT, above_zero
 
 GOALS = ("left", "right")
-QUARTER = 0.25
-"""The smaller mutations of MAML's policies have this share of the standard deviation of training."""
-SPECIES_RUNS = 6
-"""Runs per kind of mixture in the paper."""
+QUARTER = 0.25  # the smaller mutations of MAML's policies have this share of the standard deviation of training
+SPECIES_RUNS = 6  # runs per kind of mixture in the paper
 
 Array = np.ndarray[Any, Any]
 Runs = Sequence[Run]
