@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 EXAMPLES = {
     "own_task": r"angle 1\.00 -> 1\.[56]\d rad",
+    "drive": r"left\.safetensors brings the cart to -.*\n.*right\.safetensors brings the cart to \+",
     "ask_and_tell": r"generation 60: spread [2-9]\.",
     "feasibility": r"are g in 4\d% and h in 4\d% of all cases",
 }

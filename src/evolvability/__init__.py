@@ -10,6 +10,8 @@ from evolvability.core.stateful_objectives import weighted_sum
 from evolvability.core.strategy import Algorithm, Info, State, evolvability_es
 from evolvability.core.types import Cloud, Outcome, Sample, outcome
 from evolvability.runs.folder import Run
+from evolvability.runs.picking import Picked
+from evolvability.runs.policy import TrainedPolicy, load_policy
 from evolvability.studies.adaptation import pick_mutation
 from evolvability.studies.offspring import measure
 from evolvability.tasks.base import Task
@@ -29,6 +31,7 @@ __all__ = [
     "Distribution",
     "Info",
     "Outcome",
+    "Picked",
     "Population",
     "Result",
     "Run",
@@ -37,6 +40,7 @@ __all__ = [
     "State",
     "Task",
     "TaskError",
+    "TrainedPolicy",
     "UserError",
     "box",
     "diagonal_normal",
@@ -45,6 +49,7 @@ __all__ = [
     "expect",
     "expectation",
     "function_task",
+    "load_policy",
     "low_rank",
     "make_task",
     "max_entropy",

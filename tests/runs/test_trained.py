@@ -100,7 +100,7 @@ def test_a_run_records_where_it_came_from_and_resumes_without_it(parent: Run, tm
     ("values", "message"),
     [
         ({"seed": 5, "seeds": 2}, "4 to 5, but not 6"),
-        ({"task_options": {"num_steps": 5, "hidden": 5}}, "centers of 50 parameters"),
+        ({"task_options": {"num_steps": 5, "hidden": 5}}, "has 50 parameters"),
     ],
 )
 def test_a_start_that_does_not_fit_is_refused(parent: Run, values: dict[str, Any], message: str) -> None:

@@ -10,9 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import safetensors.numpy
 
-from evolvability import Outcome, Run, RunFolderError, Task, TaskError, evolve, function_task
+from evolvability import Outcome, Run, RunFolderError, Task, TaskError, evolve, function_task, load_policy
 from evolvability.cli import main
 from evolvability.figures import adaptation, components, evolution
 from evolvability.figures.registry import draw_figure
@@ -228,8 +227,7 @@ def test_figures_are_drawn_from_the_folders(runs: dict[str, Run], tmp_path: Path
     folder = runs["max_entropy"].path.parent
     command = ["adapt", *(str(folder / name) for name in ("max_entropy", "max_variance")), "--direction", "left", "45"]
     main([*command, "-k", "5", "--repeats", "1", "--output", str(tmp_path / "k.png"), "--save", str(tmp_path)])
-    picked = safetensors.numpy.load_file(tmp_path / "max_entropy-left.safetensors")["center"]
-    assert picked.shape == (2, runs["max_entropy"].center.shape[2])
+    assert load_policy(tmp_path / "max_entropy-left-1.safetensors")(np.zeros(4)).shape == (2,)
     further = [runs[name] for name in ("from-random", "from-max_entropy", "from-max_variance")]
     draw_figure("evolution", further, tmp_path / "evolution.png")
     draw_figure("components", [runs["max_entropy"], runs["max_entropy-split-2"]], tmp_path / "components.png")

@@ -18,9 +18,10 @@ from evolvability.core.types import written_out
 from evolvability.figures.registry import draw_figure
 from evolvability.methods.meta_gradient import adapt
 from evolvability.methods.rollouts import Actor, roll_out
+from evolvability.runs.picking import evaluator
 from evolvability.studies.adapters import ADAPTERS, AdaptationContext, adapter_named, goal_vector
 from evolvability.studies.comparison import quantity
-from evolvability.studies.offspring import evaluator, kept_offspring, kept_sigmas, offspring_of_run, parents_of
+from evolvability.studies.offspring import kept_offspring, kept_sigmas, offspring_of_run, parents_of
 from evolvability.studies.races import load_race, race, starts_of
 from evolvability.studies.sweeps import plan
 from evolvability.tasks.base import world_of

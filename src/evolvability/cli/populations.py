@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import safetensors.numpy
 from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
@@ -19,6 +18,7 @@ from evolvability.config.schema import UNSET, layered
 from evolvability.core.errors import ConfigError
 from evolvability.runs.files import command_line, slug, write_output
 from evolvability.runs.folder import Run
+from evolvability.studies.adaptation import Adaptation
 from evolvability.studies.adaptation import adapt as adapt_run
 from evolvability.studies.measures import (
     Measures,
@@ -56,7 +56,7 @@ def adapt(
         mutations: How many mutations of each center.
         repeats: Further evaluations of each mutation, whose mean is reported.
         start_noise: By how much their start states differ, where the task has this option; 0.1 unless given.
-        save: Write the picked parameters into this folder, NAME-GOAL.safetensors.
+        save: Write each seed's pick into this folder, NAME-GOAL-SEED.safetensors: all that load_policy needs to act.
         output: A picture of how performance grows with the number of mutations.
     """
     found_runs = open_runs(runs)
@@ -66,12 +66,19 @@ def adapt(
             one = spread(found.growth()[:, 0])
             name, seeds = run.path.resolve().name, str(len(found.performance))
             table.add_row(Text(name, overflow="fold"), found.goal, seeds, one, spread(found.performance))
-            if save is not None and found.parameters is not None:
-                chosen = safetensors.numpy.save({"center": found.parameters})
-                write_output(save / f"{name}-{slug(found.goal)}.safetensors", chosen)
+            if save is not None:
+                _save_policies(run, found, save / f"{name}-{slug(found.goal)}")
     console.print(table)
     print_text(f"the pick's mean over {repeats} evaluations with different start states; {SEVERAL_SEEDS}")
     _draw("adaptation", found_runs, output)
+
+
+def _save_policies(run: Run, found: Adaptation, stem: Path) -> None:
+    picked: Any = found.parameters
+    for seed, parent, parameters in zip(run.seeds, run.parents(), picked, strict=True):
+        path = Path(f"{stem}-{seed}.safetensors")
+        parent.policy(parameters).save(path)
+        print_text(f"wrote {path}")
 
 
 def race(

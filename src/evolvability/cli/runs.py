@@ -15,7 +15,8 @@ from tyro.conf import Positional, arg
 from evolvability.cli.arguments import Count, Dimensions, File, Folder, RunPaths, open_runs
 from evolvability.cli.printing import console, median, plural, print_text, resumable, say
 from evolvability.config.objective_text import STANDALONE_OBJECTIVES
-from evolvability.config.schema import MAML, PRESETS, UNSET, read_toml
+from evolvability.config.pieces import idle_beside
+from evolvability.config.schema import MAML, PRESETS, UNSET, idle_settings, read_toml
 from evolvability.core.errors import ConfigError
 from evolvability.core.populations import POPULATIONS
 from evolvability.methods.registry import OBJECTIVES
@@ -202,7 +203,8 @@ def _summary(run: Run) -> Group:
     seeds = f"seed {config.seed}" if config.seeds == 1 else f"{config.seeds} seeds, medians"
     title = f"{run.path}: {config.task_title}, {config.objective}, {seeds}, {done}/{config.generations} generations"
     names, source = (SHOWN["MAML's settings"], config.maml) if config.objective == MAML else (SHOWN["settings"], config)
-    caption = ", ".join(f"{name} {getattr(source, name)}" for name in names.split())
+    idle = idle_settings(config.objective, config.diversity) | idle_beside(config)
+    caption = ", ".join(f"{name} {getattr(source, name)}" for name in names.split() if name not in idle)
     if run.behavior_names:
         caption = f"behavior: {', '.join(run.behavior_names)}; {caption}"
     table = Table("generation")

@@ -14,6 +14,7 @@ from tyro.conf import arg
 
 from evolvability.cli.arguments import MaybeCount, RunPath
 from evolvability.cli.printing import console, finish, free_folder, plural, print_text, resumable, say
+from evolvability.config.pieces import Pieces, no_object
 from evolvability.config.schema import ES_MAML, MAML, PRESETS, UNSET, Config, idle_settings, layered, read_toml
 from evolvability.core.cores import num_cores
 from evolvability.core.errors import ConfigError
@@ -21,7 +22,7 @@ from evolvability.methods.maml import MamlOptions
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.tasks.base import Task
-from evolvability.tasks.registry import make_task
+from evolvability.tasks.registry import FROM_PYTHON, make_task
 from evolvability.training.driver import resume as resume_run
 from evolvability.training.driver import train as train_run
 from evolvability.training.evolution import Evolution
@@ -120,7 +121,7 @@ def resume(
     config = found.config if generations is None else dataclasses.replace(found.config, generations=generations)
     task = make_task(config.task, config.task_options)
     with resumable(run), _pool(task, workers) as pool, _progress(config, quiet, pool) as show:
-        resume_run(found, task, generations=generations, on_generation=show, workers=pool)
+        resume_run(found, task, generations=generations, on_generation=show, workers=pool, progress=False)
     if is_first():
         finish(run)
 
@@ -186,6 +187,9 @@ def _starting_values(task: str | None, arguments: Sequence[str]) -> Config:
     task = task or named or (UNNAMED if {"-h", "--help"} & set(arguments) else None)
     if task is None:
         raise ConfigError("ees train: which task? It comes first, e.g. ees train interference. See ees list.")
+    for piece in Pieces._fields:
+        if (recorded := str(table.get(piece, ""))).startswith(FROM_PYTHON) and not getattr(first, piece, None):
+            raise no_object(piece, recorded)
     return layered(task, objective=first.objective, preset=first.preset, values=table)
 
 

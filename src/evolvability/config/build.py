@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import optax
 
 from evolvability.config.objective_text import ES_MAML, EVOLVABILITY_SEARCH, names_in, parse_objective, spelled
+from evolvability.config.pieces import Pieces, check_objective, no_object
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError
 from evolvability.core.natural_gradient import natural_gradient
@@ -20,10 +21,13 @@ from evolvability.methods.evolvability_search import evolvability_search, in_tur
 from evolvability.methods.novelty import ns_es, nsr_es, nsra_es
 from evolvability.methods.quality_evolvability import qe_es
 from evolvability.methods.registry import KEEP_ARCHIVE, OBJECTIVES
+from evolvability.tasks.registry import FROM_PYTHON
 
 
 def build_population(config: Config, shapes: Shapes) -> Population:
     """The population a configuration asks for; shapes: of the task's parameters, see `Task.shapes`."""
+    if config.population.startswith(FROM_PYTHON):
+        raise no_object("population", config.population)
     sigma: Any = config.sigma
     if config.sigma_decay < 1:
         # One factor per generation, down to sigma_min where there is one.
@@ -90,17 +94,24 @@ def _sum(text: str, parts: Mapping[str, Objective | StatefulObjective]) -> Objec
     return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else weighted_sum(*terms)
 
 
-def build_algorithm(config: Config, population: Population, num_behaviors: int) -> Algorithm:
-    """The strategy a configuration asks for, for a task with so many behavior dimensions."""
+def build_algorithm(
+    config: Config,
+    population: Population,
+    num_behaviors: int,
+    pieces: Pieces = Pieces(),  # noqa: B008 (a tuple)
+) -> Algorithm:
+    """The strategy a configuration asks for, for a task with so many behavior dimensions, of some pieces given."""
     if config.objective == EVOLVABILITY_SEARCH:
         return evolvability_search(population, population_size=config.population_size, threshold=config.threshold)
-    optimizer = getattr(optax, config.optimizer)(config.learning_rate)
+    if pieces.objective is not None:
+        check_objective(pieces.objective, num_behaviors)
+    optimizer = pieces.optimizer or getattr(optax, config.optimizer)(config.learning_rate)
     if config.natural_gradient:
         # First in the chain: the optimizer's moments are those of the natural gradient.
         optimizer = optax.chain(natural_gradient(), optimizer)
     return evolvability_es(
         population,
-        build_objective(config, num_behaviors),
+        pieces.objective or build_objective(config, num_behaviors),
         optimizer,
         population_size=config.population_size,
         l2=config.l2,

@@ -6,6 +6,7 @@ import re
 from evolvability.core.errors import ConfigError, unknown
 from evolvability.core.stateful_objectives import Ramp
 from evolvability.methods.registry import OBJECTIVES
+from evolvability.tasks.registry import FROM_PYTHON
 
 MAML, ES_MAML = "maml", "es_maml"
 """Objectives of runs that meta-learn: what is reached after adaptation, by a gradient step or by hill climbing."""
@@ -30,6 +31,8 @@ def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:
         >>> parse_objective("1:0:50*max_entropy")
         [(Ramp(start=1.0, end=0.0, generations=50), 'max_entropy')]
     """
+    if text.startswith(FROM_PYTHON):
+        raise ConfigError(f"objective: {text} was given from Python as an object. It has no name that leads to it.")
     terms = []
     for term in re.split(r"(?<!\de)\+", text):  # not the plus of 1e+3
         # The weight ends at the last star; whatever stands before it must be one number or schedule.
@@ -52,13 +55,16 @@ def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:
 
 def names_in(objective: str) -> set[str]:
     """The objectives that a text names, whatever their weights."""
-    return {objective} if objective in STANDALONE_OBJECTIVES else {name for _, name in parse_objective(objective)}
+    whole = objective in STANDALONE_OBJECTIVES or objective.startswith(FROM_PYTHON)
+    return {objective} if whole else {name for _, name in parse_objective(objective)}
 
 
 def spelled(objective: str) -> str:
     """An objective without spaces, and with underscores where its names, not its numbers, have dashes."""
     if not isinstance(objective, str):
         raise ConfigError(f"objective: a text such as 'max_entropy' is expected, got {objective!r}.")
+    if objective.startswith(FROM_PYTHON):
+        return objective
     return re.sub(r"(?<=[a-z])-(?=[a-z])", "_", objective.replace(" ", ""))
 
 

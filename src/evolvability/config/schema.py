@@ -17,7 +17,6 @@ from evolvability.config.objective_text import (
     EVOLVABILITY_SEARCH,
     STANDALONE_OBJECTIVES,
     names_in,
-    parse_objective,
     spelled,
 )
 from evolvability.config.objective_text import MAML as MAML
@@ -27,7 +26,7 @@ from evolvability.methods.maml import MamlOptions
 from evolvability.methods.novelty import ARCHIVE_SIZE, NUM_NEIGHBORS, PATIENCE
 from evolvability.methods.registry import KEEP_ARCHIVE, OBJECTIVES
 from evolvability.tasks.goals import check_goal
-from evolvability.tasks.registry import task_entry
+from evolvability.tasks.registry import FROM_PYTHON, task_entry
 
 UNSET = arg(help_behavior_hint="")
 """Of an option without a default worth a word: help says nothing instead of "default: None"."""
@@ -304,13 +303,17 @@ def idle_settings(objective: str, diversity: str = "variance") -> set[str]:
     names = names_in(objective)
     names |= {f"{name} by {diversity}" for name in names}
     heeded_by = {f.name: f.metadata.get("heeded_by") for f in dataclasses.fields(Config)}
+    if objective.startswith(FROM_PYTHON):  # it heeds what all objectives do: what is done with any objective's weights
+        return {name for name, objectives in heeded_by.items() if objectives and not {*OBJECTIVES} <= {*objectives}}
     return {name for name, objectives in heeded_by.items() if objectives and names.isdisjoint(objectives)}
 
 
 def _checked(key: str, value: Any, hint: Any) -> Any:
     """A value of the annotated type, or an error that names the key."""
     if get_origin(hint) is Literal:
-        if value not in get_args(hint):
+        # A run may have been given it as an object, see `config.pieces`.
+        is_object = key in ("population", "optimizer") and str(value).startswith(FROM_PYTHON)
+        if value not in get_args(hint) and not is_object:
             raise ConfigError(unknown(key, str(value), get_args(hint)))
         return value
     if hint is Any:  # a table of options, checked by its own dataclass
@@ -363,7 +366,7 @@ def _validate(config: Config) -> None:
         multiple = f"a multiple of {families}, so that all {config.components} parents have equally many offspring"
         require(config.population_size % families == 0, "population_size", multiple)
     else:
-        parse_objective(config.objective)
+        names_in(config.objective)
     if config.explores:
         by_strategy = config.objective not in STANDALONE_OBJECTIVES
         require(by_strategy, "objective", "one that a strategy climbs where actions are drawn (estimator, action_std)")

@@ -15,9 +15,9 @@ from evolvability.explorer import data
 from evolvability.explorer.trust import objection
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
+from evolvability.runs.parents import Parent
 from evolvability.studies import rebuild
 from evolvability.studies.groups import run_names
-from evolvability.studies.offspring import Parent
 from evolvability.studies.rebuild import FRESH_TOGETHER, Brood
 from evolvability.tasks.base import Task
 from evolvability.tasks.replay import Motion, Stage

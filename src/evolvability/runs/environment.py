@@ -17,7 +17,7 @@ def describe_environment() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": {name: version for name in (*PACKAGES, *SIMULATORS) if (version := _version(name))},
+        "packages": {name: version for name in (*PACKAGES, *SIMULATORS) if (version := version_of(name))},
         "devices": describe_devices(),
         "commit": _commit(),
     }
@@ -28,7 +28,8 @@ def describe_devices() -> list[str]:
     return [f"{device.platform}: {device.device_kind}" for device in jax.devices()]
 
 
-def _version(package: str) -> str | None:
+def version_of(package: str) -> str | None:
+    """The version of an installed package; None where it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

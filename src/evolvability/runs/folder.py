@@ -31,6 +31,7 @@ import safetensors.numpy
 
 from evolvability.config.schema import Config, from_table, read_toml, to_toml
 from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.core.populations import Population
 from evolvability.core.types import PyTree
 from evolvability.runs.behavior_names import NAMES_FILE, behavior_names, keep_names
 from evolvability.runs.checkpoints import (
@@ -46,6 +47,10 @@ from evolvability.runs.checkpoints import (
     write_whole,
 )
 from evolvability.runs.environment import describe_environment
+from evolvability.runs.parents import Parent, parents_from
+from evolvability.runs.population import TrainedPopulation
+from evolvability.tasks.base import Task
+from evolvability.tasks.registry import make_task
 
 FILES = ("config.toml", "environment.json", NAMES_FILE, "origin.json", "metrics.jsonl")
 ARRAY_FOLDERS = ("behaviors", "centers", "checkpoints")
@@ -54,12 +59,14 @@ EXTRAS = ("adaptations", "races", "offspring")
 RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, ".lock"}
 
 
-class Run:
+class Run(TrainedPopulation):
     """A run folder, to read from. Works while the run is still going on.
 
     Args:
         path: the folder.
         dimensions: which of its behavior dimensions to look at, in this order, counted from 0; all unless given.
+        task: the run's task, where that was given from Python as an object; only `pick` and its kin need it.
+        population: the run's population, likewise.
 
     Examples:
         >>> from evolvability import Run
@@ -68,8 +75,16 @@ class Run:
         (10, 2000)
     """
 
-    def __init__(self, path: str | os.PathLike[str], dimensions: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        dimensions: Sequence[int] = (),
+        *,
+        task: Task | None = None,
+        population: Population | None = None,
+    ) -> None:
         self.path, self.dimensions = Path(path), tuple(dimensions)
+        self.by_name, self._task, self._population = task is None, task, population
         if not (self.path / "config.toml").is_file():
             raise RunFolderError(f"{self.path} is no run folder: it has no config.toml.")
         try:
@@ -81,9 +96,17 @@ class Run:
         return f"Run({str(self.path)!r})"
 
     @property
-    def seeds(self) -> range:
-        """The seeds of the run."""
-        return range(self.config.seed, self.config.seed + self.config.seeds)
+    def task(self) -> Task:
+        """The run's task, made by its name unless it was given."""
+        if self._task is None:  # kept: one made anew would be compiled anew
+            self._task = make_task(self.config.task, self.config.task_options)
+        return self._task
+
+    def parents(self) -> list[Parent]:
+        """What the run ended with, one parent per seed; a slim export of a run is enough."""
+        generation, arrays = load_checkpoint(self.path)
+        where, population = str(self.path), self._population
+        return parents_from(arrays, self.config, self.task, generation, where=where, population=population)
 
     @property
     def environment(self) -> dict[str, Any]:

@@ -1,41 +1,21 @@
 """Pick a mutation: the best of k at a goal, and how that grows with k (section 5.2.1 of the paper)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
+from itertools import chain
 
-import jax
 import numpy as np
-from jax import Array
 from scipy.special import gammaln
 
-from evolvability.config.schema import Config
-from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import PyTree
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
-from evolvability.studies.offspring import Evaluate, Parent, evaluator, parent_at, parents_of, scores_of
+from evolvability.runs.picking import Picked, mean_of_valid, pick, with_start_noise
+from evolvability.studies.offspring import parent_at, parents_of
 from evolvability.studies.result_files import ADAPTATIONS, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
-from evolvability.tasks.goals import FITNESS, Goal, goal_named
-from evolvability.tasks.registry import make_task
-
-START_NOISE = 0.1
-"""By how much start states differ in the evaluations that are reported, in radians, where a task has that option."""
-
-
-class Picked(NamedTuple):
-    """The best of some mutations."""
-
-    parameters: PyTree  # the mutation, in the form the task's author gave parameters
-    vector: Array  # (num_params,) the same, flat
-    performance: float  # its mean score over the repeated evaluations
-    chosen: int  # which of the mutations it is
-    scores: HostArray  # (num_mutations,) of one evaluation each, by which it was picked; nan where invalid
-    # (num_mutations, repeats) of further evaluations with different start states, of every mutation
-    repeated: HostArray
-    behavior: HostArray  # (num_mutations, num_behaviors) of the first evaluation
+from evolvability.tasks.goals import Goal
 
 
 @dataclass(frozen=True)
@@ -120,9 +100,7 @@ def pick_mutation(
         True
     """
     parent = parent_at(task, center, sigma, memory, seed)
-    goal = goal_named(goal, parent.task) if isinstance(goal, str) else goal
-    evaluate = evaluator(parent.task)
-    return _pick(parent, evaluate, evaluate, [goal], mutations, repeats, parent.key)[0]
+    return pick(parent, [goal], parent.task, mutations, repeats, parent.key)[0]
 
 
 def adapt(
@@ -143,16 +121,15 @@ def adapt(
     """
     config, parents = run.config, parents_of(run, task)
     base, generation = parents[0].task, parents[0].generation
-    # The fitness of a run that was given a goal is that goal.
-    wanted = [goal_named(config.goal if goal == FITNESS and config.goal else goal, base) for goal in goals]
-    noisy, noise = with_start_noise(config, base, task is None, start_noise)
-    once, again = evaluator(base), evaluator(noisy)
+    again, noise = with_start_noise(config, base, task is None, start_noise)
     parts = ("scores", "repeated", "vector")
 
     def of_seed(index: int) -> dict[str, HostArray]:
         key = key_for(Purpose.ADAPTATION, parents[index].key)
-        picks = zip(goals, _pick(parents[index], once, again, wanted, mutations, repeats, key), strict=True)
-        return {f"{part} {goal}": np.asarray(getattr(pick, part)) for goal, pick in picks for part in parts}
+        picked = pick(parents[index], goals, again, mutations, repeats, key)
+        found = [(one.scores, one.repeated, one.policy.parameters) for one in picked]
+        names = [f"{part} {goal}" for goal in goals for part in parts]
+        return dict(zip(names, chain(*found), strict=True))
 
     name = f"adapt {generation} {' '.join(goals)} {mutations} {repeats} {noise:g}"
     seeds = each_seed(run, name, of_seed, by_name=task is None)
@@ -180,45 +157,3 @@ def load_adaptation(run: Run, goal: str) -> Adaptation:
 def adapted_goals(run: Run) -> list[str]:
     """The goals that a run's mutations were picked for."""
     return sorted(kept(run, ADAPTATIONS, name)["goal"] for name in kept_names(run, ADAPTATIONS))
-
-
-def _pick(
-    parent: Parent, once: Evaluate, again: Evaluate, goals: Sequence[Goal], number: int, repeats: int, key: Array
-) -> list[Picked]:
-    """Evaluate mutations once, to pick the best at each goal, and then again and again, to report what it is worth."""
-    if number < 1 or repeats < 1:
-        raise ConfigError(f"1 mutation or more and 1 repeat or more are needed, got {number} and {repeats}.")
-    key_noise, key_once, key_again = jax.random.split(key, 3)
-    sample, memory = parent.mutations(key_noise, number), parent.memory
-    # All mutations, not the picked one alone: `growth` asks for the best of any k of them.
-    further = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
-    outcome = once(key_once, sample, memory)[0]
-    picked = []
-    for goal in goals:
-        scores = scores_of(goal, outcome)
-        if np.isnan(scores).all():
-            raise TaskError(f"Task '{parent.task.name}': none of the {number} mutations is valid: there is no best.")
-        repeated = np.stack([scores_of(goal, one) for one in further], axis=1)
-        chosen = int(np.nanargmax(scores))
-        # Mutations are not mirrored: member and draw have the same number.
-        vector = sample.of_draws(np.array([chosen])).members()[0]
-        performance, behavior = float(mean_of_valid(repeated)[chosen]), np.asarray(outcome.behavior)
-        picked.append(Picked(parent.task.unflatten(vector), vector, performance, chosen, scores, repeated, behavior))
-    return picked
-
-
-def mean_of_valid(repeated: HostArray) -> HostArray:
-    """Means over the last axis, of what is valid."""
-    means: HostArray = np.ma.masked_invalid(repeated).mean(axis=-1).filled(np.nan)
-    return means
-
-
-def with_start_noise(config: Config, task: Task, by_name: bool, noise: float | None) -> tuple[Task, float]:
-    """The task with start states that differ, where it has such an option, and by how much they do."""
-    own = getattr(config.task_options, "start_noise", None)
-    if own is None or not by_name:
-        if noise:
-            raise ConfigError(f"Task '{task.name}' has no option start_noise: its episodes differ by their key alone.")
-        return task, 0.0
-    noise = (own or START_NOISE) if noise is None else noise
-    return make_task(config.task, replace(config.task_options, start_noise=noise)), noise

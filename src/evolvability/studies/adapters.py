@@ -23,7 +23,7 @@ from evolvability.core.types import Cloud, PyTree, Sample
 from evolvability.methods.maml import MamlOptions
 from evolvability.methods.meta_gradient import adapt as gradient_step
 from evolvability.methods.rollouts import Actor, roll_out
-from evolvability.studies.offspring import Evaluate, scores_of
+from evolvability.runs.picking import Evaluate, scores_of
 from evolvability.studies.result_files import HostArray
 from evolvability.tasks.base import Task, world_of
 from evolvability.tasks.goals import POINT, goal_named, heading

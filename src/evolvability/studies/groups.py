@@ -10,6 +10,7 @@ from evolvability.config.objective_text import parse_objective
 from evolvability.config.schema import SAME_COURSE, Config, idle_settings, to_table
 from evolvability.core.errors import ConfigError
 from evolvability.runs.folder import Run
+from evolvability.tasks.registry import FROM_PYTHON
 
 METHOD_NAMES = {
     "max_variance": "MaxVar-EES",
@@ -99,6 +100,8 @@ def method_name(objective: str) -> str:
     """
     if objective in METHOD_NAMES:
         return METHOD_NAMES[objective]
+    if objective.startswith(FROM_PYTHON):
+        return objective.removeprefix(FROM_PYTHON).replace("_", " ")
     terms = [(weight, name.replace("_", " ")) for weight, name in parse_objective(objective)]
     return " + ".join(name if weight == 1 else f"{weight:g} {name}" for weight, name in terms)
 

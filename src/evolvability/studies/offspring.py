@@ -4,8 +4,7 @@ In a run folder: ``offspring/SIGMA.safetensors``, with ``behavior`` (num_seeds, 
 is what an invalid one did. Figures and statistics read it, and need no simulator.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,44 +16,19 @@ import safetensors.numpy
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from evolvability.config.build import build_population
 from evolvability.config.schema import Config, layered
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, key_for
-from evolvability.core.types import Cloud, Outcome, PyTree, Sample
-from evolvability.runs.checkpoints import Arrays, named_arrays
+from evolvability.core.types import Cloud, PyTree
+from evolvability.runs.checkpoints import Arrays
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
-from evolvability.runs.trained import check_size, memories, mutations, trained, trained_in
+from evolvability.runs.parents import Parent, check_size, parents_from
+from evolvability.runs.picking import Evaluate, evaluator
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
 from evolvability.studies.result_files import OFFSPRING, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
-from evolvability.tasks.goals import Goal
 from evolvability.tasks.registry import FROM_PYTHON, make_task
-
-Evaluate = Callable[[Array, Sample, PyTree], tuple[Outcome, PyTree]]
-
-
-@dataclass(frozen=True)
-class Parent:
-    """What mutations are drawn around."""
-
-    task: Task
-    config: Config  # how they are drawn: population and standard deviation
-    cloud: Cloud  # the population's learned parameters, of one seed
-    memory: PyTree  # what the task remembers, e.g. statistics of observations
-    key: Array  # what their noise and their episodes follow from
-    generation: int = 0  # the generation drawn around it, on which a decaying sigma depends
-
-    @property
-    def sigma(self) -> float:
-        """The mutations' standard deviation in this generation; the mean where there are several."""
-        population = build_population(self.config, self.task.shapes)
-        return float(jnp.mean(population.scale(self.cloud, self.generation)))
-
-    def mutations(self, key: Array, number: int) -> Sample:
-        """Independent mutations, drawn as the population draws its members."""
-        return mutations(self.config, self.task.shapes, self.cloud, key, self.generation, number)
 
 
 class Offspring(NamedTuple):
@@ -99,24 +73,25 @@ def measure(
 
 
 def parent_at(task: Task | str, center: PyTree, sigma: float | None, memory: PyTree, seed: int) -> Parent:
-    """A center of one's own as a parent; its size is checked."""
+    """A center of one's own as a parent; its size is checked, and that nothing is missing to evaluate it."""
     values = {} if sigma is None else {"sigma": sigma}
     config = layered(task if isinstance(task, str) else FROM_PYTHON + task.name, values=values)
     task = make_task(task) if isinstance(task, str) else task
     flat = jnp.asarray(ravel_pytree(center)[0], jnp.float32)
     check_size(len(flat), task, "The center")
+    if memory is None and jax.tree.leaves(task.memory):
+        raise ConfigError(
+            f"Task '{task.name}' scales what networks see by statistics that a run gathers, and no memory was given: "
+            "the center would do something else than in training. Use run.pick(...), or give that run's memory; for "
+            "a network that was never trained, memory=task.memory."
+        )
     memory = task.memory if memory is None else memory
     return Parent(task, config, Cloud(flat[None]), memory, jax.random.key(seed))
 
 
 def parents_of(run: Run, task: Task | None = None) -> list[Parent]:
     """What a run ended with, one parent per seed; a slim export is enough."""
-    task = task or make_task(run.config.task, run.config.task_options)
-    found = trained(run, task)
-    return [
-        Parent(task, run.config, *found.of_seed(index), jax.random.key(seed), found.generation)
-        for index, seed in enumerate(run.seeds)
-    ]
+    return (run if task is None else Run(run.path, task=task)).parents()
 
 
 def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array) -> Offspring:
@@ -190,24 +165,14 @@ def offspring_of_file(path: Path, task: Task, config: Config, *, number: int = 1
     """Offspring of the center, or of each of several, in a .safetensors or .npy file."""
     arrays = _arrays(path)
     centers = _centers(path, arrays)
-    # A run's checkpoint has its statistics of observations, another file has none: those of the start are taken.
-    found = named_arrays({"memory": memories(task, len(centers))})
-    found |= {name: array for name, array in arrays.items() if name.startswith("memory/")}
-    population = trained_in(path, found | {"cloud/center": centers[:, None]}, task)
-    evaluate, keys = evaluator(task), [jax.random.key(index) for index in range(len(centers))]
-    parents = [Parent(task, config, *population.of_seed(index), key) for index, key in enumerate(keys)]
-    return [offspring(parent, evaluate, number, parent.key) for parent in parents]
-
-
-def evaluator(task: Task) -> Evaluate:
-    """A task's evaluate, compiled where it can be."""
-    return task.evaluate if task.on_host else jax.jit(task.evaluate)
-
-
-def scores_of(goal: Goal, outcome: Outcome) -> HostArray:
-    """(num_members,) what an outcome is worth for a goal; nan where invalid."""
-    scores = np.asarray(goal(jax.tree.map(jnp.asarray, outcome)), np.float64)
-    return np.where(np.asarray(outcome.valid), scores, np.nan)
+    memory = {name: array for name, array in arrays.items() if name.startswith("memory/")}
+    if not memory and jax.tree.leaves(task.memory):
+        raise ConfigError(
+            f"{path} has no statistics of observations, by which task '{task.name}' scales what networks see: they "
+            "would do something else than in training. Give a run folder, or a file of `ees adapt --save`."
+        )
+    parents = parents_from({"cloud/center": centers[:, None], **memory}, config, task, 0, where=str(path))
+    return [offspring(parent, evaluator(task), number, parent.key) for parent in parents]
 
 
 def _arrays(path: Path) -> Arrays:
@@ -222,8 +187,8 @@ def _arrays(path: Path) -> Arrays:
 
 
 def _centers(path: Path, arrays: Arrays) -> HostArray:
-    """(num_centers, num_params) of an array (num_params,), (num_centers, num_params) or a checkpoint's."""
-    named = [name for name in arrays if name in ("cloud/center", "center")] or sorted(arrays)
+    """(num_centers, num_params) of an array (num_params,), (num_centers, num_params), a checkpoint's or a policy's."""
+    named = [name for name in arrays if name in ("cloud/center", "center", "parameters")] or sorted(arrays)
     if len(named) != 1:
         raise ConfigError(f"{path}: which array is the center? Name it 'center'; there are: {', '.join(named)}.")
     found = arrays[named[0]]

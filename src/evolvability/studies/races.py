@@ -14,9 +14,10 @@ from evolvability.core.types import written_out
 from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
-from evolvability.studies.adaptation import mean_of_valid, with_start_noise
+from evolvability.runs.parents import Parent
+from evolvability.runs.picking import evaluator, mean_of_valid, scores_of, with_start_noise
 from evolvability.studies.adapters import AdaptationContext, Start, adapter_named
-from evolvability.studies.offspring import Parent, evaluator, parents_of, scores_of
+from evolvability.studies.offspring import parents_of
 from evolvability.studies.result_files import RACES, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
 from evolvability.tasks.goals import goal_named

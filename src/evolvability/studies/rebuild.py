@@ -10,14 +10,13 @@ import numpy as np
 from jax import Array
 from threadpoolctl import threadpool_limits
 
-from evolvability.config.build import build_population
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, episode_key, key_for, noise_key
 from evolvability.core.types import Outcome, Sample, written_out
 from evolvability.runs.folder import Run
-from evolvability.runs.trained import trained_in
-from evolvability.studies.offspring import Parent, evaluator
+from evolvability.runs.parents import Parent, parents_from
+from evolvability.runs.picking import evaluator
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 from evolvability.tasks.replay import HostArray, Motion
@@ -48,9 +47,9 @@ def watchable_task(config: Config) -> Task:
 def parent_of(run: Run, task: Task, generation: int, seed_index: int = 0) -> Parent:
     """What a generation was drawn around, where that was kept; see `Run.rebuildable`."""
     arrays = run.drawn_around(generation)
-    population = trained_in(run.path, arrays, task, generation)
     key = jax.random.wrap_key_data(jnp.asarray(arrays["key"][seed_index]))
-    return Parent(task, run.config, *population.of_seed(seed_index), key, generation)
+    # The run's own key: that of its seed is another one where it started from a run.
+    return replace(parents_from(arrays, run.config, task, generation, where=str(run.path))[seed_index], key=key)
 
 
 def members(parent: Parent, indices: Sequence[int]) -> Brood:
@@ -59,7 +58,7 @@ def members(parent: Parent, indices: Sequence[int]) -> Brood:
     for index in indices:
         if not 0 <= index < size:
             raise ConfigError(f"Offspring are numbered from 0 to {size - 1:,} in this run, got {index}.")
-    population = build_population(parent.config, parent.task.shapes)
+    population = parent.drawn_by()
     draws, signs = np.divmod(np.asarray(indices), population.num_signs)
     key = episode_key(parent.key, parent.generation)
     addresses = _addresses(parent.key, parent.generation, indices)

@@ -48,7 +48,7 @@ class RunWork:
         if self.status() == "new":
             train(Evolution(self.config), self.path, show)
         else:
-            resume(self.path, generations=self.config.generations, on_generation=show)
+            resume(self.path, generations=self.config.generations, on_generation=show, progress=False)
 
 
 def work_off(works: Sequence[Any], watch: Watch) -> None:

@@ -13,6 +13,7 @@ from jax.flatten_util import ravel_pytree
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.noise import Shapes
 from evolvability.core.types import Outcome, PyTree, Sample
+from evolvability.tasks.actions import Actions
 from evolvability.tasks.replay import Stage
 from evolvability.tasks.world import World
 
@@ -37,6 +38,8 @@ class Task:
         stage: what it takes to watch members move; None where there is nothing to see.
         world: ``() -> World``, the task's episodes step by step on the device, where it has them.
         shapes: of the arrays that a parameter vector is made of, for populations that tell matrices from the rest.
+        actions: how outputs become actions, where parameters are a network, `policies.mlp`, that sees observations
+            scaled by the statistics in ``memory``, if there are any; None where they are anything else.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Task:
     stage: Stage | None = None
     world: Callable[[], World] | None = None
     shapes: Shapes = ()
+    actions: Actions | None = None
 
 
 def world_of(task: Task) -> World:

@@ -1,6 +1,7 @@
 """Tasks that follow from a `World`: what members do, what they look like doing it, and the shapes of their networks."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -8,6 +9,7 @@ import numpy as np
 from jax import Array
 
 from evolvability.core.types import Outcome, PyTree, Sample, is_usable, outcome
+from evolvability.tasks.actions import clipped
 from evolvability.tasks.base import Task
 from evolvability.tasks.replay import Motion, Stage
 from evolvability.tasks.world import Situation, World
@@ -55,4 +57,6 @@ def task_from_world(
         return Motion(np.asarray(last.position), valid, np.asarray(num_steps) + 1, np.asarray(path).swapaxes(0, 1))
 
     stage = Stage(replay, time_step)
-    return Task(name, behavior, policy.init, evaluate, stage=stage, world=lambda: world, shapes=policy.shapes)
+    # Without a limit: a world clips actions itself.
+    more: Any = {"shapes": policy.shapes, "actions": clipped(world.num_actions)}
+    return Task(name, behavior, policy.init, evaluate, stage=stage, world=lambda: world, **more)

@@ -11,9 +11,10 @@ import numpy as np
 from tyro.conf import arg
 
 from evolvability.core.errors import ConfigError, missing_extra
+from evolvability.tasks.actions import Actions, choice
 from evolvability.tasks.base import Task, at_least, check_share, checked_result
 from evolvability.tasks.episodes import Episode, Measure, named_behavior, named_fitness
-from evolvability.tasks.normalizer import LIMIT, Moments, no_moments, scaling
+from evolvability.tasks.normalizer import Moments, no_moments, scaled, scaling
 from evolvability.tasks.own_code import told
 from evolvability.tasks.policies import mlp, network
 from evolvability.tasks.rendering import Camera, camera_of
@@ -95,8 +96,9 @@ def gymnasium_task(
     # One step is taken here, so that what cannot work says so now, and not on a worker.
     env = _built(make)
     observation, _ = env.reset(seed=0)
-    num_outputs, act = _actions(env.action_space)
-    last, reward, terminated, truncated, info = env.step(act(np.zeros(num_outputs, np.float32)))
+    actions = _actions(env.action_space)
+    num_outputs = len(actions.low)
+    last, reward, terminated, truncated, info = env.step(actions(np.zeros(num_outputs, np.float32)))
     episode = Episode(env, [observation, last], info, [float(reward)], terminated, truncated)
     with told("The behavior or fitness function raised"):
         num_behaviors = checked_result(behavior(episode), fitness(episode))
@@ -117,6 +119,7 @@ def gymnasium_task(
         engine=f"{type(env.unwrapped).__name__} (Gymnasium)",
         stage=camera and Stage(None, camera.time_step, simulator=partial(factory, camera.make, camera)),
         shapes=policy.shapes,
+        actions=actions,
     )
 
 
@@ -177,7 +180,7 @@ class _Driver:
         self.rebuild = options.rebuild == "always" or remembers
         self.is_used = False
         self.observe = _observer(self.env.observation_space)
-        _, self.act = _actions(self.env.action_space)
+        self.act = _actions(self.env.action_space)
 
     def __call__(self, parameters: HostArray, address: Address, memory: Moments) -> Trial:
         # Before its first member it has only just been built.
@@ -195,8 +198,7 @@ class _Driver:
             given = self.observe(observation)
             if remember:
                 inputs.append(given)  # as they are, not scaled: the scale is what they are for
-            # Not np.clip, which takes as long as all the rest of the line.
-            return self.act(policy(np.minimum(np.maximum((given - mean) / std, -LIMIT), LIMIT)))
+            return self.act(policy(scaled(given, mean, std)))
 
         behaviors, fitnesses, num_steps = [], [], 0
         pictures: list[bytes] = []
@@ -232,13 +234,12 @@ class _Driver:
         return episode
 
 
-def _actions(space: Any) -> tuple[int, Callable[[HostArray], Any]]:
-    """How many outputs a network needs, and how they become an action."""
+def _actions(space: Any) -> Actions:
+    """How a network's outputs become an action."""
     import gymnasium
 
     if isinstance(space, gymnasium.spaces.Discrete):
-        first = int(space.start)
-        return int(space.n), lambda outputs: first + int(outputs.argmax())
+        return choice(int(space.n), int(space.start))
     if not isinstance(space, gymnasium.spaces.Box):
         raise ConfigError(
             f"Actions must be a Box or Discrete, and this environment's are {space}. Wrap it in one that maps them."
@@ -249,13 +250,7 @@ def _actions(space: Any) -> tuple[int, Callable[[HostArray], Any]]:
     if space.is_bounded():  # an output of -1 to 1 spans the range
         middle, half = (low + high) / 2, (high - low) / 2
         low, high = -np.ones_like(low), np.ones_like(low)
-    shape, dtype = space.shape, space.dtype
-
-    def act(outputs: HostArray) -> HostArray:
-        action: HostArray = middle + half * np.minimum(np.maximum(outputs, low), high)
-        return action.astype(dtype).reshape(shape)
-
-    return len(low), act
+    return Actions(low, high, middle, half, space.shape, space.dtype.name)
 
 
 def _observer(space: Any) -> Callable[[Any], HostArray]:

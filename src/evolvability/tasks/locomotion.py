@@ -11,8 +11,9 @@ from jax import Array
 
 from evolvability.core.errors import missing_extra
 from evolvability.core.types import Outcome, Sample
+from evolvability.tasks.actions import clipped
 from evolvability.tasks.base import Task
-from evolvability.tasks.engines.base import AntOptions, Engine, LocomotionOptions
+from evolvability.tasks.engines.base import TORQUE_LIMIT, AntOptions, Engine, LocomotionOptions
 from evolvability.tasks.goals import check_planar, heading
 from evolvability.tasks.normalizer import Moments, merge, no_moments
 from evolvability.tasks.policies import mlp
@@ -60,6 +61,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         # Step by step only MJX can go, whatever evaluates members.
         world=lambda: _mjx().mjx_world(robot, policy, options),
         shapes=policy.shapes,
+        actions=clipped(robot.num_joints, TORQUE_LIMIT),
     )
 
 

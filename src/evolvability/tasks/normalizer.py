@@ -40,6 +40,13 @@ def scaling(moments: Moments) -> tuple[Array, Array]:
     return moments.mean, xp.where(moments.count > 0, xp.maximum(std, MIN_STD), 1.0)
 
 
+def scaled(observation: Any, mean: Any, std: Any) -> Any:
+    """What a network sees of an observation."""
+    xp = observation.__array_namespace__()
+    # Not xp.clip: NumPy's takes as long as a small network.
+    return xp.minimum(xp.maximum((observation - mean) / std, -LIMIT), LIMIT)
+
+
 def include(moments: Moments, observation: Any, where: Any) -> Moments:
     """One more observation in each of several sets (Welford's rule), in those sets where ``where`` is true."""
     count = moments.count + where

@@ -123,7 +123,6 @@ def network(sizes: Sequence[int], parameters: Any) -> Callable[[Any], Any]:
         >>> network((2, 3, 1), np.zeros(13, np.float32))(np.ones(2, np.float32))
         array([0.], dtype=float32)
     """
-    xp = parameters.__array_namespace__()
     layers, offset = [], 0
     for num_in, num_out in itertools.pairwise(sizes):
         end = offset + num_in * num_out
@@ -133,7 +132,9 @@ def network(sizes: Sequence[int], parameters: Any) -> Callable[[Any], Any]:
 
     def act(hidden: Any) -> Any:
         for weight, bias in hidden_layers:
-            hidden = xp.tanh(hidden @ weight + bias)
+            hidden = hidden @ weight + bias
+            # Of the product: parameters may be NumPy's and observations JAX's, or the other way round.
+            hidden = hidden.__array_namespace__().tanh(hidden)
         return hidden @ last_weight + last_bias
 
     return act

@@ -10,38 +10,58 @@ from typing import Any
 import jax
 from jax import Array
 
+from evolvability.config.pieces import Pieces, taken_apart
 from evolvability.config.schema import MAML, Config, layered
-from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.core.errors import ConfigError, RunFolderError, unknown
+from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Outcome, PyTree
-from evolvability.runs.checkpoints import Arrays, checkpoint_generations, load_checkpoint, restore
+from evolvability.runs.checkpoints import Arrays, checkpoint_generations, load_checkpoint, named_arrays, restore
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
+from evolvability.runs.parents import Parent, parents_from
+from evolvability.runs.population import TrainedPopulation
 from evolvability.runs.trained import describe_origin
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON
 from evolvability.training.evolution import Evolution
 from evolvability.training.metrics import Rows, behavior_arrays
-from evolvability.training.processes import first_alone
+from evolvability.training.processes import first_alone, is_first
+from evolvability.training.progress import live
 from evolvability.training.sharding import local
 from evolvability.workers.connect import Workers, opened
 
 
 @dataclass(frozen=True)
-class Result:
-    """What `evolve` returns.
+class Result(TrainedPopulation):
+    """What `evolve` returns: a trained population, to `pick` a mutation of, draw `mutations`, act by a `policy`.
 
     Attributes:
         state: the last State, with a seed axis in front.
         metrics: every metric by name, (num_seeds, num_generations).
-        centers: (num_seeds, num_components, num_params) the last centers.
         task: the task, whose ``unflatten`` turns a center back into parameters.
+        config: every setting.
+        by_name: whether the task is the one that the configuration names, and no object of yours.
+        population: that members were drawn from, where it was given as an object.
     """
 
     state: State
     metrics: Arrays
-    centers: Array
     task: Task
+    config: Config
+    by_name: bool
+    population: Population | None = None
+
+    @property
+    def centers(self) -> Array:
+        """(num_seeds, num_components, num_params) the last centers."""
+        return self.state.cloud.center
+
+    def parents(self) -> list[Parent]:
+        """What the run ended with, one parent per seed."""
+        state = local(self.state)
+        arrays, generation = named_arrays(state), int(state.generation[0])
+        return parents_from(arrays, self.config, self.task, generation, where="The run", population=self.population)
 
     @property
     def center(self) -> PyTree:
@@ -56,6 +76,7 @@ def evolve(
     output: str | Path | None = None,
     on_generation: Callable[[Rows], None] = lambda rows: None,
     workers: Workers = None,
+    progress: bool = True,
     **settings: Any,
 ) -> Result:
     """Run Evolvability ES on a task.
@@ -67,13 +88,19 @@ def evolve(
         on_generation: called with every generation's metrics, one row per seed.
         workers: where a task with a simulator of its own is evaluated: in this process unless given; or a number of
             local processes, a Dask address or ``Client``, or any ``concurrent.futures.Executor``.
-        **settings: fields of `Config`, e.g. ``objective="max_variance", sigma=0.1, generations=50``.
+        progress: show how far it is, on a terminal and in a notebook.
+        **settings: fields of `Config`, e.g. ``objective="max_variance", sigma=0.1, generations=50``. Instead of names,
+            ``objective``, ``population`` and ``optimizer`` may be objects: any function ``(outcome, log_prob) ->
+            scalar``, a `Population`, an optax optimizer.
 
     Examples:
-        >>> result = evolve("point", generations=3, population_size=32)
-        >>> result.metrics["variance"].shape
+        >>> run = evolve("point", generations=3, population_size=32)
+        >>> run.metrics["variance"].shape
         (1, 3)
+        >>> run.pick("left", k=10).policy(jnp.zeros(4)).shape  # the action at an observation
+        (2,)
     """
+    settings, pieces = taken_apart(settings)
     if config is None:
         config = layered(task if isinstance(task, str) else FROM_PYTHON + task.name, values=settings)
     elif settings:
@@ -81,15 +108,19 @@ def evolve(
     elif isinstance(task, str) and task != config.task:
         raise ConfigError(f"The configuration is for task '{config.task}', but the task given is '{task}'.")
     rows: Rows = []
+    own_task = None if isinstance(task, str) else task
+    with opened(workers) as pool, live(config, progress and is_first(), pool.status) as show:
 
-    def collect(new: Rows) -> None:
-        rows.extend(new)
-        on_generation(new)
+        def each(new: Rows) -> None:
+            rows.extend(new)
+            show(new)
+            on_generation(new)
 
-    with opened(workers) as pool:
-        evolution = Evolution(config, None if isinstance(task, str) else task, None if workers is None else pool)
-        state = train(evolution, None if output is None else Path(output), collect)
-    return Result(state, metric_arrays(rows, config.seeds), state.cloud.center, evolution.task)
+        evolution = Evolution(config, own_task, None if workers is None else pool, pieces)
+        state = train(evolution, None if output is None else Path(output), each)
+    return Result(
+        state, metric_arrays(rows, config.seeds), evolution.given, config, own_task is None, pieces.population
+    )
 
 
 def train(
@@ -115,6 +146,8 @@ def resume(
     generations: int | None = None,
     on_generation: Callable[[Rows], None] = lambda rows: None,
     workers: Workers = None,
+    progress: bool = True,
+    **pieces: Any,
 ) -> None:
     """Go on from the newest intact checkpoint, as if the run had not been interrupted.
 
@@ -126,7 +159,11 @@ def resume(
         generations: a new last generation, to make a finished run longer.
         on_generation: called with every generation's metrics.
         workers: as for `evolve`; they may be others than before.
+        progress: as for `evolve`.
+        **pieces: ``objective``, ``population`` and ``optimizer``, those that the run was given as objects.
     """
+    for name in set(pieces) - set(Pieces._fields):
+        raise ConfigError(unknown("argument of resume", name, Pieces._fields))
     run = run if isinstance(run, Run) else Run(run)
     config = run.config if generations is None else replace(run.config, generations=generations)
     with ExitStack() as held:
@@ -134,7 +171,7 @@ def resume(
             # Before the checkpoint is read: another process might be about to write a newer one.
             writer = _locked_folder(run.path, held) if first else None
         pool = None if workers is None else held.enter_context(opened(workers))
-        evolution = Evolution(config, task, pool)
+        evolution = Evolution(config, task, pool, Pieces(**pieces))
         # Read by every process, not sent by the first: each needs to see the folder.
         state = _saved_state(run.path, evolution)
         generation = int(state.generation[0])
@@ -147,7 +184,13 @@ def resume(
             if config != run.config:
                 writer.write_config(config)
             writer.rewind(generation)
-        _run(evolution, state, writer, on_generation)
+        show = held.enter_context(live(config, progress and is_first(), pool.status if pool else str))
+
+        def each(rows: Rows) -> None:
+            show(rows)
+            on_generation(rows)
+
+        _run(evolution, state, writer, each)
 
 
 def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWriter:

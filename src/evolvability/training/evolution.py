@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 
 from evolvability.config.build import build_algorithm, build_population
+from evolvability.config.pieces import Pieces, check_pieces
 from evolvability.config.schema import ES_MAML, MAML, Config, to_toml
 from evolvability.core.errors import ConfigError, UserError
 from evolvability.core.keys import noise_key
@@ -59,6 +60,7 @@ class Evolution:
 
     Attributes:
         config: every setting.
+        given: the task, as it was given or is named.
         task: what members are asked to do, with the run's goal for fitness.
         devices: that the population is spread over.
         population: what members are drawn from; of MAML, its center's.
@@ -67,11 +69,18 @@ class Evolution:
         components: ``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw.
     """
 
-    def __init__(self, config: Config, task: Task | None = None, pool: Pool | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        task: Task | None = None,
+        pool: Pool | None = None,
+        pieces: Pieces = Pieces(),  # noqa: B008 (a tuple)
+    ) -> None:
         # First: processes that compile different programs would wait for each other in vain.
         agree(to_toml(config))
+        check_pieces(config, pieces)
         self.config = config
-        task = task or make_task(config.task, config.task_options)
+        self.given = task = task or make_task(config.task, config.task_options)
         if config.explores:
             if pool is not None:
                 raise ConfigError("Actions are drawn on the device, not on workers. Leave out workers, or action_std.")
@@ -80,7 +89,7 @@ class Evolution:
         # The goal again, beside the task's own below: outcomes of workers and worlds do not pass through the task.
         self._judge = judge(config.goal, task)
         self.task = _asked(task, config)
-        population = build_population(config, self.task.shapes)
+        population = pieces.population or build_population(config, self.task.shapes)
         self.devices = _devices(config, self.task, population.num_signs)
         self.population = spread_population(population, self.devices)
         is_maml = config.objective == MAML
@@ -89,9 +98,9 @@ class Evolution:
         if is_maml:
             self.algorithm = maml(world_of(self.task), config.maml)
         else:
-            self.algorithm = build_algorithm(config, self.population, len(self.task.behavior))
+            self.algorithm = build_algorithm(config, self.population, len(self.task.behavior), pieces)
             if pool is not None or self.task.simulator is not None:
-                self.evaluator = Evaluator(config, self.task, population.num_signs, pool or Pool())
+                self.evaluator = Evaluator(config, self.task, population.num_signs, pool or Pool(), pieces.population)
         self._on_accelerator = jax.default_backend() != "cpu" and (is_maml or not self.task.on_host)
         self._batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else unbatched
         self._jit = partial(jax.jit, compiler_options=_compiler_options(config, self.task))
@@ -138,7 +147,9 @@ class Evolution:
         """The first State, with a seed axis in front."""
         if not self.config.start_from:
             return self._start(self._keys())
-        keys, cloud, memory = inherited(Run(self.config.start_from), self.config, self.task, self._keys())
+        keys, cloud, memory = inherited(
+            Run(self.config.start_from), self.config, self.task, self._keys(), self.population.num_components
+        )
         state = self._init(keys, cloud.center, memory)
         # Learned scales are inherited only where both runs learn them; otherwise they start at sigma.
         if state.cloud.log_scale is not None and cloud.log_scale is not None:

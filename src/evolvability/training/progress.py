@@ -4,6 +4,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Protocol
 
 from rich.console import Console, RenderableType
@@ -31,12 +32,21 @@ def display(
     """The right display for a console; ``status`` tells about workers, if there are any."""
     if quiet:
         yield lambda rows: None
-    elif console.is_terminal:
+    elif console.is_terminal or (console.is_jupyter and find_spec("ipywidgets")):  # which rich draws with there
         with _progress(console) as progress:
             task = progress.add_task("", total=config.generations, summary="compiling")
             yield _Live(progress, task, config, status)
     else:
         yield _Plain(console, config, status)
+
+
+@contextmanager
+def live(config: Config, wanted: bool, status: Callable[[], str] = str) -> Iterator[Display]:
+    """The display for callers from Python: on a terminal and in a notebook, and nothing in logs of their own."""
+    console = Console(emoji=False)
+    is_seen = console.is_terminal or console.is_jupyter
+    with display(config, console, quiet=not (wanted and is_seen), status=status) as show:
+        yield show
 
 
 def summary(rows: Rows, evaluations_per_second: float, workers: str = "") -> str:

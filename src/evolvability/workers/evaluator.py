@@ -17,6 +17,7 @@ from jax import Array
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError
 from evolvability.core.keys import noise_key
+from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Cloud
 from evolvability.tasks.base import Task
@@ -33,7 +34,9 @@ MAX_NAMED = 3  # members named per generation; of more, the number is told
 class Evaluator:
     """Evaluates the generations of a run, whose task must have a simulator, on a pool; num_signs: members per draw."""
 
-    def __init__(self, config: Config, task: Task, num_signs: int, pool: Pool) -> None:
+    def __init__(
+        self, config: Config, task: Task, num_signs: int, pool: Pool, population: Population | None = None
+    ) -> None:
         if task.simulator is None:
             raise ConfigError(
                 f"Task '{task.name}' does not run on workers: it has no simulator that they could build. "
@@ -46,7 +49,7 @@ class Evaluator:
         self.units = [range(r.start * num_signs, r.stop * num_signs) for r in split(num_draws, config.units)]
         # Fewer and longer than units: each comes back as a sum as long as the center.
         self.sums = split(num_draws, NUM_SUMS)
-        self._recipe = recipe_of(config, task)
+        self._recipe = recipe_of(config, task, population)
 
     def broadcast(self, state: State) -> Broadcast:
         """What workers need to know of one seed's generation."""

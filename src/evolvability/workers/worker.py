@@ -68,11 +68,11 @@ class Report(NamedTuple):
     seconds: float = 0.0  # how long it took
 
 
-def recipe_of(config: Config, task: Task) -> Recipe:
-    """A run's recipe, ready to travel."""
+def recipe_of(config: Config, task: Task, population: Population | None = None) -> Recipe:
+    """A run's recipe, ready to travel; with its population, where that was given as an object."""
     versions = {name: version(name) for name in SAME_VERSIONS}
     try:
-        factory = cloudpickle.dumps(task.simulator)
+        factory = cloudpickle.dumps((task.simulator, population))
     except Exception as error:  # whatever a simulator's own __reduce__ raises
         raise TaskError(
             f"Task '{task.name}': its simulator cannot be sent to workers ({type(error).__name__}: {error}). "
@@ -98,7 +98,9 @@ class Workbench:
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        population = build_population(recipe.config, recipe.shapes)
+        build, own = cloudpickle.loads(recipe.factory)
+        self._build: Callable[[], Simulator] = build
+        population = own or build_population(recipe.config, recipe.shapes)
         self.num_signs = population.num_signs
 
         def add(total: Cloud, noise: Array, cloud: Cloud, generation: Array, draw: Array, weights: Array) -> Cloud:
@@ -109,7 +111,6 @@ class Workbench:
 
         # Donated: the total is added to where it lies.
         self._members, self._add = writer(population), jax.jit(add, donate_argnums=0)
-        self._build: Callable[[], Simulator] = cloudpickle.loads(recipe.factory)
         self._simulator: Simulator | None = None
 
     def get_ready(self, broadcast: Broadcast) -> None:

@@ -1,0 +1,139 @@
+"""Pieces of a run that are given from Python as objects, where a configuration has names.
+
+A configuration records such a piece as ``python:NAME``, and what it tells about itself. The object itself is in no
+folder: whoever goes on with the run gives it again.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from evolvability.config.schema import Config, idle_settings
+from evolvability.core.errors import ConfigError
+from evolvability.core.objectives import Objective
+from evolvability.core.populations import Population
+from evolvability.core.stateful_objectives import StatefulObjective, lifted
+from evolvability.core.types import outcome
+from evolvability.methods.registry import OBJECTIVES
+from evolvability.tasks.own_code import told
+from evolvability.tasks.registry import FROM_PYTHON
+
+OWN_SETTINGS = {
+    "population": ("sigma", "sigma_decay", "sigma_min", "mirrored", "components", "rank", "noise_dtype"),
+    "optimizer": ("learning_rate", "natural_gradient"),
+    "objective": tuple(sorted(idle_settings(FROM_PYTHON))),
+}
+"""Settings of the pieces that have names: an object has its own."""
+
+
+KINDS: dict[str, tuple[str, Any]] = {
+    "objective": ("an objective such as max_variance()", (Callable, StatefulObjective)),
+    "population": ("a Population such as normal(0.1)", Population),
+    "optimizer": ("an optax optimizer such as optax.adam(0.01)", optax.GradientTransformation),
+}
+"""What each piece may be: in words, and by its type."""
+
+
+class Pieces(NamedTuple):
+    """Those that were given as objects; None for those that the configuration names.
+
+    Attributes:
+        objective: what to maximize, ``(outcome, log_prob) -> scalar`` or one with a history.
+        population: what members are drawn from.
+        optimizer: what moves the center, any of optax's.
+    """
+
+    objective: Objective | StatefulObjective | None = None
+    population: Population | None = None
+    optimizer: optax.GradientTransformation | None = None
+
+
+def taken_apart(settings: dict[str, Any]) -> tuple[dict[str, Any], Pieces]:
+    """Settings as a configuration records them, and the objects among them."""
+    given = {name: settings[name] for name in Pieces._fields if not isinstance(settings.get(name, ""), str)}
+    records = {name: _record(name, piece) for name, piece in given.items()}
+    for name in given:
+        for setting in OWN_SETTINGS[name]:
+            if setting in settings:
+                raise ConfigError(f"{setting} is a matter of the {name}, which is an object here. Give it to that.")
+    return settings | {key: value for record in records.values() for key, value in record.items()}, Pieces(**given)
+
+
+def check_pieces(config: Config, pieces: Pieces) -> None:
+    """Refuse pieces that are missing, and those that are not what the configuration says."""
+    for name, piece in pieces._asdict().items():
+        recorded = getattr(config, name)
+        if piece is None and recorded.startswith(FROM_PYTHON):
+            raise no_object(name, recorded)
+        for key, value in (_record(name, piece) if piece is not None else {}).items():
+            if getattr(config, key) != value:
+                raise ConfigError(
+                    f"{name}: the run has {key} {getattr(config, key)}, and the object that was given {key} {value}."
+                )
+
+
+def idle_beside(config: Config) -> set[str]:
+    """Settings that say nothing of a run, since the optimizer was given as an object."""
+    return set(OWN_SETTINGS["optimizer"]) if config.optimizer.startswith(FROM_PYTHON) else set()
+
+
+def no_object(name: str, recorded: str) -> ConfigError:
+    """The error where a piece would have to be built from its record."""
+    return ConfigError(
+        f"This run's {name}, {recorded}, was given from Python as an object, which no folder holds. Give it again from "
+        f"Python: evolvability.resume(path, {name}=...)" + " or Run(path, population=...)" * (name == "population")
+    )
+
+
+def check_objective(objective: Objective | StatefulObjective, num_behaviors: int) -> None:
+    """Try an objective in the abstract, so that what cannot work says so before the first generation."""
+    stateful, probe = lifted(objective), outcome(jnp.zeros((4, num_behaviors)))
+    with told("The objective raised", ConfigError):
+        now = stateful.at(stateful.init(), jnp.zeros((), int))
+        traced = jax.make_jaxpr(now)(probe, jnp.zeros(4))
+    shapes = [value.shape for value in traced.out_avals]
+    if shapes != [()]:
+        raise ConfigError(
+            f"objective: (outcome, log_prob) -> one number is expected, got shape {', '.join(map(str, shapes))}. "
+            "expect(values, log_prob) makes one of a value per member."
+        )
+    needed = {id(value) for value in traced.jaxpr.outvars}
+    for step in reversed(traced.jaxpr.eqns):
+        if not needed.isdisjoint(map(id, step.outvars)):
+            needed.update(map(id, step.invars))
+    if id(traced.jaxpr.invars[-1]) not in needed:
+        raise ConfigError(
+            "objective: it leaves log_prob out, through which alone it could move the center. Take means over members "
+            "by expect(values, log_prob), not by jnp.mean."
+        )
+
+
+def _record(name: str, piece: Any) -> dict[str, Any]:
+    """What a configuration keeps of a piece."""
+    expected, kinds = KINDS[name]
+    # A factory that was not called, such as max_variance, is a function, too.
+    if not isinstance(piece, kinds) or piece in OBJECTIVES.values():
+        raise ConfigError(f"{name}: a name or {expected} is expected, got {piece!r}.")
+    record: dict[str, Any] = {name: FROM_PYTHON + _name(piece)}
+    if isinstance(piece, Population):
+        cloud = piece.init(jax.random.key(0), jnp.zeros((piece.num_components, 1)))
+        record |= {"sigma": float(str(jnp.mean(piece.scale(cloud, 0)))), "mirrored": piece.num_signs == 2}
+        record |= {"components": piece.num_components} if piece.num_components > 1 else {}
+    return record
+
+
+def _name(piece: Any) -> str:
+    """A function's own name, or that of the factory it comes from; of an optimizer, its package's.
+
+    >>> from evolvability.core.objectives import max_variance
+    >>> _name(max_variance()), _name(optax.adam(0.01))
+    ('max_variance', 'optax')
+    """
+    if isinstance(piece, optax.GradientTransformation):  # all of optax's are chains
+        return str(piece.init.__module__.partition(".")[0])
+    function = getattr(piece, "log_prob", getattr(piece, "at", piece))
+    *above, name = getattr(function, "__qualname__", type(piece).__name__).replace(".<locals>", "").split(".")
+    return str(above[-1] if above and name in ("objective", "log_prob", "at") else name).strip("<>_")

@@ -1,0 +1,101 @@
+"""Parents: what mutations are drawn around, with all that it takes to evaluate them as in training."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.flatten_util import ravel_pytree
+
+from evolvability.config.build import build_population
+from evolvability.config.schema import Config
+from evolvability.core.errors import ConfigError
+from evolvability.core.populations import Population
+from evolvability.core.types import Cloud, PyTree, Sample
+from evolvability.runs.checkpoints import Arrays, restore
+from evolvability.runs.policy import TrainedPolicy
+from evolvability.tasks.base import Task
+
+
+@dataclass(frozen=True)
+class Parent:
+    """What mutations are drawn around.
+
+    Attributes:
+        task: what they do.
+        config: how they are drawn: population and standard deviation.
+        cloud: the population's learned parameters, of one seed.
+        memory: what the task remembers, e.g. statistics of observations.
+        key: what their noise and their episodes follow from.
+        generation: the generation drawn around it, on which a decaying sigma depends.
+        population: that draws them, where it was given as an object; that of ``config`` otherwise.
+    """
+
+    task: Task
+    config: Config
+    cloud: Cloud
+    memory: PyTree
+    key: Array
+    generation: int = 0
+    population: Population | None = None
+
+    def drawn_by(self) -> Population:
+        """The population that draws mutations."""
+        return self.population or build_population(self.config, self.task.shapes)
+
+    @property
+    def sigma(self) -> float:
+        """The mutations' standard deviation in this generation; the mean where there are several."""
+        return float(jnp.mean(self.drawn_by().scale(self.cloud, self.generation)))
+
+    def mutations(self, key: Array, number: int) -> Sample:
+        """Independent mutations, drawn as the population draws its members."""
+        sample = self.drawn_by().sample(key, self.cloud, self.generation, jnp.arange(number))
+        # One of each mirrored pair: the two are not independent.
+        return sample._replace(sign=sample.sign[:1])
+
+    def policy(self, parameters: PyTree) -> TrainedPolicy:
+        """Parameters, flat or as the task's author wrote them, with the statistics that they were trained with."""
+        flat = np.asarray(ravel_pytree(parameters)[0], np.float32)
+        check_size(len(flat), self.task, "What was given")
+        memory = jax.device_get(self.memory)
+        return TrainedPolicy(self.task.name, flat, self.task.shapes, memory, self.task.actions)
+
+
+def parents_from(
+    arrays: Arrays, config: Config, task: Task, generation: int, *, where: str, population: Population | None = None
+) -> list[Parent]:
+    """The parents in a checkpoint's arrays, one per seed.
+
+    Args:
+        arrays: by their names in a checkpoint, with a seed axis in front.
+        config: of the run.
+        task: of the run.
+        generation: of the checkpoint.
+        where: what the arrays are of, for people.
+        population: as in `Parent`.
+    """
+    # Not by `restore`, which is strict: a slim export may have it in 16 bits.
+    center = jnp.asarray(arrays["cloud/center"], jnp.float32)
+    check_size(center.shape[2], task, where)
+    log_scale = arrays.get("cloud/log_scale")
+    cloud = Cloud(center, None if log_scale is None else jnp.asarray(log_scale))
+    # A checkpoint has a seed axis in front; the task's own memory has none.
+    template = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (len(center), *np.shape(leaf))), task.memory)
+    memory = restore({"memory": template}, arrays)["memory"]
+    parents = []
+    for index in range(len(center)):
+        own, seen = jax.tree.map(lambda leaf, index=index: leaf[index], (cloud, memory))
+        parents.append(Parent(task, config, own, seen, jax.random.key(config.seed + index), generation, population))
+    return parents
+
+
+def check_size(size: int, task: Task, what: str) -> None:
+    """Refuse parameters of another network than the task's."""
+    num_params = jax.eval_shape(task.init, jax.random.key(0)).shape[0]  # traced only: nothing is computed
+    if size != num_params:
+        raise ConfigError(
+            f"{what} has {size:,} parameters, but task '{task.name}' asks for {num_params:,}. "
+            "Give the task the options that the network was made with, e.g. hidden=64."
+        )

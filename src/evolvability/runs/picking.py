@@ -1,0 +1,134 @@
+"""Pick a mutation: evaluate some once, take the best at a goal, and evaluate again to tell what it is worth."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from evolvability.config.schema import Config
+from evolvability.core.errors import ConfigError, TaskError
+from evolvability.core.types import Outcome, PyTree, Sample
+from evolvability.runs.parents import Parent
+from evolvability.runs.policy import TrainedPolicy
+from evolvability.tasks.base import Task
+from evolvability.tasks.goals import FITNESS, Goal, goal_named
+from evolvability.tasks.registry import make_task
+from evolvability.tasks.replay import HostArray
+
+Evaluate = Callable[[Array, Sample, PyTree], tuple[Outcome, PyTree]]
+
+START_NOISE = 0.1
+"""By how much start states differ in the evaluations that are reported, in radians, where a task has that option."""
+
+
+class Picked(NamedTuple):
+    """The best of some mutations.
+
+    Attributes:
+        parameters: the mutation, in the form the task's author gave parameters.
+        policy: the same, to act with or to save: the statistics of observations are inside.
+        performance: its mean score over the repeated evaluations.
+        chosen: which of the mutations it is.
+        scores: (num_mutations,) of one evaluation each, by which it was picked; nan where invalid.
+        repeated: (num_mutations, repeats) of further evaluations with different start states, of every mutation.
+        behavior: (num_mutations, num_behaviors) of the first evaluation.
+    """
+
+    parameters: PyTree
+    policy: TrainedPolicy
+    performance: float
+    chosen: int
+    scores: HostArray
+    repeated: HostArray
+    behavior: HostArray
+
+
+def pick(
+    parent: Parent, goals: Sequence[str | Goal], again: Task, mutations: int, repeats: int, key: Array
+) -> list[Picked]:
+    """The best of some mutations at each of several goals, asked of the same mutations.
+
+    Args:
+        parent: what they are drawn around.
+        goals: by name, or any ``(outcome) -> (num_members,)``.
+        again: the task of the repeated evaluations, see `with_start_noise`.
+        mutations: how many.
+        repeats: further evaluations of each.
+        key: of their noise and their episodes.
+    """
+    if mutations < 1 or repeats < 1:
+        raise ConfigError(f"1 mutation or more and 1 repeat or more are needed, got {mutations} and {repeats}.")
+    wanted = [goal_of(parent, goal) for goal in goals]
+    key_noise, key_once, key_again = pick_keys(key)
+    sample, memory = parent.mutations(key_noise, mutations), parent.memory
+    once, repeat = evaluator(parent.task), evaluator(again)
+    # All mutations, not the picked one alone: `Adaptation.growth` asks for the best of any k of them.
+    further = [repeat(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
+    outcome = once(key_once, sample, memory)[0]
+    return [_best(parent, sample, goal, outcome, further) for goal in wanted]
+
+
+def pick_keys(key: Array) -> Array:
+    """(3,) the keys of the mutations' noise, of their first evaluation, and of the repeated ones."""
+    return jax.random.split(key, 3)
+
+
+def goal_of(parent: Parent, goal: str | Goal) -> Goal:
+    """A goal by its name; the fitness of a run that was given a goal is that goal."""
+    if not isinstance(goal, str):
+        return goal
+    return goal_named(parent.config.goal if goal == FITNESS and parent.config.goal else goal, parent.task)
+
+
+def with_start_noise(config: Config, task: Task, by_name: bool, noise: float | None) -> tuple[Task, float]:
+    """The task with start states that differ, where it has such an option, and by how much they do.
+
+    ``by_name`` tells whether the task is the one that the configuration names, and no object of the user's.
+    """
+    own = getattr(config.task_options, "start_noise", None)
+    if own is None or not by_name:
+        if noise:
+            raise ConfigError(f"Task '{task.name}' has no option start_noise: its episodes differ by their key alone.")
+        return task, 0.0
+    noise = (own or START_NOISE) if noise is None else noise
+    return _made(config.task, replace(config.task_options, start_noise=noise)), noise
+
+
+@lru_cache(maxsize=4)  # a task made anew would be compiled anew
+def _made(name: str, options: Any) -> Task:
+    return make_task(name, options)
+
+
+def evaluator(task: Task) -> Evaluate:
+    """A task's evaluate, compiled where it can be."""
+    return task.evaluate if task.on_host else jax.jit(task.evaluate)
+
+
+def scores_of(goal: Goal, outcome: Outcome) -> HostArray:
+    """(num_members,) what an outcome is worth for a goal; nan where invalid."""
+    scores = np.asarray(goal(jax.tree.map(jnp.asarray, outcome)), np.float64)
+    return np.where(np.asarray(outcome.valid), scores, np.nan)
+
+
+def mean_of_valid(repeated: HostArray) -> HostArray:
+    """Means over the last axis, of what is valid."""
+    means: HostArray = np.ma.masked_invalid(repeated).mean(axis=-1).filled(np.nan)
+    return means
+
+
+def _best(parent: Parent, sample: Sample, goal: Goal, outcome: Outcome, further: Sequence[Outcome]) -> Picked:
+    scores = scores_of(goal, outcome)
+    if np.isnan(scores).all():
+        raise TaskError(f"Task '{parent.task.name}': none of the {len(scores)} mutations is valid: there is no best.")
+    repeated = np.stack([scores_of(goal, one) for one in further], axis=1)
+    chosen = int(np.nanargmax(scores))
+    # Mutations are not mirrored: member and draw have the same number.
+    vector = sample.of_draws(np.array([chosen])).members()[0]
+    performance, behavior = float(mean_of_valid(repeated)[chosen]), np.asarray(outcome.behavior)
+    parameters = parent.task.unflatten(vector)
+    return Picked(parameters, parent.policy(vector), performance, chosen, scores, repeated, behavior)

@@ -1,0 +1,99 @@
+"""A trained population as an object to use: pick a mutation of it, draw some, act with one."""
+
+import jax
+from jax import Array
+
+from evolvability.config.schema import Config
+from evolvability.core.errors import ConfigError
+from evolvability.core.keys import Purpose, key_for
+from evolvability.core.types import PyTree
+from evolvability.runs.parents import Parent
+from evolvability.runs.picking import Picked, pick, pick_keys, with_start_noise
+from evolvability.runs.policy import TrainedPolicy, acting
+from evolvability.tasks.goals import Goal
+
+
+class TrainedPopulation:
+    """What one can do with the population that a run ended with: see `Run` and `Result`, which have its methods.
+
+    Attributes:
+        config: of the run.
+        by_name: whether its task is the one that the configuration names, and no object of the user's.
+    """
+
+    config: Config
+    by_name: bool
+
+    def parents(self) -> list[Parent]:
+        """What the run ended with, one parent per seed."""
+        raise NotImplementedError
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of the run."""
+        return range(self.config.seed, self.config.seed + self.config.seeds)
+
+    def pick(
+        self,
+        goal: str | Goal,
+        *,
+        k: int = 40,
+        repeats: int = 10,
+        start_noise: float | None = None,
+        of_seed: int | None = None,
+        seed: int = 0,
+    ) -> Picked:
+        """Draw k mutations, and pick the one that does best at a goal, as ``ees adapt`` does.
+
+        Args:
+            goal: ``left``, ``right``, an angle, ``point:X,Y``, ``fitness``, or any ``(outcome) -> (num_members,)``.
+            k: how many mutations.
+            repeats: further evaluations of each, each with a key of its own.
+            start_noise: by how much the start states of those differ, where the task has this option; 0.1 unless given,
+                or what the run was trained with.
+            of_seed: which of the run's seeds; the first unless given.
+            seed: of mutations and evaluations; with 0 they are those of ``ees adapt``.
+        """
+        parent = self._parent(self.seeds[0] if of_seed is None else of_seed)
+        again, _ = with_start_noise(self.config, parent.task, self.by_name, start_noise)
+        return pick(parent, [goal], again, k, repeats, _key(parent, seed))[0]
+
+    def mutations(self, number: int = 40, *, of_seed: int | None = None, seed: int = 0) -> PyTree:
+        """Independent mutations, in the form the task's author gave parameters, with an axis of ``number`` in front.
+
+        They are those that `pick` chooses from, with the same arguments.
+
+        Args:
+            number: how many.
+            of_seed: which of the run's seeds they are of; the first unless given.
+            seed: of the mutations.
+        """
+        parent = self._parent(self.seeds[0] if of_seed is None else of_seed)
+        key_noise, *_ = pick_keys(_key(parent, seed))
+        return jax.vmap(parent.task.unflatten)(parent.mutations(key_noise, number).members())
+
+    def policy(self, parameters: PyTree, *, of_seed: int | None = None) -> TrainedPolicy:
+        """A function from observations to actions: a network with the run's statistics of observations inside.
+
+        Args:
+            parameters: of a mutation, or of a center.
+            of_seed: which of the run's seeds they are of, where it has several: each has statistics of its own.
+        """
+        if of_seed is None and len(self.seeds) > 1:
+            raise ConfigError(
+                f"Each of the run's seeds, {self.seeds[0]} to {self.seeds[-1]}, has statistics of observations of its "
+                f"own. Say which the parameters are of, e.g. of_seed={self.seeds[0]}; or use the `policy` of a pick."
+            )
+        policy = self._parent(self.seeds[0] if of_seed is None else of_seed).policy(parameters)
+        acting(policy)  # or refused now, not at the first observation
+        return policy
+
+    def _parent(self, seed: int) -> Parent:
+        if seed not in self.seeds:
+            raise ConfigError(f"of_seed: the run has the seeds {self.seeds[0]} to {self.seeds[-1]}, got {seed}.")
+        return self.parents()[self.seeds.index(seed)]
+
+
+def _key(parent: Parent, seed: int) -> Array:
+    key = key_for(Purpose.ADAPTATION, parent.key)
+    return jax.random.fold_in(key, seed) if seed else key

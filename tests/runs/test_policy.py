@@ -1,0 +1,243 @@
+"""A trained population is an object to use: what is picked, acted with and saved does what it did in training."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from evolvability import (
+    ConfigError,
+    Result,
+    Run,
+    RunFolderError,
+    UserError,
+    evolve,
+    function_task,
+    load_policy,
+    measure,
+)
+from evolvability.cli import main
+from evolvability.runs.export import export
+from evolvability.studies.adaptation import adapt, pick_mutation
+from evolvability.studies.offspring import offspring_of_file
+from evolvability.tasks.actions import clipped
+from evolvability.tasks.gymnasium import GymnasiumOptions, gymnasium_task
+from evolvability.tasks.normalizer import Moments
+from tests.optional import needs
+
+SMALL: dict[str, Any] = {"generations": 2, "population_size": 8, "sigma": 0.3, "progress": False}
+CARTPOLE = {"env": "CartPole-v1", "behavior": "observation:0", "hidden": 4, "num_steps": 15, "observation_share": 1.0}
+
+
+class Cart(gymnasium.Env[Any, Any]):
+    """Pushed along a line, and always begun at the same place; the larger numbers are far from mean 0, spread 1."""
+
+    action_space: Any = gymnasium.spaces.Box(-2.0, 4.0, (1, 2))
+    observation_space: Any = gymnasium.spaces.Box(-np.inf, np.inf, (3,))
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        self.x, self.time = 0.0, 0
+        return self._observation(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.x, self.time = self.x + float(action[0, 0] - action[0, 1]), self.time + 1
+        return self._observation(), 0.0, False, self.time == 10, {}
+
+    def _observation(self) -> Any:
+        return np.array([self.x, 100 + 20 * self.time, -3.0], np.float32)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_compilation() -> Iterator[None]:
+    """Programs this small take longer to optimize than to run."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture(scope="module")
+def cart() -> Result:
+    options = GymnasiumOptions(behavior="observation:0", hidden=4, observation_share=1.0)
+    return evolve(gymnasium_task(Cart, options, name="cart"), seed=3, seeds=2, **SMALL)
+
+
+@pytest.fixture(scope="module")
+def pole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("runs") / "pole"
+    evolve("gymnasium", task_options=CARTPOLE, output=path, seeds=2, **SMALL)
+    return Run(path)
+
+
+def drive(act: Any) -> float:
+    env = Cart()
+    observation, is_over = env.reset()[0], False
+    while not is_over:
+        action = act(observation)
+        assert env.action_space.contains(action)
+        observation, _, _, is_over, _ = env.step(action)
+    return float(observation[0])
+
+
+def test_a_pick_does_in_a_loop_of_ones_own_what_it_was_picked_for(cart: Result) -> None:
+    picked = cart.pick("left", k=6, repeats=1, of_seed=4)
+    assert drive(picked.policy) == pytest.approx(-picked.performance, rel=1e-5)
+    again = cart.policy(picked.parameters, of_seed=4)
+    assert drive(again) == drive(picked.policy)
+    # The other seed's statistics are others, and so is what the network does.
+    assert drive(cart.policy(picked.parameters, of_seed=3)) != pytest.approx(drive(again), rel=1e-3)
+
+
+def test_parameters_are_not_taken_without_the_statistics_that_they_need(cart: Result, tmp_path: Path) -> None:
+    center, task = cart.centers[0, 0], cart.task
+    for call in (lambda: pick_mutation(task, center, "left"), lambda: measure(task, center)):
+        with pytest.raises(ConfigError, match=r"'cart' .*statistics.*run\.pick"):
+            call()
+    with pytest.raises(ConfigError, match=r"seeds, 3 to 4.*of_seed=3"):
+        cart.policy(center)
+    with pytest.raises(ConfigError, match=r"3 to 4, got 5"):
+        cart.pick("left", of_seed=5)
+    np.save(tmp_path / "mine.npy", center)
+    with pytest.raises(ConfigError, match=r"mine\.npy has no statistics"):
+        offspring_of_file(tmp_path / "mine.npy", task, cart.config, number=2)
+    memory = jax.tree.map(lambda leaf: leaf[0], cart.state.memory)
+    picked = pick_mutation(task, center, "left", memory=memory, mutations=3, repeats=1, sigma=0.3)
+    assert drive(picked.policy) == pytest.approx(-picked.performance, rel=1e-5)
+
+
+def test_mutations_are_those_that_are_picked_from(cart: Result) -> None:
+    picked = cart.pick("right", k=5, repeats=1)
+    mutations = cart.mutations(5)
+    np.testing.assert_array_equal(mutations[picked.chosen], picked.parameters)
+    steps = (cart.mutations(400, seed=1) - cart.centers[0, 0]) / 0.3
+    np.testing.assert_allclose([steps.mean(), steps.std()], [0, 1], atol=0.05)  # mirrored pairs: once each
+    assert not np.array_equal(cart.mutations(5, seed=1), mutations)
+
+
+def test_a_run_folder_picks_what_ees_adapt_does_and_so_does_a_slim_export(pole: Run, tmp_path: Path) -> None:
+    (adapted,) = adapt(pole, ["left"], mutations=4, repeats=1)
+    assert adapted.parameters is not None
+    for run in (pole, Run(export(pole, tmp_path / "slim"))):
+        picked = run.pick("left", k=4, repeats=1, of_seed=1)
+        np.testing.assert_array_equal(picked.parameters, adapted.parameters[1])
+        np.testing.assert_array_equal(picked.scores, adapted.scores[1])
+
+
+def test_numpy_and_jax_act_alike_one_by_one_and_in_rows(pole: Run, cart: Result) -> None:
+    rows = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+    act = pole.policy(pole.center[0, 0], of_seed=0)
+    one_by_one = [act(row) for row in rows]
+    assert all(type(action) is int for action in one_by_one)
+    assert act(rows).tolist() == one_by_one == jax.jit(act)(jnp.asarray(rows)).tolist() == act(rows.tolist()).tolist()
+    continuous = cart.policy(cart.centers[0, 0], of_seed=3)
+    in_numpy, in_jax = continuous(rows[:, :3]), jax.jit(continuous)(jnp.asarray(rows[:, :3]))
+    assert in_numpy.shape == in_jax.shape == (6, 1, 2)
+    assert isinstance(in_numpy, np.ndarray)
+    np.testing.assert_allclose(in_numpy, in_jax, atol=1e-5)
+    assert in_numpy.dtype == np.float32
+
+
+def test_a_robot_is_acted_for_with_its_statistics_and_within_its_torques() -> None:
+    options = {"num_steps": 5, "hidden": 4, "observation_share": 1.0, "engine": "mujoco"}
+    run = evolve("cheetah", task_options=options, generations=1, population_size=4, progress=False)
+    act, observation = run.policy(100 * run.centers[0, 0]), np.full(26, 0.5, np.float32)
+    moments = Moments(*(leaf[0] for leaf in run.state.memory))
+    assert moments.count > 0
+    blind = evolve("cheetah", task_options=options | {"observation_share": 0.0}, generations=1, population_size=4)
+    assert not np.allclose(act(observation), blind.policy(100 * run.centers[0, 0])(observation))
+    assert np.abs(act(10 * observation)).max() == 1.0
+
+
+def test_ees_adapt_saves_what_acts_elsewhere(pole: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["adapt", str(pole.path), "--direction", "left", "-k", "4", "--repeats", "1", "--save", str(tmp_path)])
+    file = tmp_path / "pole-left-1.safetensors"
+    assert str(file) in capsys.readouterr().out.replace("\n", "")
+    picked, act = pole.pick("left", k=4, repeats=1, of_seed=1), load_policy(file)
+    np.testing.assert_array_equal(act.parameters, picked.parameters)
+    rows = np.random.default_rng(1).normal(size=(20, 4))
+    np.testing.assert_array_equal(act(rows), picked.policy(rows))
+    np.testing.assert_array_equal(act.memory.mean, pole.state()["memory/mean"][1])
+    # The statistics are in the file: what measures centers takes it, too.
+    (born,) = offspring_of_file(file, pole.task, pole.config, number=4)
+    assert len(born.behavior) == 4
+
+
+def test_unbounded_actions_keep_their_infinities_in_a_file(cart: Result, tmp_path: Path) -> None:
+    policy = cart.pick("left", k=2, repeats=1).policy
+    policy.save(tmp_path / "one.safetensors")
+    assert drive(load_policy(tmp_path / "one.safetensors")) == drive(policy)
+    with safetensors.safe_open(tmp_path / "one.safetensors", "numpy") as file:
+        about = json.loads(file.metadata()["policy"])
+    assert (about["task"], about["shapes"][0], about["actions"]["shape"]) == ("cart", [3, 4], [1, 2])
+    assert about["version"]
+    assert clipped(2)(np.array([1e30, -1e30])).tolist() == pytest.approx([1e30, -1e30])
+
+
+def test_damaged_and_foreign_files_get_one_sentence(cart: Result, tmp_path: Path) -> None:
+    path = tmp_path / "one.safetensors"
+    with pytest.raises(UserError, match=r"one\.safetensors cannot be read"):
+        load_policy(path)
+    cart.pick("left", k=2, repeats=1).policy.save(path)
+    whole = path.read_bytes()
+    for content in (whole[: len(whole) // 2], b"", b"PK a zip file"):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match="is damaged, or no safetensors file"):
+            load_policy(path)
+    arrays, about = safetensors.numpy.load(whole), _metadata(whole)
+    for change in ({}, {"policy": "{"}, {"policy": "[]"}, {"policy": json.dumps(about | {"shapes": [[3, 2], [2]]})}):
+        path.write_bytes(safetensors.numpy.save(arrays, change))
+        with pytest.raises(UserError, match="is no policy"):
+            load_policy(path)
+    path.write_bytes(safetensors.numpy.save(arrays | {"memory/mean": np.zeros((1, 7))}, {"policy": json.dumps(about)}))
+    with pytest.raises(UserError, match="is no policy"):
+        load_policy(path)
+    path.write_bytes(safetensors.numpy.save(arrays, {"policy": json.dumps(about | {"format": 99})}))
+    with pytest.raises(UserError, match="format 99"):
+        load_policy(path)
+
+
+def _metadata(data: bytes) -> dict[str, Any]:
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    return dict(json.loads(header["__metadata__"]["policy"]))
+
+
+def test_what_cannot_act_says_so(cart: Result, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"of 3 numbers is expected, got one of shape \(4,\)"):
+        cart.policy(cart.centers[0, 0], of_seed=3)(np.zeros(4))
+    with pytest.raises(ConfigError, match="has 2 parameters, but task 'cart'"):
+        cart.policy(np.zeros(2), of_seed=3)
+    run = evolve(function_task(lambda x: x, jnp.zeros(2)), generations=1, population_size=4, progress=False)
+    assert run.pick("left", k=3, repeats=1).performance > 0
+    with pytest.raises(ConfigError, match="are no network"):
+        run.policy(run.center)
+    run.pick("left", k=3, repeats=1).policy.save(tmp_path / "arm.safetensors")
+    with pytest.raises(ConfigError, match="are no network"):
+        load_policy(tmp_path / "arm.safetensors")
+
+
+def test_a_folder_without_a_checkpoint_says_so(pole: Run, tmp_path: Path) -> None:
+    export(pole, tmp_path / "bare")
+    for file in (tmp_path / "bare" / "checkpoints").iterdir():
+        file.unlink()
+    with pytest.raises(RunFolderError, match="no intact checkpoint"):
+        Run(tmp_path / "bare").pick("left")
+
+
+@needs("onnx", "onnx")
+def test_an_onnx_graph_acts_like_the_policy(pole: Run, cart: Result, tmp_path: Path) -> None:
+    from onnx.reference import ReferenceEvaluator
+
+    rows = 3 * np.random.default_rng(2).normal(size=(50, 4)).astype(np.float32)
+    for act, seen in (
+        (pole.policy(pole.center[0, 0], of_seed=0), rows),
+        (cart.policy(cart.centers[0, 0], of_seed=3), rows[:, :3]),
+    ):
+        act.to_onnx(tmp_path / "act.onnx")
+        (found,) = ReferenceEvaluator(str(tmp_path / "act.onnx")).run(None, {"observation": seen})
+        np.testing.assert_allclose(found, act(seen), atol=1e-5)
