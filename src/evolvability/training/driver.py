@@ -97,7 +97,7 @@ def evolve(
         >>> run = evolve("point", generations=3, population_size=32)
         >>> run.metrics["variance"].shape
         (1, 3)
-        >>> run.pick("left", k=10).policy(jnp.zeros(4)).shape  # the action at an observation
+        >>> run.pick("left", k=10).policy([0.0, 0.0, 0.0, 0.0]).shape  # the action at an observation
         (2,)
     """
     settings, pieces = taken_apart(settings)
