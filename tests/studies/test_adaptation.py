@@ -182,7 +182,7 @@ def test_bad_input_is_answered_with_a_reason(
         ("split", str(runs["max_entropy-split-2"].path)): "2 components already",
         ("split", "nowhere"): "nowhere is no run folder",
         ("figure", "evolution", run): "standard ES",
-        ("figure", "adaptation", str(runs["from-random"].path)): "ees adapt RUN",
+        ("figure", "adaptation", str(runs["from-random"].path)): "First: ees adapt ",
     }
     for arguments, message in expected.items():
         assert message in refusal(capsys, *arguments), arguments
