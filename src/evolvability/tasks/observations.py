@@ -56,7 +56,7 @@ def touching(robot: Robot, sensordata: Arrays) -> Arrays:
     # Of each link its center (x, y, z) and the direction of its axis (x, y, z). MuJoCo computes sensors before it
     # integrates: after a step they are one time step old, in every engine.
     sensors = sensordata.reshape(*sensordata.shape[:-1], robot.num_links, 6)
-    half_length, radius = (part.astype(sensors.dtype) for part in (robot.link_half_length, robot.link_radius))
+    radius, half_length, _ = robot.model.geom_size[list(robot.links)].T.astype(sensors.dtype)
     # The lowest point of a capsule: its lower end, less the radius.
     lowest = sensors[..., 2] - half_length * abs(sensors[..., 5]) - radius
     return (lowest < robot.contact_distance).astype(sensors.dtype)
@@ -68,8 +68,8 @@ def has_fallen(robot: Robot, torso: Torso, contacts: Arrays) -> Arrays:
     height = torso.position[2]
     fallen = (height < low) | (height > high) | (abs(torso.pitch) > robot.pitch_limit)
     if robot.standing_links is not None:
-        others = [link for link in range(robot.num_links) if link not in robot.standing_links]
-        fallen = fallen | (contacts[..., others] > 0).any(axis=-1)
+        for link in set(range(robot.num_links)) - set(robot.standing_links):
+            fallen = fallen | (contacts[..., link] > 0)
     return fallen
 
 

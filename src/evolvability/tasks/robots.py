@@ -45,7 +45,7 @@ class Solver:
     line_search_iterations: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is itself: what was compiled for it can be looked up
 class Robot:
     """A robot on a plane.
 
@@ -57,8 +57,7 @@ class Robot:
         behavior: the names of the coordinates that make up its behavior.
         torso: ``(qpos, qvel) -> Torso``.
         joint_range: (num_joints, 2) limits of the driven joints, which come last in ``qpos`` and ``qvel``.
-        link_half_length: (num_links,) of the capsules whose floor contacts are observed.
-        link_radius: (num_links,) of the same.
+        links: the geoms, capsules, whose floor contacts are observed.
         contact_distance: how near the floor a link touches it.
         height_range: where the torso must stay while it stands.
         pitch_limit: how far the torso may lean while it stands.
@@ -72,8 +71,7 @@ class Robot:
     behavior: tuple[str, ...]
     torso: Callable[[Arrays, Arrays], Torso]
     joint_range: np.ndarray[Any, Any]
-    link_half_length: np.ndarray[Any, Any]
-    link_radius: np.ndarray[Any, Any]
+    links: tuple[int, ...]
     contact_distance: float
     height_range: tuple[float, float] = (-np.inf, np.inf)
     pitch_limit: float = np.inf
@@ -87,7 +85,7 @@ class Robot:
     @property
     def num_links(self) -> int:
         """Links whose floor contacts are observed."""
-        return len(self.link_radius)
+        return len(self.links)
 
     @property
     def num_observations(self) -> int:
@@ -188,7 +186,6 @@ def _robot(
     links: tuple[str, ...],
     **limits: Any,
 ) -> Robot:
-    geoms = [model.geom(link) for link in links]
     return Robot(
         name=name,
         model=model,
@@ -198,9 +195,8 @@ def _robot(
         torso=torso,
         # One motor per driven joint, and these come last: after the root's.
         joint_range=np.array(model.jnt_range[-model.nu :]),
-        link_half_length=np.array([geom.size[1] for geom in geoms]),
-        link_radius=np.array([geom.size[0] for geom in geoms]),
-        contact_distance=float(model.geom("floor").margin[0] + geoms[0].margin[0]),
+        links=tuple(model.geom(link).id for link in links),
+        contact_distance=float(model.geom("floor").margin[0] + model.geom(links[0]).margin[0]),
         **limits,
     )
 

@@ -1,0 +1,240 @@
+"""Symbolic scalars: run an algorithm once over them, and what remains is the arithmetic that it does.
+
+Arrays of them are NumPy's, of type ``object``, so that ``rotation @ point`` and ``np.cross`` work as ever. Constants are
+folded on the way and an expression that was met before is not computed again: of a planar robot's spatial algebra only
+planar arithmetic is left. The record, a `Tape`, becomes C++, or numbers.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Value = Any
+"""A symbolic scalar or a number that is known already."""
+Vector = Any
+"""A NumPy array of values."""
+
+
+class Operation(NamedTuple):
+    """How an operation is written in C++, and what it does to numbers."""
+
+    text: str
+    compute: Callable[..., Any]
+
+
+OPERATIONS = {
+    "add": Operation("{} + {}", np.add),
+    "subtract": Operation("{} - {}", np.subtract),
+    "multiply": Operation("{} * {}", np.multiply),
+    "divide": Operation("{} / {}", np.divide),
+    "negate": Operation("-{}", np.negative),
+    "less": Operation("{} < {}", np.less),
+    "less_equal": Operation("{} <= {}", np.less_equal),
+    "and": Operation("{} && {}", np.logical_and),
+    "or": Operation("{} || {}", np.logical_or),
+    "not": Operation("!{}", np.logical_not),
+    "select": Operation("{} ? {} : {}", np.where),
+    "absolute": Operation("FABS({})", np.abs),
+    "sin": Operation("SIN({})", np.sin),
+    "cos": Operation("COS({})", np.cos),
+    "sqrt": Operation("SQRT({})", np.sqrt),
+    "power": Operation("POW({}, {})", np.power),
+    "floor": Operation("FLOOR({})", np.floor),
+    "arctan2": Operation("ATAN2({}, {})", np.arctan2),
+    "arcsin": Operation("ASIN({})", np.arcsin),
+    "isfinite": Operation("ISFINITE({})", np.isfinite),
+}
+COMMUTATIVE = {"add", "multiply", "and", "or"}
+CONDITIONS = {"less", "less_equal", "and", "or", "not", "isfinite"}
+
+
+def operator(method: Callable[["Scalar", Value], Value]) -> Callable[["Scalar", Value], Value]:
+    """An operator of scalars, which leaves arrays to NumPy: that comes back with their elements."""
+    return lambda self, other: NotImplemented if isinstance(other, np.ndarray) else method(self, other)
+
+
+class Scalar:
+    """A number that is not known yet: the name of a variable on a tape."""
+
+    __slots__ = ("name", "tape")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, tape: "Tape", name: str) -> None:
+        self.tape, self.name = tape, name
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __bool__(self) -> bool:
+        raise TypeError("A symbolic scalar is neither true nor false: use `select`.")
+
+    @operator
+    def __add__(self, other: Value) -> Value:
+        if is_number(other):
+            return self if other == 0 else self.tape.record("add", self, other)
+        return self.tape.record("add", self, other)
+
+    @operator
+    def __sub__(self, other: Value) -> Value:
+        if is_number(other):
+            return self + -other
+        return 0.0 if other.name == self.name else self.tape.record("subtract", self, other)
+
+    @operator
+    def __rsub__(self, other: Value) -> Value:
+        return -self if other == 0 else self.tape.record("subtract", other, self)
+
+    @operator
+    def __mul__(self, other: Value) -> Value:
+        if is_number(other):
+            if other == 0:
+                return 0.0
+            if abs(other) == 1:
+                return self if other == 1 else -self
+        return self.tape.record("multiply", self, other)
+
+    @operator
+    def __truediv__(self, other: Value) -> Value:
+        return self * (1 / other) if is_number(other) else self.tape.record("divide", self, other)
+
+    @operator
+    def __rtruediv__(self, other: Value) -> Value:
+        return 0.0 if other == 0 else self.tape.record("divide", other, self)
+
+    def __neg__(self) -> Value:
+        return self.tape.record("negate", self)
+
+    def __abs__(self) -> Value:
+        return self.tape.record("absolute", self)
+
+    @operator
+    def __lt__(self, other: Value) -> Value:
+        return self.tape.record("less", self, other)
+
+    @operator
+    def __gt__(self, other: Value) -> Value:
+        return self.tape.record("less", other, self)
+
+    @operator
+    def __le__(self, other: Value) -> Value:
+        return self.tape.record("less_equal", self, other)
+
+    @operator
+    def __ge__(self, other: Value) -> Value:
+        return self.tape.record("less_equal", other, self)
+
+    @operator
+    def __and__(self, other: Value) -> Value:
+        return self.tape.record("and", self, other) if isinstance(other, Scalar) else self if other else False
+
+    @operator
+    def __or__(self, other: Value) -> Value:
+        return self.tape.record("or", self, other) if isinstance(other, Scalar) else True if other else self
+
+    def __invert__(self) -> Value:
+        return self.tape.record("not", self)
+
+    __radd__, __rmul__, __rand__, __ror__ = __add__, __mul__, __and__, __or__
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is known already."""
+    return not isinstance(value, Scalar)
+
+
+def is_zero(value: Value) -> bool:
+    """Whether a value is known to be zero."""
+    return is_number(value) and bool(value == 0)
+
+
+def function(name: str) -> Callable[..., Value]:
+    """A function of values: of numbers a number, otherwise recorded."""
+
+    def apply(*values: Value) -> Value:
+        tape = next((value.tape for value in values if isinstance(value, Scalar)), None)
+        return tape.record(name, *values) if tape else OPERATIONS[name].compute(*values).item()
+
+    return apply
+
+
+sin, cos, sqrt, floor = (function(name) for name in ("sin", "cos", "sqrt", "floor"))
+power, arctan2, arcsin, isfinite = (function(name) for name in ("power", "arctan2", "arcsin", "isfinite"))
+
+
+def select(condition: Value, chosen: Value, other: Value) -> Value:
+    """``chosen`` where the condition holds, else ``other``."""
+    if isinstance(condition, Scalar):
+        return condition.tape.record("select", condition, chosen, other)
+    return chosen if condition else other
+
+
+class Tape:
+    """Operations in the order in which they were met.
+
+    Args:
+        number: numbers for new names; blocks of one function share it, so that no name is used twice.
+    """
+
+    def __init__(self, number: Iterator[int] | None = None) -> None:
+        self.number = number or itertools.count()
+        self.steps: dict[str, tuple[str, tuple[Value, ...]]] = {}
+        self._names: dict[tuple[Any, ...], str] = {}
+
+    def inputs(self, name: str, size: int) -> Vector:
+        """A vector that is known when the program runs: the elements of its array ``name``."""
+        return np.array([Scalar(self, f"{name}[{k}]") for k in range(size)] + [None], object)[:-1]
+
+    def here(self, values: Any) -> Any:
+        """Values of an outer block, as inputs of this one: their names are in scope."""
+        rename = np.frompyfunc(lambda value: value if is_number(value) else Scalar(self, value.name), 1, 1)
+        return rename(values)
+
+    def record(self, operation: str, *values: Value) -> Scalar:
+        """The result of an operation, computed once however often it is asked for."""
+        keys = [value.name if isinstance(value, Scalar) else repr(value) for value in values]
+        key = (operation, *(sorted(keys) if operation in COMMUTATIVE else keys))
+        if key not in self._names:
+            name = f"t{next(self.number)}"
+            self._names[key], self.steps[name] = name, (operation, values)
+        return Scalar(self, self._names[key])
+
+    def code(self, outputs: Iterable[tuple[str, Value]] = (), keep: Iterable[Value] = ()) -> str:
+        """C++ that assigns ``outputs``, (left-hand side, value); ``keep``: values that later blocks use by name."""
+        outputs = list(outputs)
+        needed = {value.name for _, value in outputs if isinstance(value, Scalar)}
+        needed |= {value.name for value in keep if isinstance(value, Scalar)}
+        lines = []
+        for name, (operation, values) in reversed(self.steps.items()):
+            if name in needed:
+                needed |= {value.name for value in values if isinstance(value, Scalar)}
+                kind = "bool" if operation in CONDITIONS else "R"
+                lines.append(f"const {kind} {name} = {OPERATIONS[operation].text.format(*map(literal, values))};")
+        return "\n".join([*reversed(lines), *(f"{place} = {literal(value)};" for place, value in outputs)]) + "\n"
+
+    def evaluate(self, inputs: Mapping[str, Any], values: Any) -> Any:
+        """Numbers in place of values: of each input array the last axis is its index, the others are kept."""
+        known: dict[str, Any] = {}
+        for name, array in inputs.items():
+            known |= {f"{name}[{k}]": np.asarray(array)[..., k] for k in range(np.shape(array)[-1])}
+
+        def number(value: Value) -> Any:
+            return known[value.name] if isinstance(value, Scalar) else value
+
+        for name, (operation, operands) in self.steps.items():
+            known[name] = OPERATIONS[operation].compute(*map(number, operands))
+        numbers = [number(value) for value in np.ravel(np.asarray(values, object))]
+        return np.stack(np.broadcast_arrays(*numbers), axis=-1).reshape(*np.shape(numbers[0]), *np.shape(values))
+
+
+def literal(value: Value) -> str:
+    """A value in C++."""
+    if isinstance(value, Scalar):
+        return value.name
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)).lower()
+    if not math.isfinite(value):
+        return "R(INFINITY)" if value > 0 else "R(-INFINITY)"
+    return f"R({float(value)!r})"

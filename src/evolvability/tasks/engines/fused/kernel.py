@@ -1,0 +1,73 @@
+"""Programs as Warp kernels, one thread per world: for CUDA by NVIDIA's runtime compiler, for CPUs by Warp's own."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mujoco
+import warp as wp
+
+from evolvability.tasks.engines.fused.emission import FLOAT, Precision, emit, epilogue, prelude
+
+wp.config.log_level = wp.LOG_WARNING  # it would report every program that it loads
+
+BLOCK = 32
+"""Threads per block on a GPU: a world needs most of the registers that a thread may have."""
+TYPES = {"float": wp.float32, "double": wp.float64}
+
+
+def step_kernel(
+    model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = (), precision: Precision = FLOAT
+) -> wp.Kernel:
+    """A kernel that advances worlds, one row each of every array, by time steps with the same controls.
+
+    Its arguments: qpos, qvel, the last accelerations and controls, which are read; the first three after the time
+    steps and the clearance of watched geoms (`emit`), which are written.
+    """
+    rows = wp.array2d(dtype=TYPES[precision.name])
+
+    def native(
+        qpos: rows, qvel: rows, warm: rows, ctrl: rows, q_out: rows, v_out: rows, w_out: rows, low: rows, tid: int
+    ): ...
+
+    def whole(qpos: rows, qvel: rows, warm: rows, ctrl: rows, q_out: rows, v_out: rows, w_out: rows, low: rows):
+        native(qpos, qvel, warm, ctrl, q_out, v_out, w_out, low, wp.tid())
+
+    sizes = {"q": model.nq, "v": model.nv, "w": model.nv, "u": model.nu}
+    sources = {"q": "qpos", "v": "qvel", "w": "warm", "u": "ctrl"}
+    text = f"R clearance[{max(len(watched), 1)}];\n"
+    for name, size in sizes.items():
+        text += f"R {name}[{max(size, 1)}];\n" + _copied(size, name, f"{sources[name]}.data[(size_t)tid * {size} + i]")
+    text += emit(model, num_steps, watched)
+    for name in "qvw":
+        text += _copied(sizes[name], f"{name}_out.data[(size_t)tid * {sizes[name]} + i]", name, indexed="right")
+    text += _copied(len(watched), f"low.data[(size_t)tid * {len(watched)} + i]", "clearance", indexed="right")
+    return made(f"step_{precision.name}", prelude(precision) + text + epilogue(), native, whole)
+
+
+def _copied(size: int, left: str, right: str, indexed: str = "left") -> str:
+    """A loop that copies an array; ``indexed``: the side that is a plain array."""
+    left, right = (f"{left}[i]", right) if indexed == "left" else (left, f"{right}[i]")
+    return f"for (int i = 0; i < {size}; i++) {left} = {right};\n" if size else ""
+
+
+def made(name: str, text: str, native: Callable[..., None], whole: Callable[..., None]) -> wp.Kernel:
+    """A kernel ``whole`` whose function ``native`` is a C++ text.
+
+    Their names have the text's hash, as Warp tells programs apart, also those of earlier runs, by name.
+    """
+    unique = f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    native.__name__ = native.__qualname__ = f"native_{unique}"
+    function: Any = wp.func_native(text)(native)
+    # The kernel's own source says `native`: what that means there is what its closure holds.
+    assert whole.__closure__ is not None
+    whole.__closure__[0].cell_contents = function
+    whole.__name__ = whole.__qualname__ = unique
+    # No fused multiply-add across statements is lost: Warp allows it within them by default.
+    return wp.kernel(whole, module="unique", enable_backward=False, launch_bounds=(BLOCK, 1))
+
+
+def loaded(kernel: wp.Kernel, device: str) -> wp.Kernel:
+    """A kernel that is compiled for a device: before several threads, or a program of JAX's, call it."""
+    kernel.module.load(wp.get_device(device), 1 if device == "cpu" else BLOCK)
+    return kernel
