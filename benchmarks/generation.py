@@ -20,10 +20,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from evolvability.tasks.engines.mjx import simulator
 
 from evolvability.config.schema import layered
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.mjx import simulator
 from evolvability.tasks.normalizer import Moments, include
 from evolvability.tasks.observations import has_fallen, is_plausible, observe
 from evolvability.tasks.policies import mlp

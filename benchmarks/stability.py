@@ -18,9 +18,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from evolvability.tasks.engines.mjx import simulator
 from mujoco.batch import Batch
 
-from evolvability.tasks.engines.mjx import simulator
 from evolvability.tasks.observations import MAX_SPEED, is_plausible
 from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, Robot, Solver
 

@@ -72,8 +72,10 @@ def test_a_run_made_on_an_accelerator_was_not_trained_on_mujoco(ant_run: Run, tm
     copy = tmp_path / "gpu"
     shutil.copytree(ant_run.path, copy)
     environment = json.loads((copy / "environment.json").read_text())
-    (copy / "environment.json").write_text(json.dumps(environment | {"devices": ["gpu: NVIDIA H200"]}))
-    assert data.trained_on(Run(copy)) == "mjx"
+    for packages, engine in (({"mujoco-mjx": "3.17"}, "mjx"), ({"warp-lang": "1.19"}, "fused on a GPU")):
+        table = environment | {"devices": ["gpu: NVIDIA H200"], "packages": packages}
+        (copy / "environment.json").write_text(json.dumps(table))
+        assert data.trained_on(Run(copy)) == engine
 
 
 @pytest.mark.parametrize("make", [ant, cheetah])

@@ -1,3 +1,4 @@
+import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
@@ -26,6 +27,7 @@ POPULATION = normal(0.1)
 
 Evaluate = Callable[[Array, Sample, Moments], tuple[Outcome, Moments]]
 names = pytest.mark.parametrize("name", ["cheetah", "ant"])
+needs_warp = pytest.mark.skipif(importlib.util.find_spec("warp") is None, reason="Warp is not installed")
 
 
 def task(name: str, **options: Any) -> Task:
@@ -42,27 +44,23 @@ def with_broken_draw(sample: Sample, index: int = 1) -> Sample:
     return sample._replace(noise=rows(sample.noise).at[index].set(jnp.nan))
 
 
-@pytest.fixture(scope="session")
-def on_mjx() -> Callable[[str], tuple[Task, Evaluate]]:
-    """A robot's task on MJX, compiled once for all tests."""
-    compiled: dict[str, tuple[Task, Evaluate]] = {}
-
-    def get(name: str) -> tuple[Task, Evaluate]:
-        if name not in compiled:
-            mjx = task(name, engine="mjx")
-            # Without optimization: here compiling takes far longer than running.
-            compiled[name] = mjx, jax.jit(mjx.evaluate, compiler_options={"xla_backend_optimization_level": 0})
-        return compiled[name]
-
-    return get
+def on_device(name: str) -> tuple[Task, Evaluate]:
+    """A robot's task as one compiled program, as it is on a GPU or on several devices."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jax, "device_count", lambda: 2)
+        compiled = task(name, engine="fused")
+    assert not compiled.on_host
+    return compiled, jax.jit(compiled.evaluate)
 
 
-@pytest.fixture(params=["mujoco", "mjx"])
-def evaluated(request: pytest.FixtureRequest, on_mjx: Callable[[str], tuple[Task, Evaluate]]) -> tuple[Task, Evaluate]:
+@pytest.fixture(params=["mujoco", "fused", "fused on a device"])
+def evaluated(request: pytest.FixtureRequest) -> tuple[Task, Evaluate]:
     """The ant on each engine."""
-    if request.param == "mjx":
-        return on_mjx("ant")
-    ant = task("ant")
+    if request.param != "mujoco":
+        pytest.importorskip("warp", reason="Warp is not installed")
+    if request.param == "fused on a device":
+        return on_device("ant")
+    ant = task("ant", engine=request.param)
     return ant, ant.evaluate
 
 
@@ -72,18 +70,38 @@ def test_networks_have_the_papers_sizes(name: str, num_params: int) -> None:
 
 
 @names
-def test_engines_agree_over_a_short_horizon(name: str, on_mjx: Callable[[str], tuple[Task, Evaluate]]) -> None:
-    mjx, evaluate_mjx = on_mjx(name)
-    sample = draw(mjx)
-    by_mjx, seen_by_mjx = evaluate_mjx(KEY, sample, mjx.memory)
-    by_mujoco, seen_by_mujoco = task(name).evaluate(KEY, sample, mjx.memory)
-    off = np.abs(by_mjx.behavior - by_mujoco.behavior)
-    # A foot that touches a step earlier sends an ant elsewhere: most members agree closely, all of them roughly.
-    assert np.median(off) < (1e-5 if name == "cheetah" else 5e-3)
-    assert np.max(off) < (1e-3 if name == "cheetah" else 0.15)
-    np.testing.assert_array_equal(by_mjx.valid, by_mujoco.valid)
-    assert float(seen_by_mjx.count) == pytest.approx(float(seen_by_mujoco.count), rel=0.05)
-    np.testing.assert_allclose(seen_by_mjx.mean, seen_by_mujoco.mean, atol=1e-4 if name == "cheetah" else 0.05)
+@needs_warp
+def test_engines_agree_over_a_short_horizon(name: str) -> None:
+    reference = task(name)
+    sample = draw(reference)
+    expected, seen_expected = reference.evaluate(KEY, sample, reference.memory)
+    fused = task(name, engine="fused")
+    for evaluate in (fused.evaluate, on_device(name)[1]):
+        outcome, seen = evaluate(KEY, sample, reference.memory)
+        off = np.abs(outcome.behavior - expected.behavior)
+        # A foot that touches a step earlier sends a robot elsewhere: most members agree closely, all of them roughly.
+        assert np.median(off) < 1e-6
+        assert np.max(off) < 1e-3
+        np.testing.assert_array_equal(outcome.valid, expected.valid)
+        np.testing.assert_array_equal(outcome.num_steps, expected.num_steps)
+        assert float(seen.count) == float(seen_expected.count)
+        np.testing.assert_allclose(seen.mean, seen_expected.mean, atol=1e-3)
+        np.testing.assert_allclose(seen.spread, seen_expected.spread, rtol=1e-2, atol=1e-2)
+
+
+@needs_warp
+@names
+def test_a_member_is_the_same_to_the_bit_whoever_is_evaluated_beside_it(name: str) -> None:
+    robot = task(name, engine="fused", threads=2)
+    sample = draw(robot)
+    whole = robot.evaluate(KEY, sample, robot.memory)[0]
+    part = robot.evaluate(KEY, sample.of_draws(slice(2, 5)), robot.memory)[0]
+    np.testing.assert_array_equal(whole.behavior[4:10], part.behavior)
+    assert robot.stage
+    assert robot.stage.replay
+    watched = robot.stage.replay(KEY, sample.of_draws(slice(2, 5)), robot.memory)
+    np.testing.assert_array_equal(watched.behavior, part.behavior)
+    np.testing.assert_array_equal(watched.num_frames, part.num_steps + 1)
 
 
 def test_broken_members_count_for_nothing(evaluated: tuple[Task, Evaluate]) -> None:
@@ -179,22 +197,26 @@ def test_directions_that_make_no_sense_are_refused() -> None:
         ({"num_steps": 0}, "num_steps must be 1 or more, got 0"),
         ({"observation_share": 1.5}, "between 0 and 1"),
         ({"solver_iterations": 0}, "solver_iterations must be 1 or more"),
-        ({"engine": "mjx", "mjx_implementation": "warp"}, "'warp' cannot be used here"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any], message: str) -> None:
-    if options.get("mjx_implementation") == "warp":
-        pytest.importorskip("mujoco.mjx")
-        if "warp" in sys.modules:
-            pytest.skip("Warp is installed")
     with pytest.raises(ConfigError, match=message):
         task("ant", **options)
 
 
+@needs_warp
 def test_engine_is_chosen_by_the_machine_and_said() -> None:
-    assert make_task("ant", {"threads": 2}).engine == "mujoco, 2 CPU threads"
+    assert make_task("ant", {"threads": 2}).engine == "fused, 2 CPU threads"
     assert make_task("ant", {"threads": 2}).on_host
-    assert make_task("ant", {"engine": "mjx"}).engine == "mjx (jax)"
+    assert make_task("ant", {"engine": "mujoco", "threads": 1}).engine == "mujoco, 1 CPU thread"
+
+
+def test_without_warp_mujoco_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "warp" else find(name))
+    assert make_task("ant", {"threads": 2}).engine == "mujoco, 2 CPU threads"
+    with pytest.raises(ConfigError, match=r"'warp-lang' \(extra 'locomotion'\)"):
+        make_task("ant", {"engine": "fused"})
 
 
 def test_presets_mean_something_different_for_each_task() -> None:

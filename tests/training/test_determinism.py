@@ -1,6 +1,5 @@
 """A deterministic run: what it asks of the compiler, and what it refuses."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +7,8 @@ import jax
 import numpy as np
 import pytest
 
-from evolvability import ConfigError, Run, evolve, make_task
-from evolvability.config.schema import layered
+from evolvability import Run, evolve
 from evolvability.training.driver import resume
-from evolvability.training.evolution import Evolution
 
 TINY: dict[str, Any] = {"population_size": 16, "generations": 2, "deterministic": True}
 
@@ -28,11 +25,3 @@ def test_a_deterministic_run_is_written_resumed_and_the_same(tmp_path: Path) -> 
     evolve("point", **{**TINY, "generations": 1}, output=tmp_path / "run")
     resume(tmp_path / "run", generations=2)
     np.testing.assert_array_equal(Run(tmp_path / "run").center, straight.centers)
-
-
-@pytest.mark.usefixtures("on_gpu")
-def test_an_engine_without_a_fixed_order_is_refused() -> None:
-    task = replace(make_task("point"), engine="mjx (warp)")
-    with pytest.raises(ConfigError, match="--mjx-implementation jax"):
-        Evolution(layered("point", values=TINY), task)
-    Evolution(layered("point", values={**TINY, "deterministic": False}), task)

@@ -17,7 +17,7 @@ from evolvability.training.sharding import usable
 
 QUICK = "--xla_backend_optimization_level=0"  # here compiling takes far longer than running
 CHEETAH = (
-    "train", "cheetah", "--engine", "mjx", "--num-steps", "4", "--hidden", "8", "--observation-share", "0.5",
+    "train", "cheetah", "--engine", "fused", "--num-steps", "4", "--hidden", "8", "--observation-share", "0.5",
     "--start-noise", "0.05", "--population-size", "32", "--sigma", "0.2", "--generations", "2",
 )  # fmt: skip
 POINT = (

@@ -286,6 +286,10 @@ def read_toml(path: Path) -> dict[str, Any]:
             f"{path} has format {found}, and this version of evolvability reads format {FORMAT}. "
             "Use the version that wrote it (environment.json beside it names it)."
         )
+    # Until there was one engine for all devices, a robot's options named another one.
+    robot = table.get("task_options", {})
+    if isinstance(robot, dict) and robot.pop("mjx_implementation", None) and robot.get("engine") == "mjx":
+        robot["engine"] = "auto"
     return table
 
 

@@ -53,8 +53,8 @@ def missing_extra(purpose: str, package: str | None, extra: str, *, note: str = 
         note: more to know, in a sentence.
 
     Examples:
-        >>> str(missing_extra("The engine mjx", "mujoco", "locomotion"))  # doctest: +ELLIPSIS
-        "The engine mjx needs the package 'mujoco' (extra 'locomotion'), which is not installed. Install it with: ..."
+        >>> str(missing_extra("The engine fused", "mujoco", "locomotion"))  # doctest: +ELLIPSIS
+        "The engine fused needs the package 'mujoco' (extra 'locomotion'), which is not installed. Install it with: ..."
     """
     text = f"{purpose} needs the package '{package}' (extra '{extra}'), which is not installed. {note}".rstrip()
     return ConfigError(f"{text} Install it with: {install_line(extra)}")

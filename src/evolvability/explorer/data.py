@@ -76,8 +76,13 @@ def trained_on(run: Run) -> str:
     engine = str(getattr(run.config.task_options, "engine", ""))
     if engine != "auto":
         return engine
-    devices = environment(run).get("devices") or ()
-    return "mujoco" if all(str(device).startswith("cpu") for device in devices) else "mjx"
+    table = environment(run)
+    packages, devices = table.get("packages") or {}, table.get("devices") or ()
+    on_cpu = all(str(device).startswith("cpu") for device in devices)
+    if "mujoco-mjx" in packages:  # a run of a version whose engine on accelerators that was
+        return "mujoco" if on_cpu else "mjx"
+    # Rounded otherwise than on the CPU, where members are watched.
+    return "mujoco" if "warp-lang" not in packages else "fused" if on_cpu else "fused on a GPU"
 
 
 def reach(run: Run) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 PACKAGES = ("evolvability-es", "jax", "jaxlib", "numpy", "optax", "safetensors")
-SIMULATORS = ("mujoco", "mujoco-mjx", "warp-lang", "gymnasium", "pybullet", "box2d")
+SIMULATORS = ("mujoco", "warp-lang", "gymnasium", "pybullet", "box2d")
 
 
 def describe_environment() -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """The paper's locomotion tasks, `cheetah` and `ant`: a robot driven by a network, its behavior where it ends up."""
 
-import contextlib
-import importlib
-import io
+import importlib.util
 from typing import Any
 
 import jax
@@ -17,7 +15,8 @@ from evolvability.tasks.engines.base import TORQUE_LIMIT, AntOptions, Engine, Lo
 from evolvability.tasks.goals import check_planar, heading
 from evolvability.tasks.normalizer import Moments, merge, no_moments
 from evolvability.tasks.policies import mlp
-from evolvability.tasks.replay import Stage
+from evolvability.tasks.replay import Replay, Stage
+from evolvability.tasks.world import World
 
 
 def cheetah(options: LocomotionOptions = LocomotionOptions()) -> Task:  # noqa: B008 (frozen)
@@ -33,19 +32,24 @@ def ant(options: AntOptions = AntOptions()) -> Task:  # noqa: B008 (frozen)
 
 def _locomotion(name: str, options: LocomotionOptions) -> Task:
     try:
-        from evolvability.tasks.engines.mujoco import mujoco_replay
         from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, TIME_STEP, Solver
     except ModuleNotFoundError as error:
         raise missing_extra(f"Task '{name}'", error.name, "locomotion") from None
     robot = ROBOTS[name](Solver(options.solver_iterations, options.solver_line_search_iterations))
     policy = mlp((robot.num_observations, options.hidden, options.hidden, robot.num_joints))
-    engine = _engine(robot, policy, options)
+    engine, replay = _engine(robot, policy, options)
     forward = jnp.array(heading(options.direction)[: len(robot.behavior)])
 
     def evaluate(key: Array, sample: Sample, memory: Moments) -> tuple[Outcome, Moments]:
         done = engine.run(key, sample, memory)
         # Not `outcome`: the engine tells who broke down, by bounds far narrower than that function's.
         return Outcome(done.displacement, done.displacement @ forward, done.valid, done.num_steps), done.seen
+
+    def world() -> World:
+        _require_warp("Episodes that are followed step by step")
+        from evolvability.tasks.engines.device import device_world
+
+        return device_world(robot, policy, options)
 
     return Task(
         name,
@@ -56,33 +60,32 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         remember=merge,
         on_host=engine.on_host,
         engine=engine.name,
-        # Members are watched in native MuJoCo, whatever evaluates them: a few at a time is what it is good at.
-        stage=Stage(mujoco_replay(robot, policy, options), STEPS_PER_CONTROL * TIME_STEP, "mujoco", robot.model),
-        # Step by step only MJX can go, whatever evaluates members.
-        world=lambda: _mjx().mjx_world(robot, policy, options),
+        stage=Stage(replay, STEPS_PER_CONTROL * TIME_STEP, engine.name.partition(",")[0], robot.model),
+        world=world,
         shapes=policy.shapes,
         actions=clipped(robot.num_joints, TORQUE_LIMIT),
     )
 
 
-def _engine(robot: Any, policy: Any, options: LocomotionOptions) -> Engine:
-    """The engine that is asked for, or the one that suits the machine."""
-    chosen = options.engine
-    if chosen == "auto":
-        # Several processes run one compiled program, and native MuJoCo is called from Python.
-        chosen = "mujoco" if jax.default_backend() == "cpu" and jax.process_count() == 1 else "mjx"
-    if chosen == "mujoco":
-        from evolvability.tasks.engines.mujoco import mujoco_engine
+def _engine(robot: Any, policy: Any, options: LocomotionOptions) -> tuple[Engine, Replay]:
+    """The engine that is asked for, or the faster one where it is installed; and members watched again, on the CPU."""
+    if options.engine == "fused":
+        _require_warp("The engine fused")
+    if options.engine == "mujoco" or importlib.util.find_spec("warp") is None:
+        from evolvability.tasks.engines.mujoco import mujoco_engine, mujoco_replay
 
-        return mujoco_engine(robot, policy, options)
-    engine: Engine = _mjx().mjx_engine(robot, policy, options)
-    return engine
+        return mujoco_engine(robot, policy, options), mujoco_replay(robot, policy, options)
+    from evolvability.tasks.engines.cores import cores_engine, cores_replay
+
+    replay = cores_replay(robot, policy, options)
+    # Several devices or processes run one compiled program; on one CPU its cores are called from Python.
+    if jax.default_backend() == "cpu" and jax.device_count() == 1:
+        return cores_engine(robot, policy, options), replay
+    from evolvability.tasks.engines.device import device_engine
+
+    return device_engine(robot, policy, options), replay
 
 
-def _mjx() -> Any:
-    """The module of the engine mjx."""
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):  # MJX prints what it does without
-            return importlib.import_module("evolvability.tasks.engines.mjx")
-    except ModuleNotFoundError as error:
-        raise missing_extra("The engine mjx", error.name, "locomotion") from None
+def _require_warp(what: str) -> None:
+    if importlib.util.find_spec("warp") is None:
+        raise missing_extra(what, "warp-lang", "locomotion")

@@ -103,7 +103,7 @@ class Evolution:
                 self.evaluator = Evaluator(config, self.task, population.num_signs, pool or Pool(), pieces.population)
         self._on_accelerator = jax.default_backend() != "cpu" and (is_maml or not self.task.on_host)
         self._batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else unbatched
-        self._jit = partial(jax.jit, compiler_options=_compiler_options(config, self.task))
+        self._jit = partial(jax.jit, compiler_options=_compiler_options(config))
         self._compile = partial(self._jit, out_shardings=replicated(self.devices))
         num_components = self.population.num_components
         # Also uncompiled, for `template`, which asks for shapes alone.
@@ -201,15 +201,10 @@ class Evolution:
             )
 
 
-def _compiler_options(config: Config, task: Task) -> dict[str, Any] | None:
+def _compiler_options(config: Config) -> dict[str, Any] | None:
     """What makes a compiled generation repeat bit for bit; None where it does anyway, or is not asked to."""
     if not config.deterministic or jax.default_backend() == "cpu":
         return None
-    if "warp" in task.engine:
-        raise ConfigError(
-            f"deterministic: the engine {task.engine} adds up contacts in whatever order a GPU's threads come. "
-            "Choose --engine mjx --mjx-implementation jax, or --engine mujoco."
-        )
     # Otherwise every process times several kernels and takes the fastest, and some add up in no fixed order.
     return {"xla_gpu_deterministic_ops": True}
 
@@ -236,6 +231,7 @@ def _devices(config: Config, task: Task, num_signs: int) -> Any:
     if jax.process_count() > 1:
         what = "MAML, and members that draw their actions," if in_world else f"Task '{task.name}', without JAX,"
         raise ConfigError(
-            f"{what} cannot be spread over several processes. Leave out their options; for a robot choose --engine mjx."
+            f"{what} cannot be spread over several processes. Leave out their options; "
+            "for a robot choose --engine fused."
         )
     return jax.local_devices()[:1]

@@ -23,10 +23,9 @@ class LocomotionOptions:
 
     num_steps: int = 1000
     """Control steps per episode, 0.0165 s each."""
-    engine: Literal["auto", "mjx", "mujoco"] = "auto"
-    """What steps the physics: mjx (accelerators) or mujoco (CPU cores); auto picks by what it finds."""
-    mjx_implementation: Literal["auto", "jax", "warp"] = "auto"
-    """What the engine mjx computes with: jax or warp; auto picks warp, the faster, on an NVIDIA GPU that has it."""
+    engine: Literal["auto", "fused", "mujoco"] = "auto"
+    """What steps the physics: fused (MuJoCo's, compiled for this robot) or mujoco (its own library, on CPU cores);
+    auto picks fused where warp-lang is installed."""
     direction: str = "right"
     """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
     early_termination: bool = False
@@ -42,7 +41,7 @@ class LocomotionOptions:
     solver_line_search_iterations: int = 8
     """Line-search iterations in each of them, at most."""
     threads: int = 0
-    """CPU threads of the engine mujoco; 0 for all cores."""
+    """CPU threads that step robots; 0 for all cores."""
 
     def __post_init__(self) -> None:
         at_least(self, num_steps=1, hidden=1, threads=0, start_noise=0)

@@ -52,14 +52,17 @@ def cores_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> En
 
 def cores_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> Replay:
     """Episodes of a few members with every moment's pose; the same, to the bit, as this engine's."""
+
     def replay(key: Array, sample: Sample, moments: Moments) -> Motion:
         host, poses = jax.tree.map(np.asarray, sample), _starts(robot, options, key, sample)
         none_kept, frames = np.zeros(sample.num_members, bool), options.num_steps + 1
-        episodes, path = _run(robot, options, episode_kernel(robot, policy.shapes), host, poses, none_kept, moments, frames)
+        episodes, path = _run(
+            robot, options, episode_kernel(robot, policy.shapes), host, poses, none_kept, moments, frames
+        )
         return Motion(
-            behavior=episodes.displacement,
-            valid=episodes.valid,
-            num_frames=episodes.num_steps + 1,
+            behavior=np.asarray(episodes.displacement),
+            valid=np.asarray(episodes.valid),
+            num_frames=np.asarray(episodes.num_steps) + 1,
             path=np.stack(robot.torso(path, np.zeros_like(path)).position[:2], axis=-1),
             poses=path,
         )
@@ -69,7 +72,9 @@ def cores_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> Re
 
 def _starts(robot: Robot, options: LocomotionOptions, key: Array, sample: Sample) -> HostArray:
     key_start, _ = jax.random.split(key)
-    return np.asarray(start_positions(sample.member_keys(key_start), robot.start, robot.num_joints, options.start_noise))
+    return np.asarray(
+        start_positions(sample.member_keys(key_start), robot.start, robot.num_joints, options.start_noise)
+    )
 
 
 def _run(
@@ -95,8 +100,9 @@ def _run(
     outputs = [_view(array) for array in (ended, status, seen, path)]
     numbers = options.num_steps, int(options.early_termination), num_frames
     wp.launch(kernel, dim=number, inputs=[*inputs, *numbers], outputs=outputs, device="cpu")
-    moments = Moments(seen[:, 0], seen[:, 1 : 1 + size], seen[:, 1 + size :])
-    return Episodes(ended, status[:, 0] > 0, status[:, 1], moments), path
+    seen_by_each = Moments(seen[:, 0], seen[:, 1 : 1 + size], seen[:, 1 + size :])
+    done: Any = (ended, status[:, 0] > 0, status[:, 1], seen_by_each)  # NumPy's arrays, for now
+    return Episodes(*done), path
 
 
 def _view(array: HostArray) -> wp.array:

@@ -1,6 +1,6 @@
-"""What may push: points of geoms that meet a plane, and joints at their limits.
+r"""What may push: points of geoms that meet a plane, and joints at their limits.
 
-MuJoCo's constraints are soft: a row with the violation $x$ pulls its velocity towards $-B v - K d(x)\\, x$, with the
+MuJoCo's constraints are soft: a row with the violation $x$ pulls its velocity towards $-B v - K d(x)\, x$, with the
 impedance $d(x)$ between 0 and 1, and yields by $R$, which is written here as its inverse $D = 1/R$.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from evolvability.tasks.engines.fused.expressions import Value, Vector, is_zero, select, sqrt
 from evolvability.tasks.engines.fused.kinematics import Motion
-from evolvability.tasks.engines.fused.tree import Tree, UnsupportedModel, clean, rotation
+from evolvability.tasks.engines.fused.tree import Tree, UnsupportedModelError, clean, rotation
 
 PLANE, SPHERE, CAPSULE, BOX = (
     int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}")) for name in ("PLANE", "SPHERE", "CAPSULE", "BOX")
@@ -56,7 +56,9 @@ class Softness:
         elif power == 2:
             arc = select(x <= middle, x * x / middle, 1 - (1 - x) * (1 - x) / (1 - middle))
         else:
-            raise UnsupportedModel(f"This model cannot be compiled: it has a solimp with the power {power}, not 1 or 2.")
+            raise UnsupportedModelError(
+                f"This model cannot be compiled: it has a solimp with the power {power}, not 1 or 2."
+            )
         return low + select(x >= 1.0, 1.0, arc) * (high - low)
 
 
@@ -109,7 +111,7 @@ def contacts(tree: Tree, motion: Motion) -> list[Contact]:
     for geom in range(model.ngeom):
         for other in range(geom):
             if _may_touch(tree, geom, other) and not (geom in planes) ^ (other in planes):
-                raise UnsupportedModel(
+                raise UnsupportedModelError(
                     f"This model cannot be compiled: its geoms {_named(model, other)} and {_named(model, geom)} may "
                     "touch, and only contacts with planes are supported; set their contype and conaffinity to 0."
                 )
@@ -146,7 +148,7 @@ def _on_plane(tree: Tree, motion: Motion, geom: int, plane: int) -> list[Contact
     model, body = tree.model, int(tree.model.geom_bodyid[geom])
     weld, floor, turn = tree.weld(int(model.geom_bodyid[plane]))
     if weld:
-        raise UnsupportedModel(f"This model cannot be compiled: its plane {_named(model, plane)} moves.")
+        raise UnsupportedModelError(f"This model cannot be compiled: its plane {_named(model, plane)} moves.")
     normal = clean(turn @ rotation(model.geom_quat[plane])[:, 2])
     floor = clean(floor + turn @ model.geom_pos[plane])
     axes, size, kind = rotation(model.geom_quat[geom]), model.geom_size[geom], int(model.geom_type[geom])
@@ -160,9 +162,9 @@ def _on_plane(tree: Tree, motion: Motion, geom: int, plane: int) -> list[Contact
         corners = [(x, y, z) for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)]
         points, radius, along = [clean(center + axes @ (corner * size)) for corner in corners], 0.0, None
     else:
-        raise UnsupportedModel(
-            f"This model cannot be compiled: its geom {_named(model, geom)} may touch a plane, and is no sphere, capsule "
-            "or box."
+        raise UnsupportedModelError(
+            f"This model cannot be compiled: its geom {_named(model, geom)} may touch a plane, and is no sphere, "
+            "capsule or box."
         )
     made = _Maker(tree, motion, geom, plane, normal, floor, radius, tangent(along, normal))
     found = [made.contact(point) for point in points]
@@ -221,14 +223,18 @@ class _Maker(NamedTuple):
         impedance = parameters.softness.impedance(violation)
         # In the middle of the gap, or of the overlap.
         touch = place - (self.radius + 0.5 * distance) * self.normal
-        second = clean(np.cross(self.normal, self.tangent)) if _known(self.tangent) else np.cross(self.normal, self.tangent)
+        second = (
+            clean(np.cross(self.normal, self.tangent)) if _known(self.tangent) else np.cross(self.normal, self.tangent)
+        )
         fields = {
             "strength": strength(impedance, parameters.weight),
             "pull": parameters.softness.stiffness * impedance * violation,
             "damping": parameters.softness.damping,
             "friction": parameters.friction,
         }
-        for name, vector in zip(("point", "normal", "first", "second"), (touch, self.normal, self.tangent, second), strict=True):
+        for name, vector in zip(
+            ("point", "normal", "first", "second"), (touch, self.normal, self.tangent, second), strict=True
+        ):
             fields |= {f"{name}_{axis}": value for axis, value in zip("xyz", vector, strict=True)}
         return Contact(self.geom, body, distance, distance <= parameters.margin, fields)
 
@@ -250,16 +256,20 @@ def _mixed(model: mujoco.MjModel, geom: int, plane: int) -> Parameters:
     """Two geoms' parameters as MuJoCo mixes them."""
     pair = [geom, plane]
     if model.geom_gap[pair].any():
-        raise UnsupportedModel("This model cannot be compiled: it has geoms with a gap.")
+        raise UnsupportedModelError("This model cannot be compiled: it has geoms with a gap.")
     first, second = model.geom_priority[pair]
     share = model.geom_solmix[geom] / model.geom_solmix[pair].sum() if model.geom_solmix[pair].sum() else 0.5
     share = share if first == second else float(first > second)
     pair = pair if first == second else [pair[int(second > first)]]
     dimension = int(model.geom_condim[pair].max())
     if dimension not in (1, 3):
-        raise UnsupportedModel(f"This model cannot be compiled: it has contacts of dimension {dimension}, not 1 or 3.")
+        raise UnsupportedModelError(
+            f"This model cannot be compiled: it has contacts of dimension {dimension}, not 1 or 3."
+        )
     if (model.geom_solref[[geom, plane]] <= 0).any():
-        raise UnsupportedModel("This model cannot be compiled: it has contacts with a negative time constant (solref).")
+        raise UnsupportedModelError(
+            "This model cannot be compiled: it has contacts with a negative time constant (solref)."
+        )
     solref, solimp = (
         share * array[geom] + (1 - share) * array[plane] for array in (model.geom_solref, model.geom_solimp)
     )

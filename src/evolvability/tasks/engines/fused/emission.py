@@ -1,7 +1,6 @@
 """A model as C++: statements that advance one world by several time steps, in float or double."""
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -74,14 +73,16 @@ def prelude(precision: Precision) -> str:
 
 def epilogue() -> str:
     """Undo the macros, for what is compiled after a program."""
-    return "\n".join(f"#undef {line.split()[1].split('(')[0]}" for line in MACROS.splitlines() if "#define" in line) + "\n"
+    return (
+        "\n".join(f"#undef {line.split()[1].split('(')[0]}" for line in MACROS.splitlines() if "#define" in line) + "\n"
+    )
 
 
 def emit(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = ()) -> str:
     """Statements on the arrays ``q``, ``v``, ``w`` (the last accelerations), ``u`` (controls) and ``clearance``.
 
     Args:
-        model: the model; `UnsupportedModel` says what of it is not supported.
+        model: the model; `UnsupportedModelError` says what of it is not supported.
         num_steps: time steps with the same controls.
         watched: geoms whose height above planes is wanted, at the beginning of the last time step, as sensors see it.
     """
@@ -93,7 +94,7 @@ def emit(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = ())
     return block(tape.code(clamped)) + f"{loop} {block(_time_step(tree, watched, tape.number))}"
 
 
-def _time_step(tree: Tree, watched: Sequence[int], number: itertools.count) -> str:  # type: ignore[type-arg]
+def _time_step(tree: Tree, watched: Sequence[int], number: Iterator[int]) -> str:
     tape, model = Tape(number), tree.model
     position, velocity, control = tape.inputs("q", model.nq), tape.inputs("v", model.nv), tape.inputs("u", model.nu)
     motion = moving(tree, position, velocity)
@@ -142,7 +143,7 @@ def _normalized_quaternions(tree: Tree) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _integrated(tree: Tree, number: itertools.count) -> str:  # type: ignore[type-arg]
+def _integrated(tree: Tree, number: Iterator[int]) -> str:
     """Euler's rule, with damping at the end of the time step: new velocities first, then positions."""
     model, step, tape = tree.model, float(tree.model.opt.timestep), Tape(number)
     stiffer, moved = [], []
@@ -153,8 +154,8 @@ def _integrated(tree: Tree, number: itertools.count) -> str:  # type: ignore[typ
         stiffer.append((f"H[{tree.entries[dof, dof]}]", Scalar(tape, f"M[{tree.entries[dof, dof]}]") + step * slope))
     for joint in np.flatnonzero(model.jnt_type != BALL):
         index, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-        for k in range(3 if model.jnt_type[joint] == FREE else 1):
-            moved.append(f"q[{index + k}] += {literal(step)} * v[{dof + k}];")
+        size = 3 if model.jnt_type[joint] == FREE else 1
+        moved += [f"q[{index + k}] += {literal(step)} * v[{dof + k}];" for k in range(size)]
     turned = "".join(_turned(first, spin, step) for first, spin in _quaternions(tree))
     return f"""
 for (int i = 0; i < {len(tree.entries)}; i++) H[i] = M[i];

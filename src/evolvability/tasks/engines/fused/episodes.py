@@ -46,26 +46,31 @@ auto squash = [](float x) {
 def episode_kernel(robot: Robot, shapes: Shapes) -> wp.Kernel:
     """A kernel of one thread per member: from its parameters and pose to where its episode ended.
 
-    Its arguments: parameters, poses, whether to keep statistics of observations, the mean and standard deviation to
-    scale observations by, the number of steps, whether a fall ends an episode, the number of frames to record per
-    member (0, or one more than steps); and what is written: displacement, (valid, steps), statistics as (count, means, sums of squared deviations), and frames.
+    It reads: parameters, poses, whether to keep statistics of observations, the mean and standard deviation to scale
+    observations by, the number of steps, whether a fall ends an episode, and the number of frames to record per member
+    (0, or one more than steps). It writes: displacement, (valid, steps), statistics as (count, means, sums of squared
+    deviations), and frames.
     """
-    rows, flags = wp.array2d(dtype=wp.float32), wp.array2d(dtype=wp.int32)
-    line, cube = wp.array(dtype=wp.float32), wp.array3d(dtype=wp.float32)
 
     def native(
-        params: rows, poses: rows, kept: wp.array(dtype=wp.int32), mean: line, std: line, num_steps: int, may_fall: int, frames: int,
-        ended: rows, status: flags, seen: rows, path: cube, tid: int,
-    ): ...  # fmt: skip
+        params: Any, poses: Any, kept: Any, mean: Any, std: Any, num_steps: Any, may_fall: Any, frames: Any,
+        ended: Any, status: Any, seen: Any, path: Any, tid: Any,
+    ) -> None: ...  # fmt: skip
 
     def whole(
-        params: rows, poses: rows, kept: wp.array(dtype=wp.int32), mean: line, std: line, num_steps: int, may_fall: int, frames: int,
-        ended: rows, status: flags, seen: rows, path: cube,
-    ):  # fmt: skip
-        native(params, poses, kept, mean, std, num_steps, may_fall, frames, ended, status, seen, path, wp.tid())
+        params: Any, poses: Any, kept: Any, mean: Any, std: Any, num_steps: Any, may_fall: Any, frames: Any,
+        ended: Any, status: Any, seen: Any, path: Any,
+    ) -> None:  # fmt: skip
+        native(
+            params, poses, kept, mean, std, num_steps, may_fall, frames, ended, status, seen, path, wp.tid()
+        )  # fmt: skip
 
+    rows, line, cube = (wp.array(dtype=wp.float32, ndim=ndim) for ndim in (2, 1, 3))
+    types = {"params": rows, "poses": rows, "kept": wp.array(dtype=wp.int32), "mean": line, "std": line}
+    types |= dict.fromkeys(("num_steps", "may_fall", "frames"), int)
+    types |= {"ended": rows, "status": wp.array2d(dtype=wp.int32), "seen": rows, "path": cube}
     text = prelude(FLOAT) + TANH + _episode(robot, shapes) + epilogue()
-    return made(f"episodes_{robot.name}", text, native, whole)
+    return made(f"episodes_{robot.name}", text, types, native, whole)
 
 
 def _episode(robot: Robot, shapes: Shapes) -> str:
@@ -105,7 +110,9 @@ status.data[(size_t)tid * 2] = good; status.data[(size_t)tid * 2 + 1] = steps;
 def _inputs(robot: Robot) -> tuple[Tape, Any, Any, Any]:
     """A tape, and the state that a robot is seen in."""
     tape = Tape()
-    position, velocity = (symbols(tape.inputs(name, size)) for name, size in (("q", robot.model.nq), ("v", robot.model.nv)))
+    position, velocity = (
+        symbols(tape.inputs(name, size)) for name, size in (("q", robot.model.nq), ("v", robot.model.nv))
+    )
     return tape, position, velocity, symbols(tape.inputs("contacts", robot.num_links))
 
 
@@ -138,7 +145,9 @@ def _judged(robot: Robot) -> str:
     flags = f"for (int i = 0; i < {robot.num_links}; i++) contacts[i] = clearance[i] < {height} ? 1.0f : 0.0f;\n"
     tape, position, velocity, contacts = _inputs(robot)
     fallen = np.asarray(has_fallen(robot, robot.torso(position, velocity), contacts)).item()
-    return block(text + "else {\n" + flags + tape.code(keep=[fallen]) + f"if (may_fall && {literal(fallen)}) running = 0;\n}}\n")
+    return block(
+        text + "else {\n" + flags + tape.code(keep=[fallen]) + f"if (may_fall && {literal(fallen)}) running = 0;\n}}\n"
+    )
 
 
 def _arrived(robot: Robot) -> str:

@@ -1,8 +1,8 @@
 """Symbolic scalars: run an algorithm once over them, and what remains is the arithmetic that it does.
 
-Arrays of them are NumPy's, of type ``object``, so that ``rotation @ point`` and ``np.cross`` work as ever. Constants are
-folded on the way and an expression that was met before is not computed again: of a planar robot's spatial algebra only
-planar arithmetic is left. The record, a `Tape`, becomes C++, or numbers.
+Arrays of them are NumPy's, of type ``object``, so that ``rotation @ point`` and ``np.cross`` work as ever. Constants
+are folded on the way and an expression that was met before is not computed again: of a planar robot's spatial algebra
+only planar arithmetic is left. The record, a `Tape`, becomes C++, or numbers.
 """
 
 import itertools

@@ -1,6 +1,8 @@
 """Programs as Warp kernels, one thread per world: for CUDA by NVIDIA's runtime compiler, for CPUs by Warp's own."""
 
 import hashlib
+import os
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,11 +11,27 @@ import warp as wp
 
 from evolvability.tasks.engines.fused.emission import FLOAT, Precision, emit, epilogue, prelude
 
-wp.config.log_level = wp.LOG_WARNING  # it would report every program that it loads
+wp.config.log_level = wp.LOG_ERROR  # it would report every program that it loads
 
 BLOCK = 32
 """Threads per block on a GPU: a world needs most of the registers that a thread may have."""
 TYPES = {"float": wp.float32, "double": wp.float64}
+
+
+def _initialize() -> None:
+    """Start Warp, without its word on standard error that there is no GPU: on a CPU that is no news."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        wp.init()
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+_initialize()
 
 
 def step_kernel(
@@ -24,15 +42,16 @@ def step_kernel(
     Its arguments: qpos, qvel, the last accelerations and controls, which are read; the first three after the time
     steps and the clearance of watched geoms (`emit`), which are written.
     """
-    rows = wp.array2d(dtype=TYPES[precision.name])
 
     def native(
-        qpos: rows, qvel: rows, warm: rows, ctrl: rows, q_out: rows, v_out: rows, w_out: rows, low: rows, tid: int
-    ): ...
+        qpos: Any, qvel: Any, warm: Any, ctrl: Any, q_out: Any, v_out: Any, w_out: Any, low: Any, tid: Any
+    ) -> None: ...
 
-    def whole(qpos: rows, qvel: rows, warm: rows, ctrl: rows, q_out: rows, v_out: rows, w_out: rows, low: rows):
+    def whole(qpos: Any, qvel: Any, warm: Any, ctrl: Any, q_out: Any, v_out: Any, w_out: Any, low: Any) -> None:
         native(qpos, qvel, warm, ctrl, q_out, v_out, w_out, low, wp.tid())
 
+    rows = wp.array2d(dtype=TYPES[precision.name])
+    types = dict.fromkeys(("qpos", "qvel", "warm", "ctrl", "q_out", "v_out", "w_out", "low"), rows)
     sizes = {"q": model.nq, "v": model.nv, "w": model.nv, "u": model.nu}
     sources = {"q": "qpos", "v": "qvel", "w": "warm", "u": "ctrl"}
     text = f"R clearance[{max(len(watched), 1)}];\n"
@@ -42,7 +61,7 @@ def step_kernel(
     for name in "qvw":
         text += _copied(sizes[name], f"{name}_out.data[(size_t)tid * {sizes[name]} + i]", name, indexed="right")
     text += _copied(len(watched), f"low.data[(size_t)tid * {len(watched)} + i]", "clearance", indexed="right")
-    return made(f"step_{precision.name}", prelude(precision) + text + epilogue(), native, whole)
+    return made(f"step_{precision.name}", prelude(precision) + text + epilogue(), types, native, whole)
 
 
 def _copied(size: int, left: str, right: str, indexed: str = "left") -> str:
@@ -51,12 +70,15 @@ def _copied(size: int, left: str, right: str, indexed: str = "left") -> str:
     return f"for (int i = 0; i < {size}; i++) {left} = {right};\n" if size else ""
 
 
-def made(name: str, text: str, native: Callable[..., None], whole: Callable[..., None]) -> wp.Kernel:
-    """A kernel ``whole`` whose function ``native`` is a C++ text.
+def made(
+    name: str, text: str, types: dict[str, Any], native: Callable[..., None], whole: Callable[..., None]
+) -> wp.Kernel:
+    """A kernel ``whole`` with arguments of the given types, whose function ``native`` is a C++ text.
 
     Their names have the text's hash, as Warp tells programs apart, also those of earlier runs, by name.
     """
     unique = f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    native.__annotations__, whole.__annotations__ = {**types, "tid": int}, types
     native.__name__ = native.__qualname__ = f"native_{unique}"
     function: Any = wp.func_native(text)(native)
     # The kernel's own source says `native`: what that means there is what its closure holds.

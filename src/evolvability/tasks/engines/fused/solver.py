@@ -1,8 +1,8 @@
-"""The constrained accelerations: MuJoCo's Newton solver, as C++.
+r"""The constrained accelerations: MuJoCo's Newton solver, as C++.
 
-The cost of accelerations $a$ is $\\frac12 (a - a_s)^T M (a - a_s) + \\frac12 \\sum_i D_i \\min(J_i a - r_i, 0)^2$, over the
-edges of friction pyramids and the limits of joints. A contact acts on its body alone, so its part of the Hessian is
-summed up the tree like an inertia: the Hessian has the mass matrix's sparsity, and no Jacobian is ever written out.
+The cost of accelerations $a$ is $\frac12 (a - a_s)^T M (a - a_s) + \frac12 \sum_i D_i \min(J_i a - r_i, 0)^2$, over
+the edges of friction pyramids and the limits of joints. A contact acts on its body alone, so its part of the Hessian
+is summed up the tree like an inertia: the Hessian has the mass matrix's sparsity, and no Jacobian is written out.
 """
 
 import itertools
@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 from evolvability.tasks.engines.fused.constraints import Contact, Limit
-from evolvability.tasks.engines.fused.expressions import Scalar, Tape, Value, Vector, is_number, is_zero, literal, select
+from evolvability.tasks.engines.fused.expressions import (
+    Scalar,
+    Tape,
+    Value,
+    Vector,
+    is_number,
+    is_zero,
+    literal,
+    select,
+)
 from evolvability.tasks.engines.fused.kinematics import Motion
 from evolvability.tasks.engines.fused.sparse import block, factor, multiply, solve
 from evolvability.tasks.engines.fused.tree import Tree
@@ -30,9 +39,7 @@ class Solver:
         number: numbers for new names.
     """
 
-    def __init__(
-        self, tree: Tree, motion: Motion, contacts: list[Contact], limits: list[Limit], number: Any
-    ) -> None:
+    def __init__(self, tree: Tree, motion: Motion, contacts: list[Contact], limits: list[Limit], number: Any) -> None:
         self.tree, self.motion, self.contacts, self.limits, self.number = tree, motion, contacts, limits, number
         # Bodies that may touch something, each with a slot in the arrays of motions and forces.
         bodies = sorted({tree.weld(contact.body)[0] for contact in contacts})
@@ -127,7 +134,9 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], push[{nv}], free_ac
         """Of contact ``c``: arrays named ``result`` and a row, from ``X``."""
         tape = self._tape()
         values = dict(zip("n12", self._point_motion(tape), strict=True))
-        return "{ const int b = c_slot[c];\n" + tape.code((f"{result}_{row}[c]", values[row]) for row in self.rows) + "}\n"
+        return (
+            "{ const int b = c_slot[c];\n" + tape.code((f"{result}_{row}[c]", values[row]) for row in self.rows) + "}\n"
+        )
 
     def _edge_values(self, tape: Tape, name: str) -> list[Value]:
         """An array's values on a contact's edges."""
@@ -179,7 +188,9 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], push[{nv}], free_ac
         matrix = np.array([[stiffness.get((row, other), 0.0) for other in "n12"] for row in "n12"], object)
         x, y, z = point
         # How a point moves if its body does: the linear part, and the angular part crossed with where it is.
-        lever = np.array([[0.0, z, -y, 1.0, 0.0, 0.0], [-z, 0.0, x, 0.0, 1.0, 0.0], [y, -x, 0.0, 0.0, 0.0, 1.0]], object)
+        lever = np.array(
+            [[0.0, z, -y, 1.0, 0.0, 0.0], [-z, 0.0, x, 0.0, 1.0, 0.0], [y, -x, 0.0, 0.0, 0.0, 1.0]], object
+        )
         rows = frame @ lever
         wrench, spatial = lever.T @ world_force, rows.T @ (matrix @ rows)
         outputs = [(f"W[b * {len(self.components)} + {n}]", wrench[k]) for n, k in enumerate(self.components)]
@@ -236,7 +247,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], push[{nv}], free_ac
         """Statements per limit, with its index, degree of freedom, sign, strength and target filled in."""
         lines = []
         for k, limit in enumerate(self.limits):
-            words = {"k": k, "dof": limit.dof, "diagonal": self.tree.entries[limit.dof, limit.dof]}
+            words: dict[str, Any] = {"k": k, "dof": limit.dof, "diagonal": self.tree.entries[limit.dof, limit.dof]}
             words |= {name: literal(getattr(limit, name)) for name in ("sign", "strength", "target")}
             lines.append(text.format(**words))
         return "\n".join(lines) + "\n"
@@ -304,6 +315,9 @@ for (int attempt = 0; attempt < 3; attempt++) {{
         option, nv = self.tree.model.opt, self.tree.num_dofs
         # MuJoCo's own measure of what is small.
         small = literal(float(self.tree.model.stat.meaninertia) * max(nv, 1))
+        at_limit = self.each_limit(
+            "if (l_error[{k}] < R(0)) {{ push[{dof}] -= {sign} * {strength} * l_error[{k}]; at_limit |= 1ull << {k}; }}"
+        )
         moved = " ".join(f"error_{row}[c] += step * change_{row}[c];" for row in self.rows)
         return f"""
 unsigned long long last_limits = 0; R step = R(0);
@@ -313,7 +327,7 @@ for (int iteration = 0; ; iteration++) {{
   for (int i = 0; i < {len(self.slots) * len(self.pairs)}; i++) C[i] = R(0);
   {self.each_contact(self.reaction())}
   {self.joint_push()}
-  {self.each_limit("if (l_error[{k}] < R(0)) {{ push[{dof}] -= {sign} * {strength} * l_error[{k}]; at_limit |= 1ull << {k}; }}")}
+  {at_limit}
   if (iteration >= {option.iterations}) break;
   // A full step that changed no constraint has solved a linear system: there is nothing left to do.
   if (iteration > 0 && !changed && at_limit == last_limits && FABS(step - R(1)) < STEP_TOLERANCE) break;

@@ -23,12 +23,12 @@ def solve(tree: Tree, matrix: str, vector: str) -> str:
     """Solve in place, with a matrix that is factored."""
     lines = []
     for dof in reversed(range(tree.num_dofs)):
-        for row in tree.chains[dof][:-1]:
-            lines.append(f"{vector}[{row}] -= {matrix}[{tree.entries[dof, row]}] * {vector}[{dof}];")
+        below = tree.chains[dof][:-1]
+        lines += [f"{vector}[{row}] -= {matrix}[{tree.entries[dof, row]}] * {vector}[{dof}];" for row in below]
     for dof in range(tree.num_dofs):
         lines.append(f"{vector}[{dof}] *= Di[{dof}];")
-        for row in tree.chains[dof][:-1]:
-            lines.append(f"{vector}[{dof}] -= {matrix}[{tree.entries[dof, row]}] * {vector}[{row}];")
+        below = tree.chains[dof][:-1]
+        lines += [f"{vector}[{dof}] -= {matrix}[{tree.entries[dof, row]}] * {vector}[{row}];" for row in below]
     return "\n".join(lines) + "\n"
 
 

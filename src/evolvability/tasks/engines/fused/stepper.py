@@ -1,5 +1,6 @@
 """Any supported MuJoCo model, stepped in batches from JAX, also inside of a compiled program, or from NumPy."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -46,7 +47,7 @@ def stepper(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = 
 
     Args:
         model: free, ball, slide and hinge joints; spheres, capsules and boxes on planes; motors. Of anything else
-            `UnsupportedModel` says what it is.
+            `UnsupportedModelError` says what it is.
         num_steps: time steps with the same controls.
         watched: geoms whose height above planes is told, (num_worlds, len(watched)), at the beginning of the last step.
     """
@@ -86,12 +87,14 @@ def _numpy_step(kernel: wp.Kernel, sizes: list[int]) -> Callable[..., list[Any]]
         outputs = [np.zeros((number, size), np.float32) for size in sizes]
 
         def launch(part: slice) -> None:
-            views = [[wp.array(array[part], device="cpu", copy=False) for array in group] for group in (inputs, outputs)]
+            views = [
+                [wp.array(array[part], device="cpu", copy=False) for array in group] for group in (inputs, outputs)
+            ]
             wp.launch(kernel, dim=len(inputs[0][part]), inputs=views[0], outputs=views[1], device="cpu")
 
         bounds = np.linspace(0, number, num_threads + 1).astype(int)
         with ThreadPoolExecutor(num_threads) as threads:
-            list(threads.map(launch, [slice(a, b) for a, b in zip(bounds, bounds[1:], strict=False) if a < b]))
+            list(threads.map(launch, [slice(a, b) for a, b in itertools.pairwise(bounds) if a < b]))
         return outputs
 
     return step

@@ -14,7 +14,7 @@ TINY = 1e-12
 """What rounding leaves of a zero in a rotation: taken as zero, so that it costs nothing."""
 
 
-class UnsupportedModel(ConfigError):
+class UnsupportedModelError(ConfigError):
     """A model has something that is not compiled."""
 
 
@@ -102,7 +102,7 @@ def _together(parts: list[tuple[float, Any, Any]]) -> Rigid:
 
 
 def check(model: mujoco.MjModel) -> None:
-    """Raise `UnsupportedModel` for the first thing that is not compiled, by its name."""
+    """Raise `UnsupportedModelError` for the first thing that is not compiled, by its name."""
     option, disable = model.opt, mujoco.mjtDisableBit
     # What may be switched off: it changes nothing of what is computed here.
     harmless = disable.mjDSBL_AUTORESET | disable.mjDSBL_SENSOR | disable.mjDSBL_MIDPHASE | disable.mjDSBL_NATIVECCD
@@ -110,7 +110,8 @@ def check(model: mujoco.MjModel) -> None:
     driven = model.actuator_trnid[:, 0]
     problems = {
         f"the integrator {_name('mjtIntegrator', option.integrator)}; set it to Euler": option.integrator,
-        f"the solver {_name('mjtSolver', option.solver)}; set it to Newton": option.solver != mujoco.mjtSolver.mjSOL_NEWTON,
+        f"the solver {_name('mjtSolver', option.solver)}; set it to Newton": option.solver
+        != mujoco.mjtSolver.mjSOL_NEWTON,
         "elliptic friction cones; set pyramidal ones": option.cone != mujoco.mjtCone.mjCONE_PYRAMIDAL,
         "disable flags that change the dynamics": option.disableflags & ~int(harmless),
         "enable flags": option.enableflags & ~int(mujoco.mjtEnableBit.mjENBL_ENERGY),
@@ -149,7 +150,7 @@ def check(model: mujoco.MjModel) -> None:
     }
     for problem, present in problems.items():
         if present:
-            raise UnsupportedModel(f"This model cannot be compiled: it has {problem}.")
+            raise UnsupportedModelError(f"This model cannot be compiled: it has {problem}.")
 
 
 def _active_tendons(model: mujoco.MjModel) -> bool:
