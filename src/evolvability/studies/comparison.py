@@ -39,27 +39,16 @@ ADAPTED, RACED, OFFSPRING = "adapted", "raced", "offspring"
 
 @dataclass(frozen=True)
 class Report:
-    """A metric of several groups, compared.
-
-    Attributes:
-        metric: what is compared.
-        generation: of which generation; None for each run's last.
-        task: of which task.
-        values: one per seed, by group.
-        intervals: medians by group.
-        comparisons: every pair of groups.
-        correction: how p-values were corrected for their number, if they were.
-        remarks: in what else the groups differ: their lengths and settings.
-    """
+    """A metric of several groups, compared."""
 
     metric: str
-    generation: int | None
+    generation: int | None  # of which generation; None for each run's last
     task: str
-    values: dict[str, list[float]]
-    intervals: dict[str, Interval]
-    comparisons: list[Comparison]
-    correction: Correction | None
-    remarks: list[str]
+    values: dict[str, list[float]]  # one per seed, by group
+    intervals: dict[str, Interval]  # medians by group
+    comparisons: list[Comparison]  # every pair of groups
+    correction: Correction | None  # how p-values were corrected for their number, if they were
+    remarks: list[str]  # in what else the groups differ: their lengths and settings
 
 
 def compare_runs(
@@ -70,14 +59,10 @@ def compare_runs(
     correction: Correction | None = None,
     by: MeasureScale | None = None,
 ) -> Report:
-    """Compare groups of runs, which are found by their configurations, by one metric.
+    """Compare groups of runs of one task, which are found by their configurations, by one metric: see `quantity`.
 
-    Args:
-        runs: run folders, of one task.
-        metric: see `quantity`.
-        generation: which, or ``last`` for each run's own last; the last that all runs have unless given.
-        correction: correct p-values for their number: holm, bonferroni or benjamini-hochberg.
-        by: what behaviors are measured by; as far as all groups reach unless given.
+    At a generation, at each run's own ``last``, or at the last that all runs have unless given. Behaviors are measured
+    by a scale as far as all groups reach unless given. P-values are corrected for their number if asked.
     """
     groups = group_runs(runs)
     if generation is not None and _is_of_results(metric):
@@ -125,14 +110,11 @@ def quantity(
 ) -> list[float]:
     """One number per seed of a group. A run that collapsed has none: it counts as the worst, infinitely bad.
 
-    Args:
-        group: the runs.
-        name: a field of metrics.jsonl; a measure of recorded behaviors, such as ``coverage`` or ``degenerate``;
-            ``specialization`` of a mixture's components; ``adapted:GOAL``, the performance of the best mutation;
-            ``raced:GOAL``, what the method's own adapter reached, or ``raced:GOAL:ADAPTER``; ``offspring:MEASURE``, a
-            measure of offspring that were kept, or ``offspring:MEASURE:SIGMA``.
-        generation: which; each run's last unless given.
-        by: what behaviors are measured by; as far as the group reaches unless given.
+    Its name is a field of metrics.jsonl; a measure of recorded behaviors, such as ``coverage`` or ``degenerate``;
+    ``specialization`` of a mixture's components; ``adapted:GOAL``, the performance of the best mutation;
+    ``raced:GOAL``, what the method's own adapter reached, or ``raced:GOAL:ADAPTER``; ``offspring:MEASURE``, a measure
+    of offspring that were kept, or ``offspring:MEASURE:SIGMA``. It is of each run's last generation unless given, and
+    behaviors are measured by a scale as far as the group reaches unless given.
     """
     kind, colon, which = name.partition(":")
     of_results = {ADAPTED: _adapted, RACED: _raced, OFFSPRING: _of_offspring}
@@ -225,8 +207,7 @@ def _tables(report: Report) -> list[list[tuple[str, ...]]]:
 
 
 def _adapted(run: Run, goal: str) -> list[float]:
-    performance: list[float] = load_adaptation(run, goal).performance.tolist()
-    return performance
+    return list(load_adaptation(run, goal).performance)
 
 
 def _raced(run: Run, which: str) -> list[float]:
