@@ -25,7 +25,7 @@ from evolvability.reproduction.plan import StudyWork, conduct, estimates, times
 from evolvability.reproduction.report import make_report, of_scale
 from evolvability.reproduction.scales import SCALES, are_of
 from evolvability.reproduction.write import to_html, write_report
-from evolvability.studies.sweeps import RunWork
+from evolvability.studies.sweeps import Planned
 from evolvability.training.evolution import Evolution
 from tests.reproduction.test_claims import ring, scores
 from tests.synthetic import config, made_up
@@ -51,7 +51,7 @@ def test_page_lists_every_claim_item_and_scale() -> None:
 def test_each_run_of_a_plan_starts_from_one_before_it_that_has_its_seeds(scale: str) -> None:
     seen: dict[str, range] = {}
     works = plan.plan(list(ITEMS.values()), SCALES[scale], Path("out"))
-    assert len({(work.title, work.path) for work in works}) == len(works)
+    assert len({(work.name, work.path) for work in works}) == len(works)
     for work in works:
         if isinstance(work, StudyWork):
             assert str(work.path) in seen
@@ -65,11 +65,11 @@ def test_each_run_of_a_plan_starts_from_one_before_it_that_has_its_seeds(scale: 
 def test_main_comparisons_have_the_papers_seeds_at_gpu_and_paper_scale() -> None:
     for name, size in (("gpu", 1000), ("paper", 10_000)):
         runs = [
-            work for work in plan.plan(list(ITEMS.values()), SCALES[name], Path("out")) if isinstance(work, RunWork)
+            work for work in plan.plan(list(ITEMS.values()), SCALES[name], Path("out")) if isinstance(work, Planned)
         ]
         seeds: Counter[str] = Counter()
         for work in runs:
-            seeds[work.title.split("_seeds")[0]] += work.config.seeds
+            seeds[work.name.split("_seeds")[0]] += work.config.seeds
             if work.config.task != "interference" and work.config.objective != "maml":
                 assert (work.config.population_size, work.config.task_options.num_steps) == (size, 1000)
         assert {seeds[name] for name in seeds if "species" in name or "split" in name} == {6}
@@ -78,7 +78,7 @@ def test_main_comparisons_have_the_papers_seeds_at_gpu_and_paper_scale() -> None
 
 def test_an_item_needs_no_other_and_an_unknown_one_is_refused() -> None:
     works = plan.plan(items_named(["evolution"]), SCALES["smoke"], Path("out"))
-    assert {"ant/max_entropy", "ant/further-max_entropy"} <= {work.title for work in works}
+    assert {"ant/max_entropy", "ant/further-max_entropy"} <= {work.name for work in works}
     with pytest.raises(ConfigError, match="cheetah"):
         items_named(["cheeta"])
 
@@ -140,7 +140,7 @@ def test_a_study_is_done_once_and_only_its_own_folder_counts(tmp_path: Path, mon
     monkeypatch.setattr(plan, "load_adaptation", load)
     works = plan.plan(items_named(["adaptation"]), SCALES["smoke"], tmp_path)
     for work in works:
-        if isinstance(work, RunWork):
+        if isinstance(work, Planned):
             made_up(work.path, work.config)
     monkeypatch.setattr(Run, "is_complete", True)
     for _ in range(2):
@@ -156,7 +156,7 @@ def test_folders_may_be_moved_but_not_be_of_another_scale(tmp_path: Path, monkey
     monkeypatch.setattr(Run, "is_complete", True)
     here, there = (plan.plan(items_named(["evolution"]), SCALES["gpu"], Path(root)) for root in (tmp_path, "elsewhere"))
     for work, before in zip(here, there, strict=True):
-        assert isinstance(before, RunWork)
+        assert isinstance(before, Planned)
         made_up(work.path, before.config)
     again = plan.plan(items_named(["evolution"]), SCALES["gpu"], tmp_path)
     assert {work.status() for work in again} == {"done"}
@@ -174,7 +174,7 @@ def test_estimates_come_from_runs_begun_here_and_count_what_is_left(
 ) -> None:
     works = plan.plan(items_named(["figure1"]), SCALES["smoke"], tmp_path)
     first = works[0]
-    assert isinstance(first, RunWork)
+    assert isinstance(first, Planned)
     assert estimates(works) == {}
     run = made_up(first.path, first.config)
     rows = [{"generation": k, "seed": s, "seconds": 9.0 if k == 0 else 0.5} for k in range(10) for s in range(5)]

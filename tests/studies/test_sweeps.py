@@ -1,5 +1,6 @@
 """Sweeps: what is planned, what is skipped, what goes on, what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from evolvability import ConfigError, Run, RunFolderError, UserError, evolve
-from evolvability.studies.sweeps import Planned, conduct, plan, status
+from evolvability.studies.sweeps import Planned, conduct, plan
 
 TABLE: dict[str, Any] = {
     "task": "interference",
@@ -47,12 +48,12 @@ def test_a_sweep_skips_what_is_done_and_goes_on_with_what_was_begun(tmp_path: Pa
     del first["sweep"]
     evolve(first.pop("task"), **first)
     before = (tmp_path / "max_variance" / "metrics.jsonl").stat().st_mtime_ns
-    assert [status(tmp_path / run.name, run.config) for run in planned] == ["done", "new"]
+    assert [replace(run, folder=tmp_path).status() for run in planned] == ["done", "new"]
     runs = conduct(planned, tmp_path)
     assert [run.is_complete for run in runs] == [True, True]
     assert (tmp_path / "max_variance" / "metrics.jsonl").stat().st_mtime_ns == before
     longer = plan({**TABLE, "generations": 5})
-    assert [status(tmp_path / run.name, run.config) for run in longer] == ["begun", "begun"]
+    assert [replace(run, folder=tmp_path).status() for run in longer] == ["begun", "begun"]
     assert [run.metrics["variance"].shape for run in conduct(longer, tmp_path)] == [(3, 5), (3, 5)]
 
 

@@ -112,8 +112,8 @@ def _print_plan(works: "Sequence[Work]") -> None:
     seconds = estimates(works)
     table = Table("item", "piece of work", "state", "about")
     for work in works:
-        about = duration(seconds[work.title]) if work.title in seconds else ""
-        table.add_row(work.item, work.title, work.status(), about)
+        about = duration(seconds[work.name]) if work.name in seconds else ""
+        table.add_row(work.item, work.name, work.status(), about)
     console.print(table)
 
 
@@ -123,10 +123,10 @@ def _watch(number: int, quiet: bool) -> "Watch":
 
     @contextmanager
     def watch(work: "Work", status: "Status") -> Iterator[Callable[[Any], None]]:
-        from evolvability.studies.sweeps import RunWork
+        from evolvability.studies.sweeps import Planned
 
-        say(quiet, f"{next(count)}/{number} {work.item}: {work.title}" + (", goes on" if status == "begun" else ""))
-        if isinstance(work, RunWork):
+        say(quiet, f"{next(count)}/{number} {work.item}: {work.name}" + (", goes on" if status == "begun" else ""))
+        if isinstance(work, Planned):
             with display(work.config, console, quiet=quiet) as show:
                 yield show
         else:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,7 +24,7 @@ from evolvability.runs.export import export as export_run
 from evolvability.runs.export import folder_size
 from evolvability.runs.files import command_line, json_text, write_output
 from evolvability.runs.folder import Run
-from evolvability.studies.sweeps import RunWork, Status, Watch, conduct, plan, status
+from evolvability.studies.sweeps import Planned, Status, Watch, conduct, plan
 from evolvability.tasks.registry import TASKS
 from evolvability.training.progress import Display, display
 
@@ -148,7 +148,7 @@ def sweep(
     folder = output or Path("runs") / file.stem
     if dry_run:
         for run in planned:
-            print_text(f"{status(folder / run.name, run.config):5}  {folder / run.name}")
+            print_text(f"{replace(run, folder=folder).status():5}  {folder / run.name}")
         return
     conduct(planned, folder, watch_runs(len(planned), quiet))
     print_text(f"{plural(len(planned), 'run')} in {folder}\nfigures: {command_line('figure', 'curves', folder)}/*")
@@ -160,7 +160,7 @@ def watch_runs(number: int, quiet: bool) -> Watch:
     count = iter(range(1, number + 1))
 
     @contextmanager
-    def watch(run: RunWork, status: Status) -> Iterator[Display]:
+    def watch(run: Planned, status: Status) -> Iterator[Display]:
         told = {"done": "done", "begun": "goes on"}.get(status, plural(run.config.seeds, "seed"))
         say(quiet, f"{next(count)}/{number} {run.path}: {told}")
         with resumable(run.path), display(run.config, console, quiet=quiet or status == "done") as show:

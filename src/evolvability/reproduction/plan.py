@@ -20,7 +20,7 @@ from evolvability.studies.adaptation import adapt, load_adaptation
 from evolvability.studies.offspring import kept_generation, offspring_of_run
 from evolvability.studies.races import load_race, own_adapter, race
 from evolvability.studies.result_files import is_current
-from evolvability.studies.sweeps import RunWork, Show, Status, Watch, batches, unwatched, work_off
+from evolvability.studies.sweeps import Planned, Show, Status, Watch, batches, unwatched, work_off
 
 TIMES = "times.jsonl"
 """One object per piece of work, in the output folder: what was done, interrupted or not, and its seconds."""
@@ -36,7 +36,7 @@ class StudyWork:
     sizes: dict[str, Any]  # its arguments
 
     @property
-    def title(self) -> str:
+    def name(self) -> str:
         """What it is called."""
         size = f" of {self.study.share:g} sigma" if self.study.share != 1 else ""
         return f"{self.study.kind}{size}: {self.path.parent.name}/{self.path.name}"
@@ -73,14 +73,14 @@ class StudyWork:
         return self.study.share * run.config.sigma
 
 
-Work = RunWork | StudyWork
+Work = Planned | StudyWork
 
 
 def plan(items: Sequence[Item], scale: Scale, output: Path) -> list[Work]:
     """All pieces of work of some items, in an order in which each finds what it starts from; none of them twice."""
     found: dict[str, Work] = {}
     for item in items:
-        made: dict[str, list[RunWork]] = {}
+        made: dict[str, list[Planned]] = {}
         for training in item.trainings:
             # An item lists what others start from before these.
             made[training.name] = list(_runs(item, training, scale, output / "runs", made.get(training.start, [])))
@@ -89,17 +89,17 @@ def plan(items: Sequence[Item], scale: Scale, output: Path) -> list[Work]:
             sizes = dict(scale.studies[study.kind])
             works += [StudyWork(item.name, study, run.path, sizes) for name in study.trainings for run in made[name]]
         for work in works:
-            found.setdefault(work.title, work)  # what several items need is booked under the first
+            found.setdefault(work.name, work)  # what several items need is booked under the first
     return list(found.values())
 
 
-def _runs(item: Item, training: Training, scale: Scale, folder: Path, starts: Sequence[RunWork]) -> Iterator[RunWork]:
+def _runs(item: Item, training: Training, scale: Scale, folder: Path, starts: Sequence[Planned]) -> Iterator[Planned]:
     """A training's seeds in batches, each of which starts from the batch that has its seeds."""
     for number, run in enumerate(batches("", scale.config(training), scale.batch)):
         name = training.name if run.name == "run" else f"{training.name}_{run.name}"
         start = str(starts[number].path) if starts else ""
         config = _settled(folder / name, replace(run.config, start_from=start))
-        yield RunWork(name, folder / name, config, item.name)
+        yield Planned(name, config, folder, item.name)
 
 
 def _settled(path: Path, config: Config) -> Config:
@@ -117,11 +117,11 @@ def estimates(works: Sequence[Work]) -> dict[str, float]:
     """
     rates: dict[tuple[str, bool], float] = {}  # seconds per generation and seed
     left: dict[str, tuple[tuple[str, bool], int]] = {}
-    for work in (work for work in works if isinstance(work, RunWork)):
+    for work in (work for work in works if isinstance(work, Planned)):
         config = work.config
         kind = (config.task, config.objective == MAML)
         rows = Run(work.path).rows if (work.path / "config.toml").exists() else []
-        left[work.title] = kind, config.generations * config.seeds - len(rows)
+        left[work.name] = kind, config.generations * config.seeds - len(rows)
         seconds = [row["seconds"] for row in rows if row["generation"] > 0]  # the first generation compiles
         if seconds and Run(work.path).environment["devices"] == describe_devices():
             # A row's seconds are those of all seeds together.
@@ -154,7 +154,7 @@ def conduct(works: Sequence[Work], output: Path, watch: Watch = unwatched) -> No
             with watch(work, state) as show:
                 yield show
         finally:  # also when it is interrupted
-            row = {"item": work.item, "work": work.title, "began": round(began, 2)}
+            row = {"item": work.item, "work": work.name, "began": round(began, 2)}
             row |= {"seconds": round(time.monotonic() - clock, 2), "devices": describe_devices()}
             with suppress(OSError):  # where nothing can be written, the work itself has said so
                 output.mkdir(parents=True, exist_ok=True)

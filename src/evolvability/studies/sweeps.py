@@ -31,17 +31,36 @@ Watch = Callable[[Any, Status], AbstractContextManager[Show]]
 
 
 @dataclass(frozen=True)
-class RunWork:
-    """A run to be made in a folder."""
+class Planned:
+    """A run to be made."""
 
-    title: str
-    path: Path
+    name: str  # of its folder
     config: Config
+    folder: Path = Path()  # that its own is in
     item: str = ""  # of the paper: the first that needs it
+
+    @property
+    def path(self) -> Path:
+        """Its run folder."""
+        return self.folder / self.name
 
     def status(self) -> Status:
         """How far it has come; a folder that holds a run of another configuration is refused."""
-        return status(self.path, self.config)
+        if not (self.path / "config.toml").exists():
+            return "new"
+        run, config = Run(self.path), self.config
+        # A run that is to be longer now is begun, not another.
+        longer = replace(run.config, generations=config.generations)
+        if run.config.generations < config.generations and longer == config:
+            return "begun"
+        if run.config != config:
+            found, asked = to_table(run.config), to_table(config)
+            key = next(key for key in asked if found[key] != asked[key])
+            raise RunFolderError(
+                f"{self.path} holds a run of another configuration: {key} is {found[key]} there and {asked[key]} here. "
+                "Choose another --output, or remove that folder."
+            )
+        return "done" if run.is_complete else "begun"
 
     def conduct(self, show: Show) -> None:
         """Make it, or go on with it."""
@@ -52,7 +71,7 @@ class RunWork:
 
 
 def work_off(works: Sequence[Any], watch: Watch) -> None:
-    """Do all work that is not done yet, in order, going on with what was begun; pieces of work are like a `RunWork`.
+    """Do all work that is not done yet, in order, going on with what was begun; pieces of work are like a `Planned`.
 
     A piece that fails does not keep the others from being done: the errors are raised together at the end.
     """
@@ -66,17 +85,9 @@ def work_off(works: Sequence[Any], watch: Watch) -> None:
                 if state != "done":
                     work.conduct(show)
             except UserError as error:
-                failed.append(f"{work.title}: {error}")
+                failed.append(f"{work.name}: {error}")
     if failed:
         raise UserError(f"{len(failed)} of {len(works)} failed.\n" + "\n".join(failed))
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A run to be made: the name of its folder, and its configuration."""
-
-    name: str
-    config: Config
 
 
 def plan(table: dict[str, Any]) -> list[Planned]:
@@ -138,24 +149,6 @@ def plan_split(run: Run, *, components: int = 2, generations: int = SPLIT_GENERA
     return Planned(f"{run.path.resolve().name}-split-{components}", config)
 
 
-def status(path: Path, config: Config) -> Status:
-    """How far a planned run has come in its folder; a folder that holds a run of another configuration is refused."""
-    if not (path / "config.toml").exists():
-        return "new"
-    run = Run(path)
-    # A run that is to be longer now is begun, not another.
-    if run.config.generations < config.generations and replace(run.config, generations=config.generations) == config:
-        return "begun"
-    if run.config != config:
-        found, asked = to_table(run.config), to_table(config)
-        key = next(key for key in asked if found[key] != asked[key])
-        raise RunFolderError(
-            f"{path} holds a run of another configuration: {key} is {found[key]} there and {asked[key]} here. "
-            "Choose another --output, or remove that folder."
-        )
-    return "done" if run.is_complete else "begun"
-
-
 def unwatched(work: Any, state: Status) -> AbstractContextManager[Show]:
     """Shows nothing."""
     return nullcontext(lambda rows: None)
@@ -163,7 +156,7 @@ def unwatched(work: Any, state: Status) -> AbstractContextManager[Show]:
 
 def conduct(planned: Sequence[Planned], output: Path, watch: Watch = unwatched) -> list[Run]:
     """Make every run that is not done yet, in a folder of its name in the output folder; see `work_off`."""
-    works = [RunWork(run.name, output / run.name, run.config) for run in planned]
+    works = [replace(run, folder=output) for run in planned]
     work_off(works, watch)
     return [Run(work.path) for work in works]
 
