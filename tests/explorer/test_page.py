@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 
 from evolvability import Run
+from evolvability.config.schema import layered
 from evolvability.explorer import data
 from evolvability.explorer.service import Explorer
+from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.folder import RunWriter
 from evolvability.tasks.robots import ant, cheetah
 from evolvability.training.driver import resume
 from tests.browsing import go_to, open_page, screen_of, until, wait_for_actor
 from tests.explorer.serving import arrays, serving
+from tests.synthetic import made_up
 
 
 def test_slider_changes_the_cloud(opened: Any, served: str, ant_run: Run) -> None:
@@ -187,3 +190,15 @@ def test_the_code_of_the_page_fits_into_120_columns() -> None:
     assert scripts
     wide = [f"{part.name}: {line}" for part in scripts for line in part.read_text().splitlines() if len(line) > 120]
     assert wide == []
+
+
+def test_a_third_behavior_can_be_the_color(opened: Any, tmp_path: Path) -> None:
+    behavior = np.array([[[0.0, 1, 5], [1, 0, 6], [2, 2, 7], [1, 1, 9]]])
+    run = made_up(tmp_path / "run", layered("somebodys:task", values={"population_size": 4}), behavior)
+    keep_names(run.path, ["x (m)", "y (m)", "heat (K)"])
+    with serving(run) as address:
+        opened.goto(address)
+        until(opened, "window.explorer?.frames > 0")
+        opened.select_option("#color", label="heat (K)")
+        shades = opened.evaluate("(({ low, high }) => [low, high])(window.explorer.scene.views[0].shades)")
+    assert shades == [5, 7]  # of four members, the highest is beyond 99 of 100

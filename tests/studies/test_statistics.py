@@ -187,7 +187,7 @@ def test_runs_of_unequal_length_are_compared_at_the_last_common_generation(tmp_p
     assert list(report.values.values()) == [[2.0], [6.0]]
     assert "at generation 1" in title(report)
     shown = to_markdown(report)
-    assert "sigma 0.05 4; " in shown
+    assert "4 in MaxEnt-EES, sigma 0.05; 2 in MaxEnt-EES, sigma 0.5." in shown
     assert "generation 1, the last that all have" in shown
     own = compare_runs([long, short], "distance", generation="last")
     assert list(own.values.values()) == [[4.0], [6.0]]

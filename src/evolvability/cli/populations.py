@@ -197,13 +197,19 @@ def measure(
     measured = {name: [measures(one.behavior, by) for one in several] for name, several in born.items()}
     console.print(_measures_table(born, measured, by), soft_wrap=False)
     print_text(
-        f"{offspring:,} offspring per center; several centers: median (lowest to highest). Reach {by.reach:.4g}, "
-        f"threshold {by.threshold:.4g}, radius {by.radius:.4g}, {by.cells} cells per dimension."
+        f"{_behaviors(centers)}{offspring:,} offspring per center; several centers: median (lowest to highest). "
+        f"Reach {by.reach:.4g}, threshold {by.threshold:.4g}, radius {by.radius:.4g}, {by.cells} cells per dimension."
     )
     if output is not None:
         rows = {name: [dataclasses.asdict(one) for one in several] for name, several in measured.items()}
         write_output(output, json.dumps({"yardstick": dataclasses.asdict(by), "measures": rows}, indent=2).encode())
         print_text(f"wrote {output}")
+
+
+def _behaviors(centers: Sequence[Path]) -> str:
+    """What the behaviors of run folders are called, as a sentence; nothing of files of parameters."""
+    names = dict.fromkeys(", ".join(Run(path).behavior_names) for path in centers if path.is_dir())
+    return "".join(f"Behaviors: {one}. " for one in names if one)
 
 
 def _draw(name: str, runs: Sequence[Run], output: Path | None) -> None:

@@ -67,37 +67,41 @@ def compare_runs(
     groups = group_runs(runs)
     if generation is not None and _is_of_results(metric):
         raise ConfigError(f"{metric} is about the trained centers, so there is no generation to choose.")
-    generation, remarks = _moment(groups, metric, generation)
+    common = _last_common(runs, metric) if generation is None and not _is_of_results(metric) else None
+    generation = common if generation is None or generation == "last" else generation
     if by is None and metric in OF_BEHAVIORS and metric not in runs[0].metrics:
         by = measure_scale(reach_of(groups, generation))
     values = {group.name: quantity(group, metric, generation=generation, by=by) for group in groups}
     intervals = {name: median_interval(own) for name, own in values.items()}
     comparisons = compare_all(values, correction)
     task = runs[0].config.task_title
-    return Report(metric, generation, task, values, intervals, comparisons, correction, remarks)
+    return Report(metric, generation, task, values, intervals, comparisons, correction, _remarks(groups, common))
 
 
-def _moment(
-    groups: Sequence[RunGroup], metric: str, asked: int | Literal["last"] | None
-) -> tuple[int | None, list[str]]:
-    """The generation to compare at, None for each run's last; and what is to be said of the groups' differences."""
-    runs = [run for group in groups for run in group.runs]
-    done = {group.name: sorted({len(run.rows) // run.config.seeds for run in group.runs}) for group in groups}
-    told = "; ".join(f"{name} {' and '.join(map(str, own))}" for name, own in done.items())
-    lengths = {number for own in done.values() for number in own}
-    found = None if asked == "last" else asked
-    if asked is None and not _is_of_results(metric):
-        is_recorded = metric in OF_BEHAVIORS and metric not in runs[0].metrics
-        lasts = [run.recorded if is_recorded else range(len(run.rows) // run.config.seeds) for run in runs]
-        if len({tuple(own[-1:]) for own in lasts}) > 1:
-            found = max(set.intersection(*map(set, lasts)), default=-1)
-            if found < 0:
-                raise ConfigError(f"{metric}: there is no generation that all runs have. Try --generation last.")
+def _last_common(runs: Sequence[Run], metric: str) -> int | None:
+    """The last generation that all runs have; None where each has it for its last."""
+    of_recorded = metric in OF_BEHAVIORS and metric not in runs[0].metrics
+    lasts = [run.recorded if of_recorded else range(len(run.rows) // run.config.seeds) for run in runs]
+    if len({tuple(own[-1:]) for own in lasts}) == 1:
+        return None
+    common = set.intersection(*map(set, lasts))
+    if not common:
+        raise ConfigError(f"{metric}: there is no generation that all runs have. Try --generation last.")
+    return max(common)
+
+
+def _remarks(groups: Sequence[RunGroup], common: int | None) -> list[str]:
+    """In what else groups differ; common: the generation that was chosen for them, if one was."""
+    lengths: dict[int, dict[str, None]] = {}  # the names of groups, in order, each once
+    for group in groups:
+        for run in group.runs:
+            lengths.setdefault(len(run.rows) // run.config.seeds, {})[group.name] = None
+    told = "; ".join(f"{number} in {' and '.join(names)}" for number, names in lengths.items())
     remarks = [f"Different numbers of generations: {told}."] if len(lengths) > 1 else []
-    if asked is None and found is not None:
-        remarks.append(f"Compared at generation {found}, the last that all have; --generation chooses another.")
+    if common is not None:
+        remarks.append(f"Compared at generation {common}, the last that all have; --generation chooses another.")
     different = [f"{name} ({', '.join(values)})" for name, values in differing_settings(groups).items()]
-    return found, remarks + ([f"Settings differ: {'; '.join(different)}."] if different else [])
+    return remarks + ([f"Settings differ: {'; '.join(different)}."] if different else [])
 
 
 def _is_of_results(metric: str) -> bool:
@@ -142,7 +146,7 @@ def reach_of(groups: Sequence[RunGroup], generation: int | None = None) -> float
 
 def to_markdown(report: Report) -> str:
     """A report as Markdown."""
-    lines = [f"**{title(report)}**", ""]
+    lines = [f"**{title(report)}**", "", *(line for remark in report.remarks for line in (remark, ""))]
     for headings, *rows in _tables(report):
         head, *others = [f"| {' | '.join(row)} |" for row in (headings, *rows)]
         lines += [head, "|---" * len(headings) + "|", *others, ""]
@@ -159,7 +163,7 @@ def to_terminal(report: Report) -> Lines:
         for row in rows:
             # As Text: brackets in a plain string would be read as markup.
             shown[-1].add_row(*map(Text, row))
-    return Lines(Text(title(report), style="bold"), *shown, Text(note(report), style="dim"))
+    return Lines(Text(title(report), style="bold"), *map(Text, report.remarks), *shown, Text(note(report), style="dim"))
 
 
 def title(report: Report) -> str:
@@ -170,14 +174,13 @@ def title(report: Report) -> str:
 
 
 def note(report: Report) -> str:
-    """How the numbers were made, and what to bear in mind."""
+    """How the numbers were made."""
     correction = f", corrected for {len(report.comparisons)} tests ({report.correction})" if report.correction else ""
-    how = (
+    return (
         f"p: Mann-Whitney U, two-sided{correction}. P(first > second): the probability that a run of the first "
         "group is above one of the second, 0.5 for no difference, and its 95 % interval. Shift: median of all "
         "differences, and its 95 % interval. A run that collapsed counts as the worst."
     )
-    return " ".join([*report.remarks, how])
 
 
 def p_text(p: float) -> str:

@@ -37,8 +37,9 @@ export function shades({ behavior: { data: behavior }, fitness, component }, by,
     return { of: (k) => hued((360 + angle(k)) % 360), label: by };
   }
   const distance = (_, k) => Math.hypot(...behavior.subarray(dimensions * k, dimensions * (k + 1)));
-  const third = (_, k) => behavior[dimensions * k + Number(by)]; // or any further dimension, by its place
-  const values = by === "fitness" ? fitness.data : Float32Array.from(fitness.data, by === "distance" ? distance : third);
+  const further = (_, k) => behavior[dimensions * k + Number(by)]; // the third dimension, or any after it
+  const found = by === "distance" ? distance : further;
+  const values = by === "fitness" ? fitness.data : Float32Array.from(fitness.data, found);
   const sorted = values.toSorted();
   const low = by === "distance" ? 0 : sorted[Math.floor(0.01 * sorted.length)];
   const high = sorted[Math.floor(0.99 * (sorted.length - 1))]; // a few far away do not make all others alike
