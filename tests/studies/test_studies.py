@@ -55,14 +55,14 @@ def test_an_interrupted_study_looks_at_no_seed_twice(name: str, run: Run, monkey
     undisturbed = result(run)
     looked: list[int] = []
 
-    def interrupted(own: Run, title: str, find: OneSeed, **options: bool) -> Any:
+    def interrupted(own: Run, title: str, find: OneSeed) -> Any:
         def counted(index: int) -> Any:
             if index == 2 and len(looked) == 2:
                 raise KeyboardInterrupt
             looked.append(index)
             return find(index)
 
-        return each_seed(own, title, counted, **options)
+        return each_seed(own, title, counted)
 
     for module in ("adaptation", "races", "offspring"):
         monkeypatch.setattr(f"evolvability.studies.{module}.each_seed", interrupted)
@@ -87,7 +87,7 @@ def test_what_is_kept_of_a_study_may_be_damaged_and_others_stay(run: Run) -> Non
     finish(run, ["own"])
     assert [path.name for path in (run.path / "unfinished").iterdir()] == ["other"]
     finish(run, ["other"])
-    each_seed(run, "a task of one's own", find, by_name=False)
+    each_seed(Run(run.path, task=run.task), "a task of one's own", find)
     assert not (run.path / "unfinished").exists()
 
 

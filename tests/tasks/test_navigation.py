@@ -21,7 +21,7 @@ from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.runs.picking import evaluator
 from evolvability.studies.adapters import ADAPTERS, AdaptationContext, adapter_named, goal_vector
 from evolvability.studies.comparison import quantity
-from evolvability.studies.offspring import kept_offspring, kept_sigmas, offspring_of_run, parents_of
+from evolvability.studies.offspring import kept_offspring, kept_sigmas, offspring_of_run
 from evolvability.studies.races import load_race, race, starts_of
 from evolvability.studies.sweeps import plan
 from evolvability.tasks.base import world_of
@@ -61,7 +61,7 @@ def before_and_after(key: Array, actor: Actor) -> tuple[Array, Array]:
 @pytest.mark.full
 def test_one_step_from_the_trained_start_improves_and_beats_that_from_a_random_start(run: Run) -> None:
     for index in range(SEEDS):
-        start = starts_of(run, parents_of(run, TASK))[index]
+        start = starts_of(run, run.parents())[index]
         assert start.log_std is not None
         key = jax.random.key(100 + index)
         before, after = before_and_after(key, Actor(start.center, start.log_std))
@@ -131,7 +131,7 @@ def test_tasks_that_cannot_be_stepped_are_refused() -> None:
 
 def test_world_and_population_see_the_same_task(run: Run) -> None:
     """A policy without noise ends in the world where it ends as a member."""
-    start = starts_of(run, parents_of(run, TASK))[0]
+    start = starts_of(run, run.parents())[0]
     actor = Actor(start.center[None], jnp.full((1, 2), -30.0))
     ended = jax.jit(lambda actor: roll_out(WORLD, jax.random.key(0), actor, jnp.zeros((1, 2)), (), 1, 0.99)[1])(actor)
     outcome, _ = evaluator(TASK)(jax.random.key(0), written_out(start.center[None]), ())
@@ -156,7 +156,7 @@ def test_adapters_count_their_episodes_and_get_nearer(raced: Run, adapter: str) 
 
 @pytest.mark.full
 def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
-    start, evaluate = starts_of(run, parents_of(run, TASK))[0], evaluator(TASK)
+    start, evaluate = starts_of(run, run.parents())[0], evaluator(TASK)
     for name in ("mutations", "es", "hill_climbing"):
         spent: list[int] = []
 

@@ -12,7 +12,7 @@ from evolvability.core.types import PyTree
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.picking import Picked, mean_of_valid, pick, with_start_noise
-from evolvability.studies.offspring import parent_at, parents_of
+from evolvability.studies.offspring import parent_at
 from evolvability.studies.result_files import ADAPTATIONS, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
 from evolvability.tasks.goals import Goal
@@ -106,7 +106,6 @@ def pick_mutation(
 def adapt(
     run: Run,
     goals: Sequence[str],
-    task: Task | None = None,
     *,
     mutations: int = 40,
     repeats: int = 10,
@@ -117,11 +116,11 @@ def adapt(
     Mutations are drawn as the run's population draws its members, with the standard deviation of training, but
     independently. Each is evaluated once as in training, and then ``repeats`` times with start states that differ by
     ``start_noise``, 0.1 unless given or trained with. All goals, named as for `pick_mutation`, are asked of the same
-    mutations. A task is needed where a name does not lead to the run's own.
+    mutations.
     """
-    config, parents = run.config, parents_of(run, task)
-    base, generation = parents[0].task, parents[0].generation
-    again, noise = with_start_noise(config, base, task is None, start_noise)
+    parents = run.parents()
+    generation = parents[0].generation
+    again, noise = with_start_noise(run.config, run.task, run.by_name, start_noise)
     parts = ("scores", "repeated", "vector")
 
     def of_seed(index: int) -> dict[str, HostArray]:
@@ -132,7 +131,7 @@ def adapt(
         return dict(zip(names, chain(*found), strict=True))
 
     name = f"adapt {generation} {' '.join(goals)} {mutations} {repeats} {noise:g}"
-    seeds = each_seed(run, name, of_seed, by_name=task is None)
+    seeds = each_seed(run, name, of_seed)
     adaptations = []
     for goal in goals:
         scores, repeated, vectors = (np.stack([own[f"{part} {goal}"] for own in seeds]) for part in parts)

@@ -89,11 +89,6 @@ def parent_at(task: Task | str, center: PyTree, sigma: float | None, memory: PyT
     return Parent(task, config, Cloud(flat[None]), memory, jax.random.key(seed))
 
 
-def parents_of(run: Run, task: Task | None = None) -> list[Parent]:
-    """What a run ended with, one parent per seed; a slim export is enough."""
-    return (run if task is None else Run(run.path, task=task)).parents()
-
-
 def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array) -> Offspring:
     """Evaluate mutations of one parent."""
     if number < 2:
@@ -109,18 +104,15 @@ def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array) -> Of
 
 
 def offspring_of_run(
-    run: Run, task: Task | None = None, *, number: int = 1000, sigma: float | None = None, save: bool = False
+    run: Run, *, number: int = 1000, sigma: float | None = None, save: bool = False
 ) -> list[Offspring]:
-    """Offspring of every seed's center, of a slim export too; kept in the run's folder if asked.
-
-    Their standard deviation is that of training unless given. A task is needed where a name does not lead to the run's.
-    """
-    parents = parents_of(run, task)
+    """Offspring of every seed's center, of training's standard deviation unless given; kept in the folder if asked."""
+    parents = run.parents()
     if sigma is not None:  # a decay would change it again
         fixed = replace(run.config, sigma=sigma, sigma_decay=1.0, sigma_min=0.0)
         parents = [replace(parent, config=fixed) for parent in parents]
     sigma, generation = parents[0].config.sigma, parents[0].generation
-    evaluate = evaluator(parents[0].task)
+    evaluate = evaluator(run.task)
 
     def find(index: int) -> dict[str, HostArray]:
         key = key_for(Purpose.OFFSPRING, parents[index].key)
@@ -128,7 +120,7 @@ def offspring_of_run(
         return {name: np.asarray(value) for name, value in born._asdict().items()}
 
     study = f"offspring {generation} {number} {sigma:g}"
-    seeds = each_seed(run, study, find, by_name=save and task is None)
+    seeds = each_seed(run, study, find) if save else [find(index) for index in range(len(run.seeds))]
     born = [Offspring(own["behavior"], own["component"], int(own["num_invalid"])) for own in seeds]
     if save:
         behavior = np.full((len(born), number, born[0].behavior.shape[1]), np.nan, np.float32)

@@ -17,9 +17,7 @@ from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent
 from evolvability.runs.picking import evaluator, mean_of_valid, scores_of, with_start_noise
 from evolvability.studies.adapters import AdaptationContext, Start, adapter_named
-from evolvability.studies.offspring import parents_of
 from evolvability.studies.result_files import RACES, HostArray, each_seed, finish, keep, kept, kept_names
-from evolvability.tasks.base import Task
 from evolvability.tasks.goals import goal_named
 
 
@@ -48,7 +46,6 @@ def race(
     run: Run,
     goals: Sequence[str],
     adapters: Sequence[str] = (),
-    task: Task | None = None,
     *,
     episodes: int = 40,
     repeats: int = 10,
@@ -59,12 +56,12 @@ def race(
     network alone, without noise in its actions, ``repeats`` times with different start states where the task has them.
     The run's own adapter is raced unless others are named.
     """
-    config, parents = run.config, parents_of(run, task)
-    base, generation = parents[0].task, parents[0].generation
-    wanted = {goal: goal_named(goal, base) for goal in goals}
-    context = AdaptationContext(base, evaluator(base), parents[0].sigma, episodes, config.maml)
+    parents = run.parents()
+    generation = parents[0].generation
+    wanted = {goal: goal_named(goal, run.task) for goal in goals}
+    context = AdaptationContext(run.task, evaluator(run.task), parents[0].sigma, episodes, run.config.maml)
     ways = {name: adapter_named(name, context) for name in adapters or (own_adapter(run),)}
-    again = evaluator(with_start_noise(config, base, task is None, None)[0])
+    again = evaluator(with_start_noise(run.config, run.task, run.by_name, None)[0])
     starts = starts_of(run, parents)
     raced, studies = [], []
     for goal, name in itertools.product(goals, ways):
@@ -80,7 +77,7 @@ def race(
             return {"episodes": trace.episodes, "scores": scores}
 
         studies.append(f"race {generation} {goal} {name} {episodes} {repeats}")
-        seeds = each_seed(run, studies[-1], of_seed, by_name=task is None)
+        seeds = each_seed(run, studies[-1], of_seed)
         scores = np.stack([own["scores"] for own in seeds])
         # Episodes follow from adapter and budget: they are the same for every seed.
         raced.append(Raced(goal, name, seeds[0]["episodes"], scores, generation))

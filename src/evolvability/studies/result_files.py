@@ -67,13 +67,13 @@ def kept_names(run: Run, kind: str) -> list[str]:
     return sorted(path.stem for path in (run.path / kind).glob(f"*{suffix}"))
 
 
-def each_seed(run: Run, study: str, find: OneSeed, *, by_name: bool = True) -> list[dict[str, HostArray]]:
+def each_seed(run: Run, study: str, find: OneSeed) -> list[dict[str, HostArray]]:
     """What a study finds about every seed. Each is kept as soon as it is found, so an interrupted study resumes.
 
-    The study's name must have everything that decides what it finds. Where it cannot (``by_name`` is false: the caller
-    brought a task of their own), nothing is kept.
+    The study's name must have everything that decides what it finds. Where it cannot, since the task was given from
+    Python, nothing is kept.
     """
-    if not by_name:
+    if not run.by_name:
         return [find(index) for index in range(len(run.seeds))]
     found = []
     for index, seed in enumerate(run.seeds):
