@@ -1,6 +1,7 @@
 """What a run says of its generations."""
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -8,6 +9,8 @@ import pytest
 from jax import Array
 
 from evolvability import evolve, function_task
+from evolvability.config.schema import layered
+from evolvability.training.metrics import metric_rows
 
 
 def blows_up(params: Array) -> Array:
@@ -31,3 +34,14 @@ def test_a_member_that_blows_up_is_named_once_per_run() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         evolve(task, objective="max_variance", behavior_shaping="robust", **settings)
+
+
+def test_evaluations_count_episodes_as_the_page_says() -> None:
+    """Of es_maml those that adapt a member count too: the page has the factor."""
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith("| `evaluations`"))
+    assert r"with `es_maml` times $\mathrm{episodes} + 1$" in row
+    for objective, episodes in (("max_entropy", 1), ("es_maml", 1 + 7)):
+        values = {"population_size": 10, "maml": {"episodes": 7}}
+        rows = metric_rows(layered("navigation", objective=objective, values=values), True, 2, {}, None, 0.0)
+        assert rows[0]["evaluations"] == 3 * 10 * episodes

@@ -60,7 +60,7 @@ class TrainOptions:
     """Where the run goes, and what it starts from."""
 
     output: Annotated[Path | None, arg(metavar="FOLDER"), UNSET] = None
-    """The run folder; runs/TASK-OBJECTIVE-N unless given."""
+    """The run folder; runs/TASK-OBJECTIVE-N unless given, with the environment's id for the task gymnasium."""
     preset: Annotated[str | None, arg(metavar="NAME"), UNSET] = None
     """A named set of values, from `ees list`; options given here win over it."""
     config: Annotated[Path | None, arg(metavar="FILE"), UNSET] = None
