@@ -205,8 +205,8 @@ def _summary(run: Run) -> Group:
     names, source = (SHOWN["MAML's settings"], config.maml) if config.objective == MAML else (SHOWN["settings"], config)
     idle = idle_settings(config.objective, config.diversity) | idle_beside(config)
     caption = ", ".join(f"{name} {getattr(source, name)}" for name in names.split() if name not in idle)
-    if run.behavior_names:
-        caption = f"behavior: {', '.join(run.behavior_names)}; {caption}"
+    if behaviors := ", ".join(run.behavior_names):
+        caption = f"behavior: {behaviors}; {caption}"
     table = Table("generation")
     # A set, as of one or two generations some are the same.
     columns = sorted({0, done // 2, done - 1}) if done else []

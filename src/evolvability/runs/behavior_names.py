@@ -44,7 +44,8 @@ def _kept(path: Path) -> list[str]:
 def _of_task(config: Config) -> list[str]:
     """For folders made before names were kept."""
     # Only tasks of this package are made: somebody's own, named in a run folder, would be code to execute.
-    if config.task in TASKS and not own_code(config.task, config.task_options):
+    arguments = getattr(config.task_options, "env_arguments", "{}")  # a stranger's are not passed on either
+    if config.task in TASKS and not own_code(config.task, config.task_options) and arguments == "{}":
         with suppress(ImportError, UserError):  # its simulator may not be installed here
             return list(make_task(config.task, config.task_options).behavior)
     return []
