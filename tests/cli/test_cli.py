@@ -213,7 +213,7 @@ def test_without_arguments_the_commands_are_shown(capsys: pytest.CaptureFixture[
         (["resume", "nowhere"], "nowhere is no run folder"),
         (["show"], "give at least one run folder"),
         (["figure", "curves"], "give at least one run folder"),
-        (["resume", "runs/from-python"], "Resume it from Python: evolvability.resume(path, task)"),
+        (["resume", "runs/from-python"], "from Python: evolvability.resume(path, task)"),
         (["show", "nowhere"], "nowhere is no run folder"),
         (["train", "no_such_module:task"], "could not be imported"),
     ],

@@ -1,12 +1,15 @@
 """What a person sees while a run goes on."""
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from evolvability import evolve, resume
 from evolvability.config.schema import layered
+from evolvability.training import progress
 from evolvability.training.progress import display
 
 
@@ -37,3 +40,34 @@ def test_what_is_no_terminal_gets_plain_lines() -> None:
             show([row(generation)])
     assert len(lines.getvalue().splitlines()) == 21  # the first, and every second of 40
     assert "\x1b" not in lines.getvalue()
+
+
+def test_evolve_and_resume_show_the_same_on_a_terminal_and_nothing_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {"generations": 2, "population_size": 4}
+
+    def shown(is_terminal: bool, **more: Any) -> str:
+        screen = io.StringIO()
+        monkeypatch.setattr(progress, "Console", lambda **_: Console(file=screen, force_terminal=is_terminal))
+        evolve("interference", **settings, **more)
+        return screen.getvalue()
+
+    assert "2/2" in shown(True, output=tmp_path / "run")
+    assert "variance" in shown(True)
+    assert shown(True, progress=False) == shown(False) == ""
+    screen = io.StringIO()
+    monkeypatch.setattr(progress, "Console", lambda **_: Console(file=screen, force_terminal=True))
+    resume(tmp_path / "run", generations=3, progress=False)
+    assert screen.getvalue() == ""
+    resume(tmp_path / "run", generations=4)
+    assert "4/4" in screen.getvalue()
+
+
+def test_a_notebook_without_widgets_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr("rich.jupyter.display", lambda segments, text: lines.append(text))
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)
+    monkeypatch.setattr(progress, "Console", lambda **_: Console(force_jupyter=True))
+    evolve("interference", generations=2, population_size=4)
+    assert ["generation 1/2 " in lines[0], "generation 2/2 " in lines[-1]] == [True, True]

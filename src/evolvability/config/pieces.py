@@ -38,13 +38,7 @@ KINDS: dict[str, tuple[str, Any]] = {
 
 
 class Pieces(NamedTuple):
-    """Those that were given as objects; None for those that the configuration names.
-
-    Attributes:
-        objective: what to maximize, ``(outcome, log_prob) -> scalar`` or one with a history.
-        population: what members are drawn from.
-        optimizer: what moves the center, any of optax's.
-    """
+    """Those that were given as objects; None for those that the configuration names."""
 
     objective: Objective | StatefulObjective | None = None
     population: Population | None = None

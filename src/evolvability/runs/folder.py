@@ -84,7 +84,7 @@ class Run(TrainedPopulation):
         population: Population | None = None,
     ) -> None:
         self.path, self.dimensions = Path(path), tuple(dimensions)
-        self.by_name, self._task, self._population = task is None, task, population
+        self.by_name, self._task, self.population = task is None, task, population
         if not (self.path / "config.toml").is_file():
             raise RunFolderError(f"{self.path} is no run folder: it has no config.toml.")
         try:
@@ -105,7 +105,7 @@ class Run(TrainedPopulation):
     def parents(self) -> list[Parent]:
         """What the run ended with, one parent per seed; a slim export of a run is enough."""
         generation, arrays = load_checkpoint(self.path)
-        where, population = str(self.path), self._population
+        where, population = str(self.path), self.population
         return parents_from(arrays, self.config, self.task, generation, where=where, population=population)
 
     @property

@@ -20,25 +20,15 @@ from evolvability.tasks.base import Task
 
 @dataclass(frozen=True)
 class Parent:
-    """What mutations are drawn around.
-
-    Attributes:
-        task: what they do.
-        config: how they are drawn: population and standard deviation.
-        cloud: the population's learned parameters, of one seed.
-        memory: what the task remembers, e.g. statistics of observations.
-        key: what their noise and their episodes follow from.
-        generation: the generation drawn around it, on which a decaying sigma depends.
-        population: that draws them, where it was given as an object; that of ``config`` otherwise.
-    """
+    """What mutations are drawn around."""
 
     task: Task
-    config: Config
-    cloud: Cloud
-    memory: PyTree
-    key: Array
-    generation: int = 0
-    population: Population | None = None
+    config: Config  # how they are drawn: population and standard deviation
+    cloud: Cloud  # the population's learned parameters, of one seed
+    memory: PyTree  # what the task remembers, e.g. statistics of observations
+    key: Array  # what their noise and their episodes follow from
+    generation: int = 0  # the generation drawn around it, on which a decaying sigma depends
+    population: Population | None = None  # that draws them, where it was given as an object
 
     def drawn_by(self) -> Population:
         """The population that draws mutations."""
@@ -66,16 +56,7 @@ class Parent:
 def parents_from(
     arrays: Arrays, config: Config, task: Task, generation: int, *, where: str, population: Population | None = None
 ) -> list[Parent]:
-    """The parents in a checkpoint's arrays, one per seed.
-
-    Args:
-        arrays: by their names in a checkpoint, with a seed axis in front.
-        config: of the run.
-        task: of the run.
-        generation: of the checkpoint.
-        where: what the arrays are of, for people.
-        population: as in `Parent`.
-    """
+    """The parents in arrays named as in a checkpoint, one per seed; ``where``: what the arrays are of, for people."""
     # Not by `restore`, which is strict: a slim export may have it in 16 bits.
     center = jnp.asarray(arrays["cloud/center"], jnp.float32)
     check_size(center.shape[2], task, where)

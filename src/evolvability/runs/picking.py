@@ -27,25 +27,16 @@ START_NOISE = 0.1
 
 
 class Picked(NamedTuple):
-    """The best of some mutations.
+    """The best of some mutations."""
 
-    Attributes:
-        parameters: the mutation, in the form the task's author gave parameters.
-        policy: the same, to act with or to save: the statistics of observations are inside.
-        performance: its mean score over the repeated evaluations.
-        chosen: which of the mutations it is.
-        scores: (num_mutations,) of one evaluation each, by which it was picked; nan where invalid.
-        repeated: (num_mutations, repeats) of further evaluations with different start states, of every mutation.
-        behavior: (num_mutations, num_behaviors) of the first evaluation.
-    """
-
-    parameters: PyTree
-    policy: TrainedPolicy
-    performance: float
-    chosen: int
-    scores: HostArray
+    parameters: PyTree  # the mutation, in the form the task's author gave parameters
+    policy: TrainedPolicy  # the same, to act with or to save: the statistics of observations are inside
+    performance: float  # its mean score over the repeated evaluations
+    chosen: int  # which of the mutations it is
+    scores: HostArray  # (num_mutations,) of one evaluation each, by which it was picked; nan where invalid
+    # (num_mutations, repeats) of further evaluations with different start states, of every mutation
     repeated: HostArray
-    behavior: HostArray
+    behavior: HostArray  # (num_mutations, num_behaviors) of the first evaluation
 
 
 def pick(

@@ -40,13 +40,6 @@ BOUNDS = ("low", "high", "middle", "half")
 class TrainedPolicy:
     """A function from observations to actions, in NumPy, or in JAX where observations are JAX's.
 
-    Attributes:
-        task: the name of the task it was trained for.
-        parameters: (num_params,) of the network.
-        shapes: of its weights and biases in turn.
-        memory: what the task remembers: statistics of observations, where it scales them.
-        actions: what outputs mean; None for parameters that are no network, which can be saved but do not act.
-
     Examples:
         >>> from evolvability import evolve
         >>> run = evolve("point", generations=1, population_size=16, progress=False)
@@ -54,11 +47,11 @@ class TrainedPolicy:
         (2,)
     """
 
-    task: str
-    parameters: HostArray
-    shapes: Shapes
-    memory: PyTree
-    actions: Actions | None
+    task: str  # the name of the task it was trained for
+    parameters: HostArray  # (num_params,) of the network
+    shapes: Shapes  # of its weights and biases in turn
+    memory: PyTree  # what the task remembers: statistics of observations, where it scales them
+    actions: Actions | None  # what outputs mean; None for parameters that are no network, which do not act
 
     def __call__(self, observation: Any) -> Any:
         """The action at an observation; or one per row of (num_rows, num_observations)."""

@@ -14,15 +14,10 @@ from evolvability.tasks.goals import Goal
 
 
 class TrainedPopulation:
-    """What one can do with the population that a run ended with: see `Run` and `Result`, which have its methods.
-
-    Attributes:
-        config: of the run.
-        by_name: whether its task is the one that the configuration names, and no object of the user's.
-    """
+    """What one can do with the population that a run ended with: see `Run` and `Result`, which have its methods."""
 
     config: Config
-    by_name: bool
+    by_name: bool  # whether its task is the one that the configuration names, and no object of the user's
 
     def parents(self) -> list[Parent]:
         """What the run ended with, one parent per seed."""

@@ -8,25 +8,15 @@ from evolvability.tasks.replay import HostArray
 
 
 class Actions(NamedTuple):
-    """How outputs become an action: ``middle + half * clip(outputs, low, high)``, or the place of the largest.
+    """How outputs become an action: ``middle + half * clip(outputs, low, high)``, or the place of the largest."""
 
-    Attributes:
-        low: (num_outputs,) what outputs are clipped to from below.
-        high: (num_outputs,) and from above.
-        middle: (num_outputs,) the action of an output of 0.
-        half: (num_outputs,) by how much an output of 1 differs from it.
-        shape: of one action.
-        dtype: its type.
-        first: of actions that are numbers, the lowest, which the first output stands for; None for all others.
-    """
-
-    low: HostArray
-    high: HostArray
-    middle: HostArray
-    half: HostArray
-    shape: tuple[int, ...]
-    dtype: str
-    first: int | None = None
+    low: HostArray  # (num_outputs,) what outputs are clipped to from below
+    high: HostArray  # (num_outputs,) and from above
+    middle: HostArray  # (num_outputs,) the action of an output of 0
+    half: HostArray  # (num_outputs,) by how much an output of 1 differs from it
+    shape: tuple[int, ...]  # of one action
+    dtype: str  # its type
+    first: int | None = None  # where actions are numbers, the lowest, which the first output stands for
 
     def __call__(self, outputs: Any) -> Any:
         """Actions of (..., num_outputs), NumPy's or JAX's."""

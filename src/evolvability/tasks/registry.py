@@ -216,7 +216,7 @@ def own_code(name: str, options: Any) -> str:
 def _not_by_name(options: Any) -> Task:
     raise ConfigError(
         "This run's task was given from Python as an object, so it has no name to find it by. "
-        "Resume it from Python: evolvability.resume(path, task)."
+        "Give it again from Python: evolvability.resume(path, task) or Run(path, task=task)."
     )
 
 

@@ -32,25 +32,20 @@ from evolvability.training.sharding import local
 from evolvability.workers.connect import Workers, opened
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(TrainedPopulation):
-    """What `evolve` returns: a trained population, to `pick` a mutation of, draw `mutations`, act by a `policy`.
+    """What `evolve` returns: a trained population, to `pick` a mutation of, draw `mutations`, act by a `policy`."""
 
-    Attributes:
-        state: the last State, with a seed axis in front.
-        metrics: every metric by name, (num_seeds, num_generations).
-        task: the task, whose ``unflatten`` turns a center back into parameters.
-        config: every setting.
-        by_name: whether the task is the one that the configuration names, and no object of yours.
-        population: that members were drawn from, where it was given as an object.
-    """
-
-    state: State
-    metrics: Arrays
-    task: Task
+    state: State  # the last, with a seed axis in front
+    metrics: Arrays  # every metric by name, (num_seeds, num_generations)
+    task: Task  # whose ``unflatten`` turns a center back into parameters
     config: Config
-    by_name: bool
-    population: Population | None = None
+    by_name: bool  # whether the task is the one that the configuration names, and no object of yours
+    population: Population | None = None  # that members were drawn from, where it was given as an object
+
+    def __repr__(self) -> str:
+        done = int(self.state.generation[0])
+        return f"Result({self.config.task_title}, {self.config.objective}, seeds {self.seeds}, {done} generations)"
 
     @property
     def centers(self) -> Array:

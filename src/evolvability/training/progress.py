@@ -36,6 +36,7 @@ def display(
         with _progress(console) as progress:
             task = progress.add_task("", total=config.generations, summary="compiling")
             yield _Live(progress, task, config, status)
+            progress.refresh()  # in a notebook rich leaves the last but one frame
     else:
         yield _Plain(console, config, status)
 
