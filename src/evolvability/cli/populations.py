@@ -12,7 +12,7 @@ from rich.text import Text
 from tyro.conf import Positional, arg
 
 from evolvability.cli.arguments import Count, File, Folder, Goals, MaybeFloat, RunPath, RunPaths, open_runs
-from evolvability.cli.printing import console, finish, print_text, say, spread
+from evolvability.cli.printing import console, finish, plural, print_text, say, spread
 from evolvability.cli.runs import watch_runs
 from evolvability.config.schema import UNSET, layered
 from evolvability.core.errors import ConfigError
@@ -69,7 +69,7 @@ def adapt(
             if save is not None:
                 _save_policies(run, found, save / f"{name}-{slug(found.goal)}")
     console.print(table)
-    print_text(f"the pick's mean over {repeats} evaluations with different start states; {SEVERAL_SEEDS}")
+    print_text(f"the pick's mean over {plural(repeats, 'evaluation')} with different start states; {SEVERAL_SEEDS}")
     _draw("adaptation", found_runs, output)
 
 
@@ -107,7 +107,7 @@ def race(
             before, after = course.performance[:, 0], course.performance[:, -1]
             table.add_row(Text(str(run.path)), course.goal, course.adapter, spread(before), spread(after))
     console.print(table)
-    print_text(f"means over {repeats} evaluations with different start states; {SEVERAL_SEEDS}")
+    print_text(f"means over {plural(repeats, 'evaluation')} with different start states; {SEVERAL_SEEDS}")
     _draw("race", found_runs, output)
 
 
