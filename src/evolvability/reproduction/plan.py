@@ -95,11 +95,10 @@ def plan(items: Sequence[Item], scale: Scale, output: Path) -> list[Work]:
 
 def _runs(item: Item, training: Training, scale: Scale, folder: Path, starts: Sequence[Planned]) -> Iterator[Planned]:
     """A training's seeds in batches, each of which starts from the batch that has its seeds."""
-    for number, run in enumerate(batches("", scale.config(training), scale.batch)):
-        name = training.name if run.name == "run" else f"{training.name}_{run.name}"
+    for number, run in enumerate(batches(training.name, scale.config(training), scale.batch)):
         start = str(starts[number].path) if starts else ""
-        config = _settled(folder / name, replace(run.config, start_from=start))
-        yield Planned(name, config, folder, item.name)
+        config = _settled(folder / run.name, replace(run.config, start_from=start))
+        yield replace(run, config=config, folder=folder, item=item.name)
 
 
 def _settled(path: Path, config: Config) -> Config:

@@ -1,7 +1,7 @@
 """Pick a mutation: the best of k at a goal, and how that grows with k (section 5.2.1 of the paper)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -144,8 +144,7 @@ def adapt(
 def save_adaptation(run: Run, adaptation: Adaptation) -> None:
     """Keep an adaptation in a run's folder."""
     # Not the picked parameters: they are as large as a checkpoint.
-    table = {name: value for name, value in vars(adaptation).items() if name != "parameters"}
-    keep(run, ADAPTATIONS, adaptation.goal, table)
+    keep(run, ADAPTATIONS, adaptation.goal, vars(replace(adaptation, parameters=None)))
 
 
 def load_adaptation(run: Run, goal: str) -> Adaptation:
