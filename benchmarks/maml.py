@@ -19,7 +19,8 @@ import jax
 import jax.numpy as jnp
 
 from evolvability.config.schema import layered
-from evolvability.methods.maml import adapt, maml, outer_problem, outer_step
+from evolvability.methods.maml import maml
+from evolvability.methods.meta_gradient import adapt, for_tasks, outer_problem
 from evolvability.methods.rollouts import Actor, Batch, roll_out
 from evolvability.tasks.base import world_of
 from evolvability.tasks.registry import make_task
@@ -46,7 +47,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     task = make_task(options.task, config.task_options)
     world = world_of(task)
     meta = maml(world, config.maml)
-    inner: dict[str, Any] = {"rate": config.maml.inner_rate, "discount": config.maml.discount}
+    inner = partial(adapt, world.policy, rate=config.maml.inner_rate, discount=config.maml.discount)
     keys = jax.vmap(jax.random.key)(jnp.arange(options.seeds))
     states = jax.vmap(lambda key: meta.init(key, task.init(key)[None], task.memory))(keys)
     goals = jax.vmap(lambda key: world.goals.draw(key, options.tasks))(keys)
@@ -57,11 +58,11 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         return roll_out(world, key, actors, goals, task.memory, options.episodes, config.maml.discount)[0]
 
     def adapted(actor: Actor, before: Batch) -> Actor:
-        return jax.lax.map(lambda own: adapt(world.policy, actor, own, **inner), before)
+        return for_tasks(partial(inner, actor), before)
 
     def part(name: str, actor: Actor, before: Batch, after: Batch) -> Any:
         with jax.default_matmul_precision("highest"):
-            outer = outer_problem(world.policy, actor, before, after, **inner)
+            outer = outer_problem(world.policy, actor, before, after, inner)
             parts: dict[str, Callable[[], Any]] = {
                 "gradient": lambda: outer.gradient,
                 "product": lambda: outer.curvature(outer.position),
@@ -77,7 +78,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     row["after"], after = timed(run_episodes, keys, own, goals)
     for name in ("gradient", "product", "evaluate"):
         row[name], _ = timed(jax.jit(jax.vmap(partial(part, name))), actors, before, after)
-    row["whole"], _ = timed(jax.jit(jax.vmap(partial(outer_step, meta))), states)
+    row["whole"], _ = timed(jax.jit(jax.vmap(meta.step)), states)
     products, lengths = config.maml.iterations, 1
     row["sum"] = sum(row[name] * {"product": products, "evaluate": lengths}.get(name, 1) for name in PARTS)
     row["control_steps_per_second"] = row["control_steps"] / row["whole"]

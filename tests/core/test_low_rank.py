@@ -61,10 +61,10 @@ def test_every_matrix_has_the_rank_and_vectors_have_full_noise() -> None:
     assert isinstance(noise, LowRank)
     weight, bias, output = noise.blocks
     assert isinstance(weight, Factors)
-    assert np.linalg.matrix_rank(weight.rows()).tolist() == [2] * 4
+    assert np.linalg.matrix_rank(rows(weight)).tolist() == [2] * 4
     assert isinstance(output, Factors)
     assert jnp.shape(bias) == (4, 8)  # type: ignore[arg-type]
-    assert output.rows().shape == (4, 8, 3)
+    assert rows(output).shape == (4, 8, 3)
 
 
 def test_gradient_of_a_linear_objective_is_exact_on_average() -> None:

@@ -65,9 +65,10 @@ def step_by_step(log_prob: Array, batch: Batch, discount: float) -> Array:
 def estimated_meta_gradient(estimator: Estimator, seed: int) -> Array:
     key_before, key_after = jax.random.split(jax.random.key(seed))
     before = jax.vmap(lambda key, goal: episodes(key, START, goal))(jax.random.split(key_before), GOALS)
-    adapted = jax.vmap(lambda own: adapt(POLICY, START, own, rate=RATE, discount=1.0, estimator=estimator))(before)
+    step = partial(adapt, POLICY, rate=RATE, discount=1.0, estimator=estimator)
+    adapted = jax.vmap(partial(step, START))(before)
     after = jax.vmap(episodes)(jax.random.split(key_after), adapted, GOALS)
-    return outer_problem(POLICY, START, before, after, rate=RATE, discount=1.0, estimator=estimator).gradient
+    return outer_problem(POLICY, START, before, after, step).gradient
 
 
 def deviations(estimator: Estimator) -> np.ndarray[Any, Any]:
@@ -141,7 +142,7 @@ def outer() -> Outer:
 
     @jax.jit
     def compiled(flat: Array, vector: Array) -> tuple[Array, Array, tuple[Array, Array]]:
-        outer = outer_problem(*problem, rate=0.1, discount=0.9)
+        outer = outer_problem(*problem, partial(adapt, problem[0], rate=0.1, discount=0.9))
         return outer.gradient, outer.curvature(vector), outer.evaluate(flat)
 
     position = ravel_pytree(problem[1])[0]

@@ -222,7 +222,7 @@ def test_statistics_of_observations_are_remembered() -> None:
 
 def test_reward_that_is_not_finite_makes_a_member_invalid() -> None:
     trial = trial_of(lambda: Counting(nan_at=3), num_steps=5, observation_share=1.0)
-    assert not part_of(trial).valid[0]
+    assert not part_of(trial).outcome.valid[0]
     assert part_of(trial).seen == ()
 
 

@@ -22,7 +22,7 @@ from evolvability import Config, ConfigError, Run, TaskError, evolve, resume
 from evolvability.config.build import build_population
 from evolvability.core.errors import ClusterError
 from evolvability.core.keys import noise_key
-from evolvability.tasks.simulators import Address, outcome_of, simulator_task
+from evolvability.tasks.simulators import Address, simulator_task
 from evolvability.training.driver import Result
 from evolvability.training.evolution import Evolution, InvalidMembersError
 from evolvability.workers.connect import make_pool
@@ -147,7 +147,7 @@ def test_summed_gradient_is_the_population_s(population: str, tmp_path: Path) ->
     for found, right in zip(jax.tree.leaves(gradient), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(found, right, rtol=2e-5, atol=1e-5)
     (part,) = evaluator.evaluate([broadcast])
-    assert outcome_of(part).behavior.shape == (40, 2)
+    assert part.outcome.behavior.shape == (40, 2)
 
 
 def test_unit_of_one_has_the_bits_of_a_whole_population(tmp_path: Path) -> None:

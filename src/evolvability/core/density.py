@@ -40,17 +40,10 @@ EXACT = jax.lax.Precision.HIGHEST
 def kernel_density(
     behavior: Array, log_prob: Array, valid: Array, bandwidth: float | Array, *, leave_one_out: bool = False
 ) -> Array:
-    """The density at each member, up to the kernel's normalization, differentiable in ``log_prob``.
+    """(num_members,) the density at each member, up to the kernel's normalization; differentiable in ``log_prob``.
 
-    Args:
-        behavior: (num_members, num_behaviors), finite also where invalid.
-        log_prob: (num_members,) log-probabilities of the members.
-        valid: (num_members,) the members that count.
-        bandwidth: the kernel's standard deviation.
-        leave_one_out: whether a member's own kernel is left out of its density.
-
-    Returns:
-        (num_members,) at most 1.
+    Behaviors, (num_members, num_behaviors), are finite also where they are not valid. The bandwidth is the kernel's
+    standard deviation, and ``leave_one_out`` leaves a member's own kernel out of its density.
     """
     # Clipped: of huge behaviors and a narrow kernel the division could overflow, and inf - inf is nan.
     largest = jnp.finfo(jnp.float32).max
@@ -61,11 +54,6 @@ def kernel_density(
     density = _kernel_sums(behavior, valid, ratio, leave_one_out)
     # The ratios are shares of all members; without its own, a member's mean is over one less.
     return density * count / jnp.maximum(count - 1, 1) if leave_one_out else density
-
-
-def log_kernel_volume(bandwidth: float | Array, num_behaviors: int) -> Array:
-    """The log of the kernel's integral: what turns the kernel mean into a density."""
-    return num_behaviors * (0.5 * jnp.log(2 * jnp.pi) + jnp.log(bandwidth))
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(3,))
@@ -94,18 +82,11 @@ def _kernel_sums(behavior: Array, valid: Array, vector: Array, leave_one_out: bo
     return jax.lax.cond(is_wide, partial(both_ways, large), partial(both_ways, small), vector)
 
 
-def _sums_forward(
-    behavior: Array, valid: Array, vector: Array, leave_one_out: bool
-) -> tuple[Array, tuple[Array, Array]]:
-    return _kernel_sums(behavior, valid, vector, leave_one_out), (behavior, valid)
-
-
-def _sums_backward(leave_one_out: bool, kept: tuple[Array, Array], slope: Array) -> tuple[None, None, Array]:
-    # The matrix is symmetric, so the way back is the way forth: neither pairs nor features are kept for it.
-    return None, None, _kernel_sums(*kept, slope, leave_one_out)
-
-
-_kernel_sums.defvjp(_sums_forward, _sums_backward)
+# The matrix is symmetric, so the way back is the way forth: neither pairs nor features are kept for it.
+_kernel_sums.defvjp(
+    lambda behavior, valid, *rest: (_kernel_sums(behavior, valid, *rest), (behavior, valid)),
+    lambda leave_one_out, kept, slope: (None, None, _kernel_sums(*kept, slope, leave_one_out)),
+)
 
 
 def _pair_by_pair(behavior: Array, vector: Array, inside: Array, leave_one_out: bool) -> Array:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
-CLONE = Path(__file__).parents[3]
-"""The repository, if the package runs from a clone of it."""
+CLONE = Path(__file__).parents[3]  # the repository, if the package runs from a clone of it
 
 
 class UserError(Exception):
@@ -44,13 +43,7 @@ def unknown(kind: str, name: str, available: Iterable[str], *, also: str = "") -
 
 
 def missing_extra(purpose: str, package: str | None, extra: str, *, note: str = "") -> ConfigError:
-    """The error for a package that only some uses need, and that is not installed.
-
-    Args:
-        purpose: what needs it; begins the sentence.
-        package: its name, as an import error has it.
-        extra: the extra of this project that brings it.
-        note: more to know, in a sentence.
+    """The error for a package that only some uses need, and that is not installed; an extra of this project brings it.
 
     Examples:
         >>> str(missing_extra("The engine fused", "mujoco", "locomotion"))  # doctest: +ELLIPSIS

@@ -14,26 +14,16 @@ from jax import Array
 class Purpose(IntEnum):
     """The number that is folded into a run's or a seed's key. Recorded runs depend on them: add, never renumber."""
 
-    NOISE = 0
-    """Members' noise, and their components."""
-    EPISODES = 1
-    """Members' episodes: start states, drawn actions."""
-    START = 2
-    """Where a population's components start."""
-    SPLIT = 3
-    """Where components start that a run inherits from a population with another number of them."""
-    REPRODUCTION = 4
-    """Tournaments and successors in evolvability search."""
-    OFFSPRING = 5
-    """Offspring of a trained center, and their episodes."""
-    FRESH = 6
-    """Mutations that a run never tried, for the explorer."""
-    CENTER = 7
-    """Episodes of a center itself."""
-    ADAPTATION = 8
-    """Mutations to pick from, and the episodes of those that were picked."""
-    RACE = 9
-    """Adapters' episodes."""
+    NOISE = 0  # members' noise, and their components
+    EPISODES = 1  # members' episodes: start states, drawn actions
+    START = 2  # where a population's components start
+    SPLIT = 3  # where components start that a run inherits from a population with another number of them
+    REPRODUCTION = 4  # tournaments and successors in evolvability search
+    OFFSPRING = 5  # offspring of a trained center, and their episodes
+    FRESH = 6  # mutations that a run never tried, for the explorer
+    CENTER = 7  # episodes of a center itself
+    ADAPTATION = 8  # mutations to pick from, and the episodes of those that were picked
+    RACE = 9  # adapters' episodes
 
 
 def key_for(purpose: Purpose, key: Array) -> Array:

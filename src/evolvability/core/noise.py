@@ -19,56 +19,26 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-Shapes = tuple[tuple[int, ...], ...]
-"""The shapes of the arrays that a parameter vector is made of, in its order."""
+Shapes = tuple[tuple[int, ...], ...]  # the shapes of the arrays that a parameter vector is made of, in its order
 
 
 class Factors(NamedTuple):
-    r"""The noise of one matrix, $E = A^\top B$, of every draw.
+    r"""The noise of one matrix, $E = A^\top B$, of every draw."""
 
-    Attributes:
-        left: (num_draws, rank, num_inputs) $A$, standard normal.
-        right: (num_draws, rank, num_outputs) $B$, standard normal divided by the square root of the rank.
-    """
-
-    left: Array
-    right: Array
-
-    def times(self, inputs: Any) -> Any:
-        """Each draw's inputs times its own noise, as two thin products; see `times`."""
-        if isinstance(inputs, np.ndarray):
-            return (inputs @ self.left.swapaxes(1, 2)) @ self.right
-        # Written as sums of products, which the compiler fuses with what is around them: a GPU's batched matrix
-        # product gains nothing from matrices this thin.
-        along = jnp.sum(inputs[:, :, None] * self.left[:, None], axis=-1)  # (num_draws, num_signs, rank)
-        return sum(along[:, :, k, None] * self.right[:, None, k] for k in range(self.left.shape[1]))
-
-    def sum(self, pulls: Array) -> Array:
-        """(num_inputs, num_outputs) the sum of all draws' noise times their pulls: a single matrix product."""
-        pulled = (pulls[:, None, None] * self.left).astype(self.left.dtype)
-        return jnp.einsum("dri,dro->io", pulled, self.right, preferred_element_type=jnp.float32)
-
-    def rows(self) -> Array:
-        """(num_draws, num_inputs, num_outputs) written out, in float32."""
-        return jnp.einsum("dri,dro->dio", self.left, self.right, preferred_element_type=jnp.float32)
+    left: Array  # (num_draws, rank, num_inputs) $A$, standard normal
+    right: Array  # (num_draws, rank, num_outputs) $B$, standard normal divided by the square root of the rank
 
 
-Block = Array | Factors
-"""The noise of one array: (num_draws, *shape), or in factors."""
+Block = Array | Factors  # the noise of one array: (num_draws, *shape), or in factors
 
 
 class LowRank(NamedTuple):
-    """Noise array by array.
+    """Noise array by array."""
 
-    Attributes:
-        blocks: of each array, in the order of the parameters.
-    """
-
-    blocks: tuple[Block, ...]
+    blocks: tuple[Block, ...]  # of each array, in the order of the parameters
 
 
-Noise = Array | LowRank
-"""The noise of some draws: (num_draws, num_params), or array by array."""
+Noise = Array | LowRank  # the noise of some draws: (num_draws, num_params), or array by array
 
 
 def shapes_of(parameters: Any) -> Shapes:
@@ -132,8 +102,13 @@ def times(inputs: Any, block: Any) -> Any:
 
     inputs: (num_draws, num_signs, num_inputs), JAX's or NumPy's.
     """
+    if isinstance(block, Factors) and isinstance(inputs, np.ndarray):
+        return (inputs @ block.left.swapaxes(1, 2)) @ block.right
     if isinstance(block, Factors):
-        return block.times(inputs)
+        # Two thin products, as sums that the compiler fuses with what is around them: a GPU's batched matrix product
+        # gains nothing from matrices this thin.
+        along = jnp.sum(inputs[:, :, None] * block.left[:, None], axis=-1)  # (num_draws, num_signs, rank)
+        return sum(along[:, :, k, None] * block.right[:, None, k] for k in range(block.left.shape[1]))
     if isinstance(inputs, np.ndarray):
         return inputs @ block
     # Factors in the noise's own type, sums in float32: short noise is not written out in a longer type.
@@ -147,8 +122,9 @@ def noise_sum(pulls: Array, noise: Noise | Block) -> Array:
     """
     if isinstance(noise, LowRank):
         return jnp.concatenate([noise_sum(pulls, block).ravel() for block in noise.blocks])
-    if isinstance(noise, Factors):
-        return noise.sum(pulls)
+    if isinstance(noise, Factors):  # (num_inputs, num_outputs), by a single matrix product
+        pulled = (pulls[:, None, None] * noise.left).astype(noise.left.dtype)
+        return jnp.einsum("dri,dro->io", pulled, noise.right, preferred_element_type=jnp.float32)
     return jnp.tensordot(pulls.astype(noise.dtype), noise, 1, preferred_element_type=jnp.float32)
 
 
@@ -157,7 +133,9 @@ def rows(noise: Noise | Block) -> Array:
     if isinstance(noise, LowRank):
         written_out = [rows(block) for block in noise.blocks]
         return jnp.concatenate([block.reshape(len(block), math.prod(block.shape[1:])) for block in written_out], axis=1)
-    return noise.rows() if isinstance(noise, Factors) else noise
+    if isinstance(noise, Factors):
+        return jnp.einsum("dri,dro->dio", noise.left, noise.right, preferred_element_type=jnp.float32)
+    return noise
 
 
 def _length(shape: Sequence[int], rank: int) -> int:

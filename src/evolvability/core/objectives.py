@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.core.density import kernel_density, log_kernel_volume
+from evolvability.core.density import kernel_density
 from evolvability.core.expectation import expect
 from evolvability.core.shaping import Shaping, centered_ranks, identity, masked_mean_and_std, standardize
 from evolvability.core.types import Outcome
@@ -65,8 +65,8 @@ def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave
         # Without its own kernel a lonely member's density can underflow to zero: its log must stay finite.
         log_density = jnp.log(jnp.maximum(density, jnp.finfo(density.dtype).tiny))
         entropy = -expect(log_density, log_prob, where=outcome.valid)
-        # A constant: it changes no weight, and makes the value an entropy in nats.
-        return entropy + log_kernel_volume(bandwidth, behavior.shape[1])
+        # The log of the kernel's integral: a constant, which changes no weight and makes the value an entropy in nats.
+        return entropy + behavior.shape[1] * (0.5 * jnp.log(2 * jnp.pi) + jnp.log(bandwidth))
 
     return objective
 

@@ -12,7 +12,8 @@ part of a population alone.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,24 +22,14 @@ from jax.typing import DTypeLike
 
 from evolvability.core.noise import Noise, Shapes, noise_sum, num_numbers, rows
 from evolvability.core.noise import low_rank as low_rank_noise
-from evolvability.core.types import Cloud, Sample
+from evolvability.core.types import Cloud, Sample, keys_of
 
 DEFAULT_RANK = 20
 """Of noise of low rank: the gradient of MaxVar and MaxEnt has a bias that falls as 1 / rank; see docs/low-rank.md."""
 Schedule = float | Callable[[Array], Array]
-Draw = Callable[[Array, Cloud, Array | int, Array], Noise]
-"""``(key, cloud, generation, draws) -> Noise``."""
-SampleFn = Callable[[Array, Cloud, Array | int, Array], Sample]
-"""``(key, cloud, generation, draws) -> Sample``, part of a population."""
+Draw = Callable[[Array, Cloud, Array | int, Array], Noise]  # `(key, cloud, generation, draws) -> Noise`
 Scale = Callable[[Cloud, Array | int], Array]
 """``(cloud, generation) -> (num_components, 1) or (num_components, num_params)``, the standard deviations."""
-
-
-class LogProbFn(Protocol):
-    """The log-density of one parameter vector; see `Population.log_prob`."""
-
-    def __call__(self, cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
-        """A scalar."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +41,17 @@ class Population:
         sample: ``(key, cloud, generation, draws) -> Sample`` for any array of draw indices.
         components: ``(key, generation, draws) -> (num_draws,)``, the component each draw belongs to.
         scale: ``(cloud, generation) -> standard deviations``, of every component, for all parameters or for each.
-        log_prob: ``(cloud, parameters, generation) -> scalar`` at one (num_params,) vector.
+        log_prob: ``(cloud, parameters, generation=0) -> scalar`` at one (num_params,) vector.
         gradient: ``(sample, weights) -> Cloud``, the ascent direction.
         num_components: how many means there are.
         num_signs: members per draw; 2 when sampling is mirrored.
     """
 
     init: Callable[[Array, Array], Cloud]
-    sample: SampleFn
+    sample: Callable[[Array, Cloud, Array | int, Array], Sample]
     components: Callable[[Array, Array | int, Array], Array]
     scale: Scale
-    log_prob: LogProbFn
+    log_prob: Callable[..., Array]
     gradient: Callable[[Sample, Array], Cloud]
     num_components: int
     num_signs: int
@@ -86,7 +77,7 @@ def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeL
         mirrored: whether members come in pairs $\mu \pm \sigma\epsilon$.
         noise_dtype: the type noise is kept in.
     """
-    return _isotropic(sigma, mirrored, _full_noise(noise_dtype))
+    return _population(_full_noise(noise_dtype), _fixed(sigma, 1), _gradient, mirrored)
 
 
 def low_rank(
@@ -106,7 +97,7 @@ def low_rank(
     Args:
         shapes: of the arrays that a parameter vector is made of, e.g. `Task.shapes`.
         rank: the rank $r$; the higher, the nearer to `normal`. MaxVar and MaxEnt have a bias of order $1 / r$.
-        sigma: the standard deviation of every parameter, or a schedule of it over generations.
+        sigma: the standard deviation of every parameter, or a schedule of it; what follows is as for `normal`.
         mirrored: whether members come in pairs.
         noise_dtype: the type noise is kept in.
     """
@@ -123,22 +114,7 @@ def low_rank(
         del cloud
         return low_rank_noise(draw_noise(key, generation, draws, numbers, noise_dtype), shapes, rank)
 
-    return _isotropic(sigma, mirrored, draw)
-
-
-def _isotropic(sigma: Schedule, mirrored: bool, draw: Draw) -> Population:
-    """One mean and one standard deviation, with noise of any kind; the density is that of a normal."""
-    sigma_at = _schedule(sigma)
-
-    def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
-        return jnp.sum(jax.scipy.stats.norm.logpdf(parameters, cloud.center[0], sigma_at(generation)))
-
-    def gradient(sample: Sample, weights: Array) -> Cloud:
-        # d log p / d center = sign * noise / scale: mirrored members share one row of the product.
-        pulls = _per_draw(sample, weights) @ sample.sign
-        return Cloud(noise_sum(pulls, sample.noise)[None] / sample.scale / sample.num_members)
-
-    return _population(draw, _fixed(sigma_at, 1), log_prob, gradient, mirrored)
+    return _population(draw, _fixed(sigma, 1), _gradient, mirrored)
 
 
 def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: DTypeLike = jnp.float32) -> Population:
@@ -161,20 +137,8 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
             raise ValueError("diagonal_normal: this cloud has no log_scale. Start it with the population's own init.")
         return jnp.exp(cloud.log_scale)
 
-    def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
-        return jnp.sum(jax.scipy.stats.norm.logpdf(parameters, cloud.center[0], scale(cloud, generation)[0]))
-
-    def gradient(sample: Sample, weights: Array) -> Cloud:
-        # d log p / d log scale = noise^2 - 1, whatever the sign.
-        per_draw = _per_draw(sample, weights)
-        center = noise_sum(per_draw @ sample.sign, sample.noise)[None] / sample.scale
-        # The 1 is subtracted before the sum, which rounds weights to the noise's type: it would not cancel after it.
-        noise = rows(sample.noise)
-        spread = (noise.astype(jnp.float32) ** 2 - 1).astype(noise.dtype)
-        stretch = noise_sum(per_draw.sum(axis=1), spread)
-        return Cloud(center / sample.num_members, stretch[None] / sample.num_members)
-
-    return _population(_full_noise(noise_dtype), scale, log_prob, gradient, mirrored, init=init)
+    gradient = partial(_gradient, learns_scale=True)
+    return _population(_full_noise(noise_dtype), scale, gradient, mirrored, init=init)
 
 
 def mixture(
@@ -214,15 +178,12 @@ def mixture(
     def components(key: Array, generation: Array | int, draws: Array) -> Array:
         _, key_component = jax.random.split(key)
         choose = jax.vmap(lambda key: jax.random.randint(key, (), 0, num_components))
-        return choose(draw_keys(key_component, generation, draws))
-
-    def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
-        densities = jax.scipy.stats.norm.logpdf(parameters, cloud.center, sigma_at(generation)).sum(axis=1)
-        return jax.nn.logsumexp(densities) - jnp.log(num_components)
+        return choose(keys_of(jax.random.fold_in(key_component, generation), draws))
 
     def gradient(sample: Sample, weights: Array) -> Cloud:
         sigma = sample.scale[0, 0]  # the same for all components
-        shares = _per_draw(sample, weights)[..., None] * responsibilities(sample)  # (draws, signs, components)
+        per_draw = weights.reshape(sample.num_draws, -1)
+        shares = per_draw[..., None] * responsibilities(sample)  # (draws, signs, components)
         pulls = jnp.einsum("dsc,s->cd", shares, sample.sign)
         # z - center_c = sigma * sign * noise + (center of z's own component - center_c)
         own = jax.nn.one_hot(sample.component, num_components)
@@ -232,9 +193,8 @@ def mixture(
         total = noise_sum(pulls, sample.noise) / sigma + offsets / sigma**2
         return Cloud(total / sample.num_members)
 
-    scale = _fixed(sigma_at, num_components)
     species: dict[str, Any] = {"init": init, "components": components, "num_components": num_components}
-    return _population(draw, scale, log_prob, gradient, mirrored, **species)
+    return _population(draw, _fixed(sigma, num_components), gradient, mirrored, **species)
 
 
 def responsibilities(sample: Sample) -> Array:
@@ -250,25 +210,18 @@ def responsibilities(sample: Sample) -> Array:
     return jax.nn.softmax(logits, axis=-1)
 
 
-def draw_keys(key: Array, generation: Array | int, draws: Array) -> Array:
-    """One key for each draw of a generation."""
-    key_generation = jax.random.fold_in(key, generation)
-    return jax.vmap(lambda draw: jax.random.fold_in(key_generation, draw))(draws)
-
-
 def draw_noise(
     key: Array, generation: Array | int, draws: Array, num_params: int, dtype: DTypeLike = jnp.float32
 ) -> Array:
     """(num_draws, num_params) standard normal noise; each row depends on its own address alone."""
     # Rounded rather than drawn in a short type, whose few random bits have neither tails nor a fine grain.
     draw = jax.vmap(lambda key: jax.random.normal(key, (num_params,)).astype(dtype))
-    return draw(draw_keys(key, generation, draws))
+    return draw(keys_of(jax.random.fold_in(key, generation), draws))
 
 
 def _population(
     draw: Draw,
     scale: Scale,
-    log_prob: LogProbFn,
     gradient: Callable[[Sample, Array], Cloud],
     mirrored: bool,
     *,
@@ -276,7 +229,7 @@ def _population(
     components: Callable[[Array, Array | int, Array], Array] | None = None,
     num_components: int = 1,
 ) -> Population:
-    """A population from its noise, its standard deviations and its density; of one component unless said otherwise."""
+    """A population from its noise and its standard deviations; of one component unless said otherwise."""
     signs = jnp.array([1.0, -1.0]) if mirrored else jnp.array([1.0])
     choose = components or (lambda key, generation, draws: jnp.zeros(len(draws), jnp.int32))
 
@@ -285,6 +238,11 @@ def _population(
         component = choose(key, generation, draws)
         return Sample(cloud.center, scale(cloud, generation), noise, component, signs, draws)
 
+    def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
+        # An equal mixture of normals; noise of low rank has the density of the normal that it stands for.
+        densities = jax.scipy.stats.norm.logpdf(parameters, cloud.center, scale(cloud, generation)).sum(axis=1)
+        return jax.nn.logsumexp(densities) - jnp.log(num_components)
+
     return Population(init, sample, choose, scale, log_prob, gradient, num_components, len(signs))
 
 
@@ -292,13 +250,23 @@ def _full_noise(dtype: DTypeLike) -> Draw:
     return lambda key, cloud, generation, draws: draw_noise(key, generation, draws, cloud.center.shape[1], dtype)
 
 
-def _fixed(sigma_at: Callable[[Array | int], Array], num_components: int) -> Scale:
+def _fixed(sigma: Schedule, num_components: int) -> Scale:
     """One standard deviation for all parameters, by the generation alone."""
+    sigma_at = _schedule(sigma)
     return lambda cloud, generation: jnp.full((num_components, 1), sigma_at(generation))
 
 
-def _per_draw(sample: Sample, weights: Array) -> Array:
-    return weights.reshape(sample.num_draws, -1)
+def _gradient(sample: Sample, weights: Array, learns_scale: bool = False) -> Cloud:
+    """Of one normal: d log p / d center = sign * noise / scale, and d log p / d log scale = noise^2 - 1."""
+    per_draw = weights.reshape(sample.num_draws, -1)
+    # Mirrored members share one row of the product.
+    center = noise_sum(per_draw @ sample.sign, sample.noise)[None] / sample.scale / sample.num_members
+    if not learns_scale:
+        return Cloud(center)
+    # The 1 is subtracted before the sum, which rounds weights to the noise's type: it would not cancel after it.
+    noise = rows(sample.noise)
+    spread = (noise.astype(jnp.float32) ** 2 - 1).astype(noise.dtype)
+    return Cloud(center, noise_sum(per_draw.sum(axis=1), spread)[None] / sample.num_members)
 
 
 def _schedule(sigma: Schedule) -> Callable[[Array | int], Array]:

@@ -25,6 +25,11 @@ def masked_mean_and_std(values: Array, valid: Array) -> tuple[Array, Array]:
     return some + shift, jnp.sqrt(variance)
 
 
+def masked_mean(values: Array, where: Array) -> Array:
+    """The mean of all values that count, over every axis; zero where none does."""
+    return jnp.sum(jnp.where(where, values, 0)) / jnp.maximum(jnp.sum(where), 1)
+
+
 def identity(values: Array, valid: Array) -> Array:
     """The values as they are."""
     return jnp.where(_mask(values, valid), values, 0)
@@ -68,17 +73,9 @@ def centered_ranks(values: Array, valid: Array) -> Array:
         >>> centered_ranks(jnp.array([10.0, 3.0, 3.0]), jnp.array([True, True, True]))
         Array([ 0.5 , -0.25, -0.25], dtype=float32)
     """
-
-    def ranks(column: Array) -> Array:
-        # Invalid ones are last, where they take no rank from the others.
-        ordered = jnp.sort(jnp.where(valid, column, jnp.inf))
-        below = jnp.searchsorted(ordered, column, side="left")
-        up_to = jnp.searchsorted(ordered, column, side="right")
-        # Equal values have the ranks from `below` to `up_to` - 1.
-        return (below + up_to - 1) / 2
-
-    all_ranks = ranks(values) if values.ndim == 1 else jax.vmap(ranks, 1, 1)(values)
-    return identity(all_ranks / jnp.maximum(jnp.sum(valid) - 1, 1) - 0.5, valid)
+    # Invalid ones are last, where they take no rank from the others. Ranks count from one.
+    ranks = jax.scipy.stats.rankdata(jnp.where(_mask(values, valid), values, jnp.inf), axis=0) - 1
+    return identity(ranks / jnp.maximum(jnp.sum(valid) - 1, 1) - 0.5, valid)
 
 
 SHAPINGS: dict[str, Shaping] = {

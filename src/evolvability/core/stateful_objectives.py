@@ -17,18 +17,14 @@ from evolvability.core.types import Outcome, PyTree
 
 
 class StatefulObjective(NamedTuple):
-    """An objective with a history.
+    """An objective with a history."""
 
-    Attributes:
-        init: ``() -> history``, any pytree of arrays; it is saved with the State, and batched over seeds.
-        remember: ``(history, centers) -> history``, once per generation, before its members are weighed; centers:
-            what each component's center does, an Outcome with one row per component (see `center_outcome`).
-        at: ``(history, generation) -> Objective``, what is climbed at that moment.
-    """
-
+    # `() -> history`, any pytree of arrays; it is saved with the State, and batched over seeds
     init: Callable[[], PyTree]
+    # `(history, centers) -> history`, once per generation, before its members are weighed; centers: what each
+    # component's center does, an Outcome with one row per component (see `center_outcome`)
     remember: Callable[[PyTree, Outcome], PyTree]
-    at: Callable[[PyTree, Array], Objective]
+    at: Callable[[PyTree, Array], Objective]  # `(history, generation) -> Objective`, what is climbed at that moment
 
 
 class Ramp(NamedTuple):
@@ -108,12 +104,7 @@ def center_outcome(outcome: Outcome, component: Array, num_components: int) -> O
     r"""What the centers do, told by their members: $\mathbb{E}_z[B(z)]$ and $\mathbb{E}_z[f(z)]$ of every component.
 
     An evolution strategy climbs expectations over its members, so this is the center's behavior as it sees it; and it
-    takes no further evaluation, on whatever the members were evaluated.
-
-    Args:
-        outcome: of all members.
-        component: (num_members,) the component of each.
-        num_components: how many there are; a component without any valid member is invalid.
+    takes no further evaluation, on whatever the members were evaluated. Without any valid member it is invalid.
     """
     own = (component[:, None] == jnp.arange(num_components)) & outcome.valid[:, None]
     count = jnp.sum(own, axis=0)

@@ -12,6 +12,7 @@ from jax import Array
 from evolvability.core.keys import Purpose, key_for, noise_key
 from evolvability.core.objectives import Objective, largest_share, raw_variance, sample_weights
 from evolvability.core.populations import Population
+from evolvability.core.shaping import masked_mean
 from evolvability.core.stateful_objectives import StatefulObjective, center_outcome, lifted
 from evolvability.core.types import Cloud, Outcome, PyTree, Sample
 
@@ -135,19 +136,24 @@ def asking(population: Population, all_draws: Array) -> Callable[..., Sample]:
 
 def describe(population: Population, state: State, outcome: Outcome, value: Array, gradient: Cloud) -> Info:
     """The diagnostics of one generation; ``state`` is the one that it was drawn from."""
-    valid = outcome.valid
-    num_valid = jnp.maximum(jnp.sum(valid), 1)
-    distance = jnp.linalg.norm(jnp.where(valid[:, None], outcome.behavior, 0), axis=1)
     return Info(
         objective=value,
-        variance=raw_variance(outcome),
-        outlier=largest_share(outcome),
-        distance=jnp.sum(distance) / num_valid,
-        fitness_mean=jnp.sum(jnp.where(valid, outcome.fitness, 0)) / num_valid,
-        fitness_max=jnp.max(jnp.where(valid, outcome.fitness, -jnp.inf)),
         gradient_norm=jnp.linalg.norm(gradient.center),
         center_norm=jnp.linalg.norm(state.cloud.center),
         sigma=jnp.mean(population.scale(state.cloud, state.generation)),
-        num_invalid=jnp.sum(~valid),
-        num_steps=jnp.sum(outcome.num_steps),
+        **describe_members(outcome),
     )
+
+
+def describe_members(outcome: Outcome) -> dict[str, Array]:
+    """The diagnostics that follow from what members did, whatever the method."""
+    valid = outcome.valid
+    return {
+        "variance": raw_variance(outcome),
+        "outlier": largest_share(outcome),
+        "distance": masked_mean(jnp.linalg.norm(outcome.behavior, axis=1), valid),
+        "fitness_mean": masked_mean(outcome.fitness, valid),
+        "fitness_max": jnp.max(jnp.where(valid, outcome.fitness, -jnp.inf)),
+        "num_invalid": jnp.sum(~valid),
+        "num_steps": jnp.sum(outcome.num_steps),
+    }

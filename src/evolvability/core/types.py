@@ -71,11 +71,19 @@ class Sample(NamedTuple):
         """(num_members,) the component of each member."""
         return jnp.repeat(self.component, self.sign.shape[0])
 
-    def member_keys(self, key: Array) -> Array:
-        """(num_members,) a key for each member, the same whatever part of the population this is."""
+    def member_indices(self) -> Array:
+        """(num_members,) of each member in its generation, the same whatever part of the population this is."""
         num_signs = self.sign.shape[0]
-        members = (num_signs * self.draw[:, None] + jnp.arange(num_signs)).ravel()
-        return jax.vmap(jax.random.fold_in, (None, 0))(key, members)
+        return (num_signs * self.draw[:, None] + jnp.arange(num_signs)).ravel()
+
+    def member_keys(self, key: Array) -> Array:
+        """(num_members,) a key for each member."""
+        return keys_of(key, self.member_indices())
+
+
+def keys_of(key: Array, indices: Array) -> Array:
+    """A key for each index."""
+    return jax.vmap(jax.random.fold_in, (None, 0))(key, indices)
 
 
 def written_out(parameters: Array, draw: Array | None = None) -> Sample:
@@ -103,8 +111,7 @@ class Outcome(NamedTuple):
     num_steps: Array
 
 
-LARGEST = 1e15
-"""Behaviors and fitness beyond it do not count as valid: float32 could not hold the sum of their squares."""
+LARGEST = 1e15  # behaviors and fitness beyond it do not count as valid: float32 could not hold the sum of their squares
 
 
 def is_usable(values: Any) -> Any:

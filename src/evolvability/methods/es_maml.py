@@ -13,17 +13,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.core.types import Outcome, PyTree, Sample, written_out
+from evolvability.core.types import Outcome, PyTree, Sample, keys_of, written_out
 from evolvability.tasks.base import Task, world_of
 
 
 def adapting(task: Task, *, episodes: int, sigma: float) -> Task:
-    """A task whose members are adapted to a goal before they are evaluated; mirrored members share goal and tries.
+    """A task whose members are adapted to a goal of its world before they are evaluated.
 
-    Args:
-        task: a task with a world, whose goals are the tasks to adapt to.
-        episodes: of each member's adaptation: itself, and one mutation less than that.
-        sigma: the standard deviation of those mutations.
+    Each tries itself and mutations of the standard deviation ``sigma``, ``episodes`` in all. Mirrored members share
+    goal and tries.
     """
     goals = world_of(task).goals
 
@@ -31,13 +29,13 @@ def adapting(task: Task, *, episodes: int, sigma: float) -> Task:
         key_goals, key_noise, key_tries, key_last = jax.random.split(key, 4)
         members, num_signs = sample.members(), len(sample.sign)
         # Addressed by draws: the same goals and tries, whatever part of the population this is.
-        asked = jax.vmap(lambda key: goals.draw(key, 1)[0])(_keys(key_goals, sample.draw))
+        asked = jax.vmap(lambda key: goals.draw(key, 1)[0])(keys_of(key_goals, sample.draw))
         shape = (episodes, members.shape[1])
         # The first try has no noise: it is the member itself.
-        noise = jax.vmap(lambda key: jax.random.normal(key, shape).at[0].set(0))(_keys(key_noise, sample.draw))
+        noise = jax.vmap(lambda key: jax.random.normal(key, shape).at[0].set(0))(keys_of(key_noise, sample.draw))
         asked, noise = (jnp.repeat(part, num_signs, axis=0) for part in (asked, noise))
         tries = members[:, None] + sigma * noise
-        number = (num_signs * sample.draw[:, None] + jnp.arange(num_signs)).ravel()
+        number = sample.member_indices()
         # Each try counts as a draw of its own: it has the key of an episode that no other has.
         numbers = (episodes * number[:, None] + jnp.arange(episodes)).ravel()
         tried, _ = task.evaluate(key_tries, written_out(tries.reshape(-1, members.shape[1]), numbers), memory)
@@ -52,7 +50,3 @@ def adapting(task: Task, *, episodes: int, sigma: float) -> Task:
         return outcome._replace(fitness=fitness, num_steps=num_steps), seen
 
     return replace(task, evaluate=evaluate, has_fitness=True)
-
-
-def _keys(key: Array, draws: Array) -> Array:
-    return jax.vmap(jax.random.fold_in, (None, 0))(key, draws)

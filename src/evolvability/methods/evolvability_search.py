@@ -21,8 +21,7 @@ from evolvability.core.populations import Population
 from evolvability.core.strategy import Algorithm, State, asking, describe
 from evolvability.core.types import Cloud, Outcome, PyTree, Sample
 
-TOURNAMENT = 3
-"""Parents drawn at random, of whom the most evolvable has a successor."""
+TOURNAMENT = 3  # parents drawn at random, of whom the most evolvable has a successor
 
 
 def in_turn(population: Population) -> Population:
@@ -50,10 +49,7 @@ def in_turn(population: Population) -> Population:
 def num_distinct(behavior: Array, valid: Array, threshold: float) -> Array:
     """How many behaviors are distinct: one after the other, those farther than a threshold from all counted before.
 
-    Args:
-        behavior: (num_offspring, num_behaviors).
-        valid: (num_offspring,) those that count at all.
-        threshold: what behaviors differ by at least.
+    behavior: (num_offspring, num_behaviors); valid: (num_offspring,) those that count at all.
 
     Examples:
         >>> int(num_distinct(jnp.array([[0.0], [0.4], [1.0], [1.3], [2.0]]), jnp.ones(5, bool), 0.5))
@@ -76,10 +72,8 @@ def evolvability_search(population: Population, *, population_size: int, thresho
     What it remembers is how many distinct offspring each parent had, and to ascend is to reproduce; the weights of its
     members are zero, since no gradient is climbed. After a generation, the first parent is the best of the last.
 
-    Args:
-        population: with one component per parent, which gets offspring `in_turn`.
-        population_size: offspring per generation, of all parents together.
-        threshold: offspring that differ by less than this do the same, in units of behavior.
+    The population has one component per parent, which gets offspring `in_turn`; its size is that of all offspring.
+    Those that differ by less than the threshold do the same, in units of behavior.
     """
     num_parents, num_signs = population.num_components, population.num_signs
     if population_size % (num_parents * num_signs):
@@ -100,9 +94,8 @@ def evolvability_search(population: Population, *, population_size: int, thresho
             by_turn = values.reshape(-1, num_parents, num_signs, *values.shape[1:])
             return jnp.swapaxes(by_turn, 0, 1).reshape(num_parents, -1, *values.shape[1:])
 
-        behavior, valid = families(outcome.behavior), families(outcome.valid)
-        counts = jax.vmap(lambda own, where: num_distinct(own, where, threshold))(behavior, valid)
-        return state._replace(history=counts)
+        count = jax.vmap(partial(num_distinct, threshold=threshold))
+        return state._replace(history=count(families(outcome.behavior), families(outcome.valid)))
 
     def weigh(state: State, outcome: Outcome) -> tuple[Array, Array]:
         return jnp.zeros(len(outcome.valid)), jnp.max(state.history).astype(jnp.float32)

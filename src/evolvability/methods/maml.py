@@ -10,8 +10,9 @@ Reference: Finn, Abbeel and Levine, *Model-agnostic meta-learning* (2017).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,10 +20,11 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.core.errors import ConfigError
-from evolvability.core.objectives import largest_share, raw_variance
+from evolvability.core.shaping import masked_mean
+from evolvability.core.strategy import describe_members
 from evolvability.core.types import Cloud, Outcome, PyTree
-from evolvability.methods.meta_gradient import adapt, for_tasks, masked_mean, outer_problem
-from evolvability.methods.rollouts import Actor, Batch, roll_out
+from evolvability.methods.meta_gradient import adapt, for_tasks, outer_problem
+from evolvability.methods.rollouts import Actor, Trial, roll_out
 from evolvability.methods.trust_region import Step, trust_region_step
 from evolvability.tasks.normalizer import Moments, merge
 from evolvability.tasks.world import World
@@ -54,86 +56,38 @@ class MamlOptions:
     """Standard deviation of actions at the start, in units of their limits; learned from there."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name, value in vars(self).items():
             if not 0 < value < float("inf"):
-                raise ConfigError(f"{field.name} must be positive, got {value}.")
-        for name in ("discount", "line_search_ratio"):
-            if getattr(self, name) > 1:
-                raise ConfigError(f"{name} must be at most 1, got {getattr(self, name)}.")
+                raise ConfigError(f"{name} must be positive, got {value}.")
+            if name in ("discount", "line_search_ratio") and value > 1:
+                raise ConfigError(f"{name} must be at most 1, got {value}.")
+
+
+Info = dict[str, Array]
+"""What a person wants to read about one outer step. Never read back. Each is explained in docs/metrics.md."""
 
 
 class State(NamedTuple):
-    """What the next outer step needs, and nothing else.
+    """What the next outer step needs, and nothing else."""
 
-    Attributes:
-        key: the run's key. It never changes: randomness is addressed by (key, generation).
-        generation: how many outer steps are done.
-        cloud: the network's parameters as a population's center, (1, num_params).
-        log_std: (num_actions,) of the actions.
-        memory: what the task carries between generations.
-    """
-
-    key: Array
-    generation: Array
-    cloud: Cloud
-    log_std: Array
-    memory: PyTree
-
-
-class Info(NamedTuple):
-    """What a person wants to read about one outer step. Never read back. Each is explained in docs/metrics.md."""
-
-    objective: Array
-    variance: Array
-    outlier: Array
-    distance: Array
-    fitness_mean: Array
-    fitness_max: Array
-    fitness_before: Array
-    gradient_norm: Array
-    center_norm: Array
-    action_std: Array
-    divergence: Array
-    backtracks: Array
-    num_invalid: Array
-    num_steps: Array
+    key: Array  # the run's key. It never changes: randomness is addressed by (key, generation).
+    generation: Array  # how many outer steps are done
+    cloud: Cloud  # the network's parameters as a population's center, (1, num_params)
+    log_std: Array  # (num_actions,) of the actions
+    memory: PyTree  # what the task carries between generations
 
 
 class Meta(NamedTuple):
-    """A meta-learner as pure functions; ``jit`` them once, in the driver.
+    """A meta-learner as pure functions; ``jit`` them once, in the driver."""
 
-    Attributes:
-        init: ``(key, centers, memory) -> State``, with a starting mean of shape (1, num_params).
-        step: ``(state) -> (State, Info, Outcome)``, one outer step: explore, adapt, explore again, learn.
-    """
-
-    init: Callable[..., State]
+    init: Callable[..., State]  # `(key, centers, memory) -> State`, with a starting mean of shape (1, num_params)
+    # `(state) -> (State, Info, Outcome)`, one outer step: explore, adapt, explore again, learn
     step: Callable[[State], tuple[State, Info, Outcome]]
 
 
-class Trial(NamedTuple):
-    """The episodes of an outer step; arrays have the axis (2,) in front: before adaptation, and after it.
-
-    Attributes:
-        batch: what they consisted of.
-        outcome: what became of them, (2, num_tasks, num_episodes, ...).
-        seen: the statistics of observations.
-    """
-
-    batch: Batch
-    outcome: Outcome
-    seen: Moments
-
-
 def maml(world: World, options: MamlOptions) -> Meta:
-    """MAML with trust-region policy optimization.
-
-    Args:
-        world: whose goals are the tasks.
-        options: the paper's table S5, and what it lacks.
-    """
-    inner: dict[str, Any] = {"rate": options.inner_rate, "discount": options.discount}
+    """MAML with trust-region policy optimization; the world's goals are the tasks."""
+    inner = partial(adapt, world.policy, rate=options.inner_rate, discount=options.discount)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
         log_std = jnp.full(world.num_actions, jnp.log(options.start_std), jnp.float32)
@@ -147,10 +101,10 @@ def maml(world: World, options: MamlOptions) -> Meta:
 
         def phase(actors: Actor, given: tuple[Array, Array]) -> tuple[Actor, Trial]:
             key, is_last = given
-            trial = Trial(*roll_out(world, key, actors, goals, state.memory, options.episodes, options.discount))
+            trial = roll_out(world, key, actors, goals, state.memory, options.episodes, options.discount)
 
             def adapted() -> Actor:
-                return for_tasks(lambda own: adapt(world.policy, actor, own, **inner), trial.batch)
+                return for_tasks(partial(inner, actor), trial.batch)
 
             return jax.lax.cond(is_last, lambda: actors, adapted), trial
 
@@ -165,7 +119,7 @@ def maml(world: World, options: MamlOptions) -> Meta:
         actor = Actor(state.cloud.center[0], state.log_std)
         # In full precision: a GPU's default for matrix products, TF32, would blur the curvature.
         with jax.default_matmul_precision("highest"):
-            outer = outer_problem(world.policy, actor, before.batch, after.batch, **inner)
+            outer = outer_problem(world.policy, actor, before.batch, after.batch, inner)
             moved = trust_region_step(
                 *outer,
                 bound=options.trust_region,
@@ -188,21 +142,15 @@ def maml(world: World, options: MamlOptions) -> Meta:
 
 def describe(actor: Actor, before: Outcome, outcome: Outcome, gradient: Array, step: Step) -> Info:
     """The diagnostics of one outer step, from the episodes before adaptation and after it."""
-    valid = outcome.valid
-    after = masked_mean(outcome.fitness, valid)
-    return Info(
-        objective=after,
-        variance=raw_variance(outcome),
-        outlier=largest_share(outcome),
-        distance=masked_mean(jnp.linalg.norm(outcome.behavior, axis=1), valid),
-        fitness_mean=after,
-        fitness_max=jnp.max(jnp.where(valid, outcome.fitness, -jnp.inf)),
-        fitness_before=masked_mean(before.fitness, before.valid),
-        gradient_norm=jnp.linalg.norm(gradient),
-        center_norm=jnp.linalg.norm(actor.center),
-        action_std=jnp.mean(jnp.exp(actor.log_std)),
-        divergence=step.divergence,
-        backtracks=step.backtracks,
-        num_invalid=jnp.sum(~valid) + jnp.sum(~before.valid),
-        num_steps=jnp.sum(before.num_steps) + jnp.sum(outcome.num_steps),
-    )
+    found = describe_members(outcome)
+    return found | {
+        "objective": found["fitness_mean"],
+        "fitness_before": masked_mean(before.fitness, before.valid),
+        "gradient_norm": jnp.linalg.norm(gradient),
+        "center_norm": jnp.linalg.norm(actor.center),
+        "action_std": jnp.mean(jnp.exp(actor.log_std)),
+        "divergence": step.divergence,
+        "backtracks": step.backtracks,
+        "num_invalid": found["num_invalid"] + jnp.sum(~before.valid),
+        "num_steps": found["num_steps"] + jnp.sum(before.num_steps),
+    }

@@ -11,7 +11,7 @@ estimates of any order.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,12 +19,12 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.core.expectation import expect
+from evolvability.core.shaping import masked_mean
 from evolvability.core.types import PyTree
-from evolvability.methods.rollouts import Actor, Batch, fading, log_prob
+from evolvability.methods.rollouts import Actor, Batch, fading, log_density, log_prob
 from evolvability.tasks.policies import Policy
 
-TASKS_AT_ONCE = 8
-"""How many tasks' derivatives are worked on at a time, at most: memory for more would buy little time."""
+TASKS_AT_ONCE = 8  # how many tasks' derivatives are worked on at a time, at most: memory for more would buy little time
 
 Estimator = Callable[[Array, Batch, float], Array]
 
@@ -41,13 +41,7 @@ def expected_gain(log_prob: Array, batch: Batch, discount: float) -> Array:
     Its value is zero and its gradient the policy gradient, $\sum_t \nabla \log \pi(a_t) A_t$. For $\gamma = 1$ and any
     baseline in $A$ its second derivative is an unbiased estimate of that of the expected return.
 
-    Args:
-        log_prob: (num_episodes, num_steps) of one policy's actions, differentiable.
-        batch: the same policy's episodes.
-        discount: $\gamma$.
-
-    Returns:
-        A scalar; a mean over the steps that count.
+    The mean is over the steps that count; log_prob: (num_episodes, num_steps) of one policy's actions.
     """
     log_prob = jnp.where(batch.counts, log_prob, 0)
     # Sums over the past, u < t: the transpose of sums over the future, without the step itself.
@@ -77,37 +71,24 @@ class Outer(NamedTuple):
 
 
 def outer_problem(
-    policy: Policy,
-    actor: Actor,
-    before: Batch,
-    after: Batch,
-    *,
-    rate: float,
-    discount: float,
-    estimator: Estimator = expected_gain,
+    policy: Policy, actor: Actor, before: Batch, after: Batch, step: Callable[[Actor, Batch], Actor]
 ) -> Outer:
-    """What a trust-region step needs of the return after adaptation.
+    """What a trust-region step needs of the return after adaptation by an inner ``step``, such as `adapt`.
 
-    Args:
-        policy: the network family.
-        actor: the policy that is adapted.
-        before: its own episodes, with the axis (num_tasks,) in front.
-        after: those of each task's adapted policy, likewise.
-        rate: of the inner step.
-        discount: of the inner step.
-        estimator: whose gradient the inner step is.
+    The actor's own episodes are those before; after are those of each task's adapted policy. Both have the axis
+    (num_tasks,) in front.
     """
     position, unflatten = ravel_pytree(actor)
-    inner: dict[str, Any] = {"rate": rate, "discount": discount, "estimator": estimator}
 
     def actions_after(flat: Array, before: Batch, after: Batch) -> Actor:
         """The adapted policy's means, (num_episodes, num_steps, num_actions), and its log standard deviations."""
-        adapted = adapt(policy, unflatten(flat), before, **inner)
+        adapted = step(unflatten(flat), before)
         return Actor(policy.apply(adapted.center, after.inputs), adapted.log_std)
 
     def gain(flat: Array, old: Actor, before: Batch, after: Batch) -> Array:
         """The mean advantage per step, weighed by how much more likely each action has become."""
-        ratio = jnp.exp(_log_prob(actions_after(flat, before, after), after) - _log_prob(old, after))
+        new = actions_after(flat, before, after)
+        ratio = jnp.exp(log_density(new, after.actions) - log_density(old, after.actions))
         return masked_mean(ratio * after.advantages, after.counts)
 
     def slope(before: Batch, after: Batch) -> Array:
@@ -148,11 +129,6 @@ def divergence(old: Actor, new: Actor) -> Array:
     return jnp.sum(new.log_std - old.log_std + 0.5 * (variance + distance - 1), axis=-1)
 
 
-def _log_prob(actions: Actor, batch: Batch) -> Array:
-    standard = (batch.actions - actions.center) * jnp.exp(-actions.log_std)
-    return -jnp.sum(0.5 * standard**2 + actions.log_std, axis=-1)  # up to a constant, which ratios do not have
-
-
 def _over_tasks(function: Callable[..., PyTree], *batches: Batch) -> PyTree:
     """The mean over tasks of a function of their batches, a few tasks at a time."""
     return jax.tree.map(lambda leaf: jnp.mean(leaf, axis=0), for_tasks(function, *batches))
@@ -163,8 +139,3 @@ def for_tasks(function: Callable[..., PyTree], *batches: Batch) -> PyTree:
     num_tasks = len(batches[0].counts)
     at_once = max(size for size in range(1, TASKS_AT_ONCE + 1) if num_tasks % size == 0)
     return jax.lax.map(lambda own: function(*own), batches, batch_size=at_once)
-
-
-def masked_mean(values: Array, where: Array) -> Array:
-    """The mean of the values that count; zero where none does."""
-    return jnp.sum(jnp.where(where, values, 0)) / jnp.maximum(jnp.sum(where), 1)

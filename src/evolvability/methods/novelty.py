@@ -30,21 +30,14 @@ PATIENCE = 50
 
 
 class Archive(NamedTuple):
-    """Behaviors of the past; when it is full, a new one takes the place of the oldest.
+    """Behaviors of the past; when it is full, a new one takes the place of the oldest."""
 
-    Attributes:
-        behavior: (size, num_behaviors).
-        added: how many ever were.
-    """
-
-    behavior: Array
-    added: Array
+    behavior: Array  # (size, num_behaviors)
+    added: Array  # how many ever were
 
 
 def empty_archive(size: int, num_behaviors: int) -> Archive:
     """An archive that holds up to ``size`` behaviors."""
-    if size < 1:
-        raise ValueError(f"archive_size must be 1 or more, got {size}.")
     return Archive(jnp.zeros((size, num_behaviors)), jnp.zeros((), jnp.int32))
 
 
@@ -65,12 +58,8 @@ def add(archive: Archive, behavior: Array, valid: Array) -> Archive:
 def novelty(behavior: Array, archive: Archive, num_neighbors: int = NUM_NEIGHBORS) -> Array:
     """(num_members,) the mean distance of each behavior to its nearest in the archive; zero where that is empty.
 
+    Where the archive has fewer than ``num_neighbors``, all of it counts. Behaviors are finite.
     On the host, by a k-d tree: much quicker than all distances on the device (see benchmarks/relatives.py).
-
-    Args:
-        behavior: (num_members, num_behaviors), finite.
-        archive: which has as many neighbors as asked for, or else all it has count.
-        num_neighbors: the $k$ of the formula.
     """
     shape = jax.ShapeDtypeStruct(behavior.shape[:1], jnp.float32)
     # It has no derivative, and needs none: objectives are differentiated by log-probabilities alone.
@@ -109,8 +98,9 @@ def ns_es(
         archive_size: how many centers are kept, the newest.
         shaping: what is done to novelty; ranks, as in the paper.
     """
-    if num_neighbors < 1:
-        raise ValueError(f"neighbors must be 1 or more, got {num_neighbors}.")
+    for name, value in {"neighbors": num_neighbors, "archive_size": archive_size}.items():
+        if value < 1:
+            raise ValueError(f"{name} must be 1 or more, got {value}.")
 
     def remember(archive: Archive, centers: Outcome) -> Archive:
         return add(archive, centers.behavior, centers.valid)
@@ -130,30 +120,18 @@ def ns_es(
 def nsr_es(num_behaviors: int, *, shaping: Shaping = centered_ranks, **settings: Any) -> StatefulObjective:
     r"""NSR-ES, novelty and fitness in equal parts: $J = \frac12 \mathbb{E}_z[f(z)] + \frac12 \mathbb{E}_z[N(B(z), A)]$.
 
-    Each is ranked on its own, so that neither's units matter.
-
-    Args:
-        num_behaviors: behavior dimensions of the task.
-        shaping: what is done to novelty and to fitness.
-        **settings: those of `ns_es`.
+    Each is ranked on its own, so that neither's units matter; settings: those of `ns_es`.
     """
     return weighted_sum((0.5, mean_fitness(shaping)), (0.5, ns_es(num_behaviors, shaping=shaping, **settings)))
 
 
 class Adapted(NamedTuple):
-    """The history of NSRA-ES.
+    """The history of NSRA-ES."""
 
-    Attributes:
-        archive: of behaviors.
-        weight: of fitness; novelty has the rest.
-        best: the highest fitness of a center so far.
-        waited: generations since it rose, or since the weight last fell.
-    """
-
-    archive: Archive
-    weight: Array
-    best: Array
-    waited: Array
+    archive: Archive  # of behaviors
+    weight: Array  # of fitness; novelty has the rest
+    best: Array  # the highest fitness of a center so far
+    waited: Array  # generations since it rose, or since the weight last fell
 
 
 def nsra_es(
@@ -168,14 +146,7 @@ def nsra_es(
 
     $J = w\,\mathbb{E}_z[f(z)] + (1 - w)\,\mathbb{E}_z[N(B(z), A)]$, each ranked on its own. The weight $w$ starts at 1.
     It rises by ``change`` when a center's fitness exceeds the best so far, and falls by as much when that has not
-    happened for ``patience`` generations; it stays between 0 and 1.
-
-    Args:
-        num_behaviors: behavior dimensions of the task.
-        patience: generations without progress until the weight falls.
-        change: of the weight.
-        shaping: what is done to novelty and to fitness.
-        **settings: those of `ns_es`.
+    happened for ``patience`` generations; it stays between 0 and 1. Settings are those of `ns_es`.
     """
     if patience < 1:
         raise ValueError(f"patience must be 1 or more, got {patience}.")

@@ -38,16 +38,11 @@ from evolvability.tasks.world import World
 
 @dataclass(frozen=True)
 class Exploration:
-    """Who acts where, how freely, and when it is looked at.
+    """Who acts where, how freely, and when it is looked at."""
 
-    Attributes:
-        world: where members act.
-        action_std: the standard deviation of every action around the network's output.
-        times: the steps after which diversity counts, each from 1 to the world's last; the last unless given.
-    """
-
-    world: World
-    action_std: float
+    world: World  # where members act
+    action_std: float  # the standard deviation of every action around the network's output
+    # the steps after which diversity counts, each from 1 to the world's last; the last unless given
     times: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -62,14 +57,7 @@ class Exploration:
 
 
 def explore(exploration: Exploration, key: Array, sample: Sample, memory: PyTree = ()) -> Episodes:
-    """One episode of every member, with actions drawn around its network's output.
-
-    Args:
-        exploration: where and how.
-        key: of start states and actions.
-        sample: who.
-        memory: the task's, by which observations are scaled.
-    """
+    """One episode of every member, with actions drawn around its network's output."""
     policy = exploration.world.policy
     networks = policy.build(sample)
 
@@ -96,14 +84,8 @@ def action_score(
 ) -> Cloud:
     r"""The policy gradient: $\frac1n \sum_{ku} c_{ku} \nabla_\mu \log \pi(a_u \mid s_u, \mu + \epsilon_k)$.
 
-    An action's credit is $c_{ku} = \sum_{t \ge u} w_{kt} - b_{ku}$.
-
-    Args:
-        exploration: what the episodes are of.
-        sample: who acted.
-        episodes: what they did.
-        weights: (num_members, num_times) of their behaviors.
-        fitted: whether $b_{ku}$ is the credit to be expected of the state (`expected_credit`), or zero.
+    An action's credit is $c_{ku} = \sum_{t \ge u} w_{kt} - b_{ku}$, with weights (num_members, num_times) of behaviors.
+    If it is ``fitted``, $b_{ku}$ is the credit to be expected of the state (`expected_credit`), and else zero.
     """
     policy, spread = exploration.world.policy, 2 * exploration.action_std**2
     credit = credits(weights, exploration.watched, episodes.counts.shape[1])

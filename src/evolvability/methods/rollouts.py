@@ -13,81 +13,66 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from evolvability.core.shaping import masked_mean_and_std
 from evolvability.core.types import Outcome, PyTree
 from evolvability.tasks.normalizer import Moments, include, pool
 from evolvability.tasks.policies import Policy
 from evolvability.tasks.world import Situation, World
 
-RIDGE = 1e-5
-"""Of the baseline's least squares, relative to features of size one: some observations never change."""
-LOG_2_PI = math.log(2 * math.pi)  # not JAX's: computing at import would keep processes from joining
+RIDGE = 1e-5  # of the baseline's least squares, relative to features of size one: some observations never change
 
 
 class Actor(NamedTuple):
-    """The parameters of a Gaussian policy; with leading axes, of several.
+    """The parameters of a Gaussian policy; with leading axes, of several."""
 
-    Attributes:
-        center: (..., num_params) of the network.
-        log_std: (..., num_actions) of the actions.
-    """
-
-    center: Array
-    log_std: Array
+    center: Array  # (..., num_params) of the network
+    log_std: Array  # (..., num_actions) of the actions
 
 
 class Batch(NamedTuple):
-    """What some episodes consisted of, and what each action was worth; leading axes (num_tasks, num_episodes).
+    """What some episodes consisted of, and what each action was worth; leading axes (num_tasks, num_episodes)."""
 
-    Attributes:
-        inputs: (..., num_steps, num_inputs) what the network saw.
-        actions: (..., num_steps, num_actions) what was drawn, before any clipping.
-        advantages: (..., num_steps) how much better than expected it went from this action on.
-        counts: (..., num_steps) whether the episode was going on; all False where it is invalid.
-    """
-
-    inputs: Array
-    actions: Array
-    advantages: Array
-    counts: Array
+    inputs: Array  # (..., num_steps, num_inputs) what the network saw
+    actions: Array  # (..., num_steps, num_actions) what was drawn, before any clipping
+    advantages: Array  # (..., num_steps) how much better than expected it went from this action on
+    counts: Array  # (..., num_steps) whether the episode was going on; all False where it is invalid
 
 
 class Episodes(NamedTuple):
-    """Some episodes, step by step; leading axis (num_episodes,).
+    """Some episodes, step by step; leading axis (num_episodes,)."""
 
-    Attributes:
-        inputs: (..., num_steps, num_inputs) what the network saw.
-        actions: (..., num_steps, num_actions) what was drawn, before any clipping.
-        path: (..., num_steps + 1, num_behaviors) where it was, from the start to the end.
-        counts: (..., num_steps) whether the episode was going on; all False where it is invalid.
-        valid: (...) False where the simulation broke down.
-        seen: the statistics of all valid observations, pooled.
-    """
+    inputs: Array  # (..., num_steps, num_inputs) what the network saw
+    actions: Array  # (..., num_steps, num_actions) what was drawn, before any clipping
+    path: Array  # (..., num_steps + 1, num_behaviors) where it was, from the start to the end
+    counts: Array  # (..., num_steps) whether the episode was going on; all False where it is invalid
+    valid: Array  # (...) False where the simulation broke down
+    seen: Moments  # the statistics of all valid observations, pooled
 
-    inputs: Array
-    actions: Array
-    path: Array
-    counts: Array
-    valid: Array
-    seen: Moments
+
+class Trial(NamedTuple):
+    """Episodes of several policies, each with a goal of its own; leading axes (num_tasks, num_episodes)."""
+
+    batch: Batch
+    outcome: Outcome  # whose fitness is the sum of rewards
+    seen: Moments  # the statistics of all valid observations, pooled
+
+
+def log_density(means: Actor, actions: Array) -> Array:
+    """(...) the log-density of actions, summed over their dimensions; ``center``: the actions' means."""
+    return jnp.sum(jax.scipy.stats.norm.logpdf(actions, means.center, jnp.exp(means.log_std)), axis=-1)
 
 
 def log_prob(policy: Policy, actor: Actor, inputs: Array, actions: Array) -> Array:
-    """(...) the log-density of actions, summed over their dimensions."""
-    standard = (actions - policy.apply(actor.center, inputs)) * jnp.exp(-actor.log_std)
-    return -jnp.sum(0.5 * standard**2 + actor.log_std + 0.5 * LOG_2_PI, axis=-1)
+    """(...) the log-density of actions of a policy that sees inputs."""
+    return log_density(Actor(policy.apply(actor.center, inputs), actor.log_std), actions)
 
 
 def follow(
     world: World, key: Array, act: Callable[[Array, Array], Array], num_episodes: int, memory: PyTree
 ) -> Episodes:
-    """Episodes from start to end.
+    """Episodes from start to end, with observations scaled by the task's memory.
 
-    Args:
-        world: where.
-        key: of start states and actions.
-        act: ``(inputs, noise) -> actions``, all with the axis (num_episodes,) in front; noise: standard normal.
-        num_episodes: how many.
-        memory: the task's, by which observations are scaled.
+    act: ``(inputs, noise) -> actions``, all with the axis (num_episodes,) in front; noise: standard normal.
     """
     key_start, key_actions = jax.random.split(key)
 
@@ -113,21 +98,10 @@ def follow(
 
 def roll_out(
     world: World, key: Array, actors: Actor, goals: Array, memory: PyTree, num_episodes: int, discount: float
-) -> tuple[Batch, Outcome, Moments]:
-    """Episodes of several policies, each with a goal of its own.
+) -> Trial:
+    """Episodes of several policies, so many of each; actors: with the axis (num_tasks,) in front, as the goals have.
 
-    Args:
-        world: where.
-        key: of start states and actions.
-        actors: with the axis (num_tasks,) in front.
-        goals: (num_tasks, num_behaviors) what each is asked for.
-        memory: the task's, by which observations are scaled.
-        num_episodes: of each policy.
-        discount: of rewards, in advantages.
-
-    Returns:
-        The episodes; what became of them, an Outcome with the axes (num_tasks, num_episodes) in front, whose fitness
-        is the sum of rewards; and the statistics of all valid observations, pooled.
+    The discount is that of rewards, in advantages.
     """
     shape = (len(goals), num_episodes)
 
@@ -144,18 +118,16 @@ def roll_out(
     rewards = world.goals.reward(goals[:, None, None], path[:, :, :-1], path[:, :, 1:])
     rewards = jnp.where(counts, rewards, 0)
     batch = Batch(inputs, actions, jax.vmap(partial(advantages, discount=discount))(inputs, rewards, counts), counts)
-    return batch, Outcome(path[:, :, -1], rewards.sum(axis=2), valid, counts.sum(axis=2)), seen
+    return Trial(batch, Outcome(path[:, :, -1], rewards.sum(axis=2), valid, counts.sum(axis=2)), seen)
 
 
 def advantages(inputs: Array, rewards: Array, counts: Array, discount: float) -> Array:
     """(num_episodes, num_steps) of one policy: what followed an action beyond the baseline, in standard deviations."""
     follows = returns(rewards, discount)
     surplus = follows - baseline(inputs, follows, counts)
-    number = jnp.maximum(jnp.sum(counts), 1)
-    mean = jnp.sum(jnp.where(counts, surplus, 0)) / number
-    deviation = jnp.where(counts, surplus - mean, 0)
+    mean, std = masked_mean_and_std(surplus.ravel(), counts.ravel())
     # Where all actions are worth the same, zeros are divided, but not by zero.
-    return deviation / jnp.maximum(jnp.sqrt(jnp.sum(deviation**2) / number), 1e-8)
+    return jnp.where(counts, surplus - mean, 0) / jnp.maximum(std, 1e-8)
 
 
 def returns(rewards: Array, discount: float) -> Array:

@@ -17,58 +17,17 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.scipy.sparse.linalg import cg
 
 
 class Step(NamedTuple):
-    """What a trust-region step did.
+    """What a trust-region step did."""
 
-    Attributes:
-        position: (num_params,) where it ended.
-        gain: L there.
-        divergence: D there; at most the bound.
-        backtracks: how many times the step was shortened; as many as were allowed, and more, where none was taken.
-        accepted: whether a step was taken.
-    """
-
-    position: Array
-    gain: Array
-    divergence: Array
-    backtracks: Array
-    accepted: Array
-
-
-def conjugate_gradient(
-    product: Callable[[Array], Array], target: Array, *, iterations: int, damping: float = 0.0
-) -> tuple[Array, Array]:
-    r"""Solve $(A + \epsilon I) x = b$ for a symmetric positive semidefinite $A$ that is known by its products alone.
-
-    Args:
-        product: ``(vector) -> A vector``.
-        target: (num_params,) the right-hand side, $b$.
-        iterations: how many; with as many as $A$ has distinct eigenvalues the solution is exact.
-        damping: $\epsilon$.
-
-    Returns:
-        $x$, and $b - (A + \epsilon I) x$, what is left to solve.
-
-    Examples:
-        >>> conjugate_gradient(lambda v: jnp.array([2.0, 4.0]) * v, jnp.array([1.0, 1.0]), iterations=2)[0].round(5)
-        Array([0.5 , 0.25], dtype=float32)
-    """
-
-    def iterate(_: int, carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        solution, residual, direction, square = carry
-        image = product(direction) + damping * direction
-        curvature = direction @ image
-        # Where nothing is left to solve, nothing moves: no division of zero by zero.
-        length = jnp.where(curvature > 0, square / jnp.where(curvature > 0, curvature, 1), 0)
-        residual = residual - length * image
-        new_square = residual @ residual
-        turn = jnp.where(square > 0, new_square / jnp.where(square > 0, square, 1), 0)
-        return solution + length * direction, residual, residual + turn * direction, new_square
-
-    first = (jnp.zeros_like(target), target, target, target @ target)
-    return jax.lax.fori_loop(0, iterations, iterate, first)[:2]
+    position: Array  # (num_params,) where it ended
+    gain: Array  # L there
+    divergence: Array  # D there; at most the bound
+    backtracks: Array  # how many times the step was shortened; as many as were allowed, and more, where none was taken
+    accepted: Array  # whether a step was taken
 
 
 def backtrack(
@@ -80,16 +39,7 @@ def backtrack(
     steps: int,
     ratio: float,
 ) -> Step:
-    """Take the longest of a step and its shortenings that gains, within the bound on divergence.
-
-    Args:
-        evaluate: ``(position) -> (gain, divergence)``; both are zero where the search starts.
-        position: (num_params,) where it starts.
-        change: (num_params,) the whole step.
-        bound: on the divergence.
-        steps: how many lengths to try, the whole one among them.
-        ratio: of each length to the one before.
-    """
+    """Take the longest of a whole ``change`` and its shortenings that gains, within the bound on divergence."""
 
     def going_on(now: Step) -> Array:
         return ~now.accepted & (now.backtracks < steps)
@@ -98,14 +48,8 @@ def backtrack(
         candidate = position + ratio**now.backtracks * change
         gain, divergence = evaluate(candidate)
         good = (gain > 0) & (divergence <= bound)  # false for nan
-        zero = jnp.zeros_like(gain)
-        return Step(
-            jnp.where(good, candidate, position),
-            jnp.where(good, gain, zero),
-            jnp.where(good, divergence, zero),
-            now.backtracks + ~good,
-            good,
-        )
+        gain, divergence = jnp.where(good, gain, 0.0), jnp.where(good, divergence, 0.0)
+        return Step(jnp.where(good, candidate, position), gain, divergence, now.backtracks + ~good, good)
 
     zero = jnp.zeros((), position.dtype)
     start = Step(position, zero, zero, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
@@ -134,10 +78,16 @@ def trust_region_step(
         bound: on the divergence.
         iterations: of conjugate gradients.
         damping: added to the curvature.
-        steps: of the line search.
-        ratio: of the line search.
+        steps: how many lengths the line search tries, the whole one among them.
+        ratio: of each length to the one before.
     """
-    direction, left = conjugate_gradient(curvature, gradient, iterations=iterations, damping=damping)
-    square = direction @ (gradient - left)  # the direction's curvature, damping included
+
+    def damped(vector: Array) -> Array:
+        return curvature(vector) + damping * vector
+
+    # Until nothing is left to solve: beyond that, divisions of zero by zero would follow.
+    direction, _ = cg(damped, gradient, tol=1e-10, maxiter=iterations)
+    # The direction's curvature: what is left to solve is orthogonal to it.
+    square = direction @ gradient
     change = jnp.where(square > 0, jnp.sqrt(2 * bound / jnp.where(square > 0, square, 1)), 0) * direction
     return backtrack(evaluate, position, change, bound=bound, steps=steps, ratio=ratio)

@@ -20,7 +20,7 @@ from evolvability.runs.picking import evaluator
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 from evolvability.tasks.replay import HostArray, Motion
-from evolvability.tasks.simulators import Address, Part, Trial, joined, part_of
+from evolvability.tasks.simulators import Address, Trial, joined, part_of
 from evolvability.workers.worker import writer
 
 FRESH_TOGETHER = 20  # fresh mutations are evaluated so many at a time: the first are known while the others still walk
@@ -103,8 +103,7 @@ def center(parent: Parent) -> Brood:
 def evaluate(task: Task, parent: Parent, brood: Brood) -> Outcome:
     """What the members of a brood do, those that were asked for."""
     if task.simulator is not None:
-        part = joined([part_of(trial) for trial in _trials(task.simulator, parent, brood)])
-        return Outcome(*part[:4])  # type: ignore[arg-type]
+        return joined([part_of(trial) for trial in _trials(task.simulator, parent, brood)]).outcome
     outcome, _ = evaluator(task)(brood.key, brood.sample, parent.memory)
     return Outcome(*(np.asarray(part)[brood.wanted] for part in outcome))  # type: ignore[arg-type]
 
@@ -120,12 +119,12 @@ def replay(task: Task, parent: Parent, brood: Brood) -> Motion:
     except TaskError as error:  # it does not draw here, and may be evaluated all the same
         return _unseen(evaluate(task, parent, brood))._replace(note=str(error))
     lengths = np.array([len(trial.pictures) for trial in trials])
-    motion = _unseen(joined([part_of(trial) for trial in trials]))
+    motion = _unseen(joined([part_of(trial) for trial in trials]).outcome)
     path = np.zeros((len(trials), lengths.max(), 2), np.float32)
     return motion._replace(num_frames=lengths, path=path, pictures=tuple(trial.pictures for trial in trials))
 
 
-def _unseen(found: Outcome | Part) -> Motion:
+def _unseen(found: Outcome) -> Motion:
     behavior = np.asarray(found.behavior)
     nowhere = np.zeros((len(behavior), 1, 2), np.float32)
     return Motion(behavior, np.asarray(found.valid), np.ones(len(behavior), int), nowhere)

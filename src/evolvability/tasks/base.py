@@ -94,6 +94,15 @@ def checked_result(behavior: Any, fitness: Any) -> int:
     return shape[0] if shape else 1
 
 
+def behavior_and_fitness(result: Any, is_pair: bool) -> tuple[Any, Any]:
+    """What a user's function returned: the pair that was asked for, or a behavior alone, without a fitness."""
+    if not is_pair:
+        return result, None
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(f"a pair (behavior, fitness) is expected, got {type(result).__name__}")
+    return result
+
+
 def at_least(options: Any, **lowest: float) -> None:
     """Refuse options that are lower than they may be, e.g. ``at_least(options, num_steps=1)``."""
     for name, low in lowest.items():

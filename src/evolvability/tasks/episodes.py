@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -12,45 +12,36 @@ from evolvability.tasks.replay import HostArray
 
 NAMED_BEHAVIORS = ("observation", "info", "body")
 """What comes before the colon in a behavior that is no function of the user's."""
+OWN_MEASURE = "a function of an Episode"
 
 
 @dataclass
 class Episode:
-    """An episode that has ended, for functions that say what its behavior or fitness was.
+    """An episode that has ended, for functions that say what its behavior or fitness was."""
 
-    Attributes:
-        env: the environment, as the episode left it.
-        observations: all of them, the first from reset.
-        info: the last step's.
-        rewards: one per step.
-        terminated: whether the environment's own end was reached.
-        truncated: whether time ran out.
-    """
-
-    env: Any
-    observations: list[HostArray]
-    info: dict[str, Any]
-    rewards: list[float] = field(default_factory=list)
-    terminated: bool = False
-    truncated: bool = False
+    env: Any  # the environment, as the episode left it
+    observations: list[HostArray]  # all of them, the first from reset
+    info: dict[str, Any]  # the last step's
+    rewards: list[float] = field(default_factory=list)  # one per step
+    terminated: bool = False  # whether the environment's own end was reached
+    truncated: bool = False  # whether time ran out
 
 
-class Measure(Protocol):
-    """From an episode to its behavior, or its fitness."""
-
-    def __call__(self, episode: Episode) -> Any:
-        """A number or a vector."""
+Measure = Callable[[Episode], Any]  # from an episode to its behavior, or its fitness: a number or a vector
 
 
 def named_behavior(text: str) -> Measure:
     """A behavior by its name on the command line.
 
-    >>> named_behavior("info:x_position,y_position").names
-    ('x_position', 'y_position')
+    >>> named_behavior("info:x_position,y_position")
+    FinalInfo(names=('x_position', 'y_position'))
     """
     kind, _, rest = text.partition(":")
     if kind == "observation":
-        return FinalObservation(_integers(rest) if rest else None)
+        try:
+            return FinalObservation(tuple(map(int, rest.split(","))) if rest else None)
+        except ValueError:
+            raise ConfigError(f"behavior: whole numbers are expected after observation:, got '{rest}'.") from None
     if kind == "info" and rest:
         return FinalInfo(tuple(rest.split(",")))
     if kind == "body" and rest:
@@ -58,7 +49,7 @@ def named_behavior(text: str) -> Measure:
         # A body's own name may have a dot in it.
         return BodyPosition(body, axes) if body and set(axes) <= set("xyz") else BodyPosition(rest)
     if kind and rest:
-        return own_measure(text)
+        return imported(text, OWN_MEASURE)
     raise ConfigError(
         f"behavior: observation, observation:0,2, info:KEY, body:NAME.xy or module:function is expected, got '{text}'."
     )
@@ -66,13 +57,7 @@ def named_behavior(text: str) -> Measure:
 
 def named_fitness(text: str) -> Measure:
     """A fitness by its name on the command line."""
-    return total_reward if text == "reward" else own_measure(text)
-
-
-def own_measure(text: str) -> Measure:
-    """The user's ``module:function``."""
-    function: Measure = imported(text, "a function of an Episode")
-    return function
+    return total_reward if text == "reward" else imported(text, OWN_MEASURE)
 
 
 def total_reward(episode: Episode) -> float:
@@ -151,14 +136,6 @@ def _bodies(env: Any) -> tuple[list[str], Callable[[str], Sequence[float]]]:
         return [env.model.body(k).name for k in range(env.model.nbody)], lambda name: env.data.body(name).xpos
     if hasattr(env, "robot") and hasattr(env.robot, "parts"):  # PyBullet
         return list(env.robot.parts), lambda name: env.robot.parts[name].pose().xyz()
-    # By the type's name, so that Box2D need not be imported. Its world is flat: z is 0.
-    # Box2D: its bodies are attributes of the environment.
+    # Box2D: bodies are attributes of the environment, told by their type's name, so that it need not be imported.
     names = [name for name, value in vars(env).items() if type(value).__name__ == "b2Body"]
-    return names, lambda name: (*getattr(env, name).position, 0.0)
-
-
-def _integers(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise ConfigError(f"behavior: whole numbers are expected after observation:, got '{text}'.") from None
+    return names, lambda name: (*getattr(env, name).position, 0.0)  # its world is flat

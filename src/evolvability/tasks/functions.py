@@ -12,7 +12,7 @@ from jax import Array
 from evolvability.core.errors import TaskError
 from evolvability.core.noise import shapes_of
 from evolvability.core.types import Outcome, PyTree, Sample, outcome
-from evolvability.tasks.base import Task, checked_names, checked_result, flattened
+from evolvability.tasks.base import Task, behavior_and_fitness, checked_names, checked_result, flattened
 from evolvability.tasks.own_code import told
 
 
@@ -45,55 +45,62 @@ def function_task(
     """
     flat_start, unflatten = flattened(start)
     name = name or getattr(behavior, "__name__", "function").strip("<>")
-
-    def evaluate_one(parameters: PyTree) -> tuple[Any, Any]:
-        result = behavior(parameters)
-        if not returns_fitness:
-            return _vector(result), None if fitness is None else fitness(parameters)
-        if not isinstance(result, tuple) or len(result) != 2:
-            raise TypeError(f"a pair (behavior, fitness) is expected, got {type(result).__name__}")
-        return _vector(result[0]), result[1]
-
     if returns_fitness and fitness is not None:
         raise TaskError(f"Task '{name}': give a fitness function or returns_fitness, not both.")
+
+    def evaluate_one(parameters: PyTree) -> tuple[Any, Any]:
+        found, value = behavior_and_fitness(behavior(parameters), returns_fitness)
+        return _vector(found), value if fitness is None else fitness(parameters)
+
     on_host = not _traceable(evaluate_one, start) if on_host is None else on_host
     # Once at the start, so that what cannot work says so now; a JAX function only in the abstract.
     first = evaluate_one if on_host else partial(jax.eval_shape, evaluate_one)
-    raised = f"Task '{name}': the behavior function raised"
-    with told(f"{raised} at the start parameters"):
+    with told(f"Task '{name}': the behavior function raised at the start parameters"):
         # With NumPy's arrays, as members come on the host.
         first_behavior, first_fitness = first(jax.device_get(unflatten(flat_start)))
-    num_behaviors, has_fitness = checked_result(first_behavior, first_fitness), first_fitness is not None
+    num_behaviors = checked_result(first_behavior, first_fitness)
+    found_by = partial(_found_on_host, name, num_behaviors) if on_host else _found_on_device
 
-    def evaluate_on_device(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+    def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         del key
-        # A fitness of None is an empty pytree, which vmap hands through.
-        behaviors, fitnesses = jax.vmap(lambda flat: evaluate_one(unflatten(flat)))(sample.members())
+        behaviors, fitnesses = found_by(evaluate_one, jax.vmap(unflatten)(sample.members()))
         # Reshaped for behaviors that are single numbers: (num_members,) becomes (num_members, 1).
         return outcome(behaviors.reshape(sample.num_members, -1), fitnesses), memory
-
-    def evaluate_on_host(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
-        del key
-        # Taken from the device at once: a slice of a JAX array for every member would cost more than many a function.
-        members = jax.device_get(jax.vmap(unflatten)(sample.members()))
-        behaviors, fitnesses = [], []
-        for k in range(sample.num_members):
-            with told(f"{raised} for member {k}"):
-                behavior, fitness = evaluate_one(jax.tree.map(lambda leaf, k=k: leaf[k], members))
-            behaviors.append(_checked(name, behavior, num_behaviors, k))
-            fitnesses.append(fitness)
-        return outcome(jnp.asarray(np.stack(behaviors)), jnp.asarray(fitnesses) if has_fitness else None), memory
 
     return Task(
         name=name,
         behavior=checked_names(name, behavior_names, num_behaviors),
         init=lambda key: flat_start,
-        evaluate=evaluate_on_host if on_host else evaluate_on_device,
-        has_fitness=has_fitness,
+        evaluate=evaluate,
+        has_fitness=first_fitness is not None,
         on_host=on_host,
         unflatten=unflatten,
         shapes=shapes_of(start),
     )
+
+
+def _found_on_device(evaluate_one: Callable[[PyTree], Any], members: PyTree) -> Any:
+    """What all members do, and how well, as (behaviors, fitnesses)."""
+    # A fitness of None is an empty pytree, which vmap hands through.
+    return jax.vmap(evaluate_one)(members)
+
+
+def _found_on_host(name: str, num_behaviors: int, evaluate_one: Callable[[PyTree], Any], members: PyTree) -> Any:
+    """The same, member by member in Python."""
+    # Taken from the device at once: a slice of a JAX array for every member would cost more than many a function.
+    members = jax.device_get(members)
+    found = []
+    for k in range(len(jax.tree.leaves(members)[0])):
+        with told(f"Task '{name}': the behavior function raised for member {k}"):
+            behavior, fitness = evaluate_one(jax.tree.map(lambda leaf, k=k: leaf[k], members))
+        vector = np.atleast_1d(np.asarray(behavior, np.float32))
+        if vector.shape != (num_behaviors,):
+            raise TaskError(
+                f"Task '{name}': the behavior of member {k} has shape {np.shape(behavior)}, "
+                f"but the start's had {num_behaviors} dimension(s). Every member must return the same shape."
+            )
+        found.append((vector, fitness))
+    return jax.tree.map(lambda *each: np.stack(each), *found)
 
 
 def _traceable(function: Callable[[PyTree], Any], start: PyTree) -> bool:
@@ -112,13 +119,3 @@ def _vector(behavior: Any) -> Any:
     # A tracer counts as a jax.Array, and NumPy cannot hold one.
     on_device = any(isinstance(entry, jax.Array) for entry in behavior)
     return jnp.stack([jnp.asarray(entry) for entry in behavior]) if on_device else np.asarray(behavior)
-
-
-def _checked(name: str, behavior: Any, num_behaviors: int, member: int) -> np.ndarray[Any, Any]:
-    vector = np.atleast_1d(np.asarray(behavior, np.float32))
-    if vector.shape != (num_behaviors,):
-        raise TaskError(
-            f"Task '{name}': the behavior of member {member} has shape {np.shape(behavior)}, "
-            f"but the start's had {num_behaviors} dimension(s). Every member must return the same shape."
-        )
-    return vector

@@ -12,8 +12,7 @@ from evolvability.core.errors import ConfigError
 from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.tasks.base import Task
 
-Goal = Callable[[Outcome], Array]
-"""``(outcome) -> (num_members,)``, the more the better."""
+Goal = Callable[[Outcome], Array]  # `(outcome) -> (num_members,)`, the more the better
 
 FITNESS = "fitness"
 POINT = "point:"
@@ -44,9 +43,7 @@ def check_planar(direction: str) -> None:
 def goal_named(text: str, task: Task) -> Goal:
     """A goal by name: how far a behavior lies in a direction, how near to a point, or the task's own fitness.
 
-    Args:
-        text: ``right``, ``left``, an angle from the first dimension in degrees, ``point:X,Y`` or ``fitness``.
-        task: the task whose behaviors it is about.
+    A direction is ``right``, ``left`` or an angle from the first dimension in degrees.
 
     Examples:
         >>> from evolvability import make_task, outcome

@@ -14,7 +14,7 @@ from evolvability.core.errors import ConfigError, missing_extra
 from evolvability.tasks.actions import Actions, choice
 from evolvability.tasks.base import Task, at_least, check_share, checked_result
 from evolvability.tasks.episodes import Episode, Measure, named_behavior, named_fitness
-from evolvability.tasks.normalizer import Moments, no_moments, scaled, scaling
+from evolvability.tasks.normalizer import Moments, no_moments, pool, scaled, scaling
 from evolvability.tasks.own_code import told
 from evolvability.tasks.policies import mlp, network
 from evolvability.tasks.rendering import Camera, camera_of
@@ -160,24 +160,22 @@ def _built(make: Callable[[], Any]) -> Any:
     return env
 
 
+@dataclass
 class _Driver:
     """Drives one environment with one member's network after another."""
 
-    def __init__(
-        self,
-        options: GymnasiumOptions,
-        behavior: Measure,
-        fitness: Measure,
-        sizes: tuple[int, ...],
-        make: Callable[[], Any],
-        camera: Camera | None = None,
-    ) -> None:
-        self.options, self.behavior, self.fitness, self.sizes = options, behavior, fitness, sizes
-        self.make, self.camera = make, camera
-        self.env = _built(make)
+    options: GymnasiumOptions
+    behavior: Measure
+    fitness: Measure
+    sizes: tuple[int, ...]  # of the network's layers
+    make: Callable[[], Any]
+    camera: Camera | None = None
+
+    def __post_init__(self) -> None:
+        self.env = _built(self.make)
         spec_id = getattr(getattr(self.env, "spec", None), "id", None) or ""
-        remembers = options.rebuild == "auto" and spec_id.startswith(REMEMBERS)
-        self.rebuild = options.rebuild == "always" or remembers
+        remembers = self.options.rebuild == "auto" and spec_id.startswith(REMEMBERS)
+        self.rebuild = self.options.rebuild == "always" or remembers
         self.is_used = False
         self.observe = _observer(self.env.observation_space)
         self.act = _actions(self.env.action_space)
@@ -208,7 +206,8 @@ class _Driver:
             behaviors.append(np.atleast_1d(np.asarray(self.behavior(episode), np.float64)))
             fitnesses.append(float(self.fitness(episode)))
             num_steps += len(episode.rewards)
-        seen = _moments(np.asarray(inputs, np.float64)) if inputs else None
+        each, ones = np.asarray(inputs, np.float64), np.ones(len(inputs))
+        seen = pool(Moments(ones, each, np.zeros_like(each)), ones > 0) if inputs else None
         return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), num_steps, seen, tuple(pictures))
 
     def close(self) -> None:
@@ -262,9 +261,3 @@ def _observer(space: Any) -> Callable[[Any], HostArray]:
     if not space.is_np_flattenable:
         raise ConfigError(f"Observations of this environment cannot be made a vector: {space}.")
     return lambda observation: np.asarray(gymnasium.spaces.flatten(space, observation), np.float32)
-
-
-def _moments(observations: HostArray) -> Moments:
-    """Of all observations of one member."""
-    mean = observations.mean(axis=0)
-    return Moments(np.float64(len(observations)), mean, ((observations - mean) ** 2).sum(axis=0))

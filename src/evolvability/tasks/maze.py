@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.tasks.base import Task, at_least
-from evolvability.tasks.from_world import task_from_world
+from evolvability.tasks.base import Task
+from evolvability.tasks.from_world import WorldOptions, task_from_world
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.world import Situation, World, goes_on, points
 
 TIME_STEP = 0.25
 GOAL = (2.0, 0.0)
-REACHED = 0.5
-"""Who ends this near to the goal has solved the maze."""
+REACHED = 0.5  # who ends this near to the goal has solved the maze
 HALF_WIDTH = 2.5
 UPRIGHT = ((1.0, -2.0, 2.0), (-HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH), (HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH))
 """Walls as (x, from y, to y): the bottom of the trap, then the arena's own."""
@@ -30,16 +29,12 @@ LEVEL = (
 
 
 @dataclass(frozen=True)
-class MazeOptions:
+class MazeOptions(WorldOptions):
     """Options of the maze."""
 
     num_steps: int = 40
     """Time steps per episode, 0.25 s each."""
     hidden: int = 8
-    """Units in each of the network's two hidden layers."""
-
-    def __post_init__(self) -> None:
-        at_least(self, num_steps=1, hidden=1)
 
 
 def maze(options: MazeOptions = MazeOptions()) -> Task:  # noqa: B008 (frozen)

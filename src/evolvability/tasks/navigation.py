@@ -8,30 +8,22 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.tasks.base import Task, at_least
-from evolvability.tasks.from_world import task_from_world
+from evolvability.tasks.base import Task
+from evolvability.tasks.from_world import WorldOptions, task_from_world
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.world import Situation, World, goes_on, points
 
-STRIDE = 0.1
-"""How far a step goes in each coordinate, at most: actions are in units of it."""
-HALF_WIDTH = 0.5
-"""Goals lie in the box of this half width around the start."""
-TIME_STEP = 0.1
-"""Seconds per step for those who watch; the problem itself has no unit of time."""
+STRIDE = 0.1  # how far a step goes in each coordinate, at most: actions are in units of it
+HALF_WIDTH = 0.5  # goals lie in the box of this half width around the start
+TIME_STEP = 0.1  # seconds per step for those who watch; the problem itself has no unit of time
 
 
 @dataclass(frozen=True)
-class NavigationOptions:
+class NavigationOptions(WorldOptions):
     """Options of the navigation problem."""
 
     num_steps: int = 20
-    """Steps per episode."""
     hidden: int = 32
-    """Units in each of the network's two hidden layers."""
-
-    def __post_init__(self) -> None:
-        at_least(self, num_steps=1, hidden=1)
 
 
 def navigation(options: NavigationOptions = NavigationOptions()) -> Task:  # noqa: B008 (frozen)

@@ -15,17 +15,11 @@ LIMIT = 5.0  # what a network sees stays within so many standard deviations
 
 
 class Moments(NamedTuple):
-    """Statistics of observations; with leading axes, of several sets of them.
+    """Statistics of observations; with leading axes, of several sets of them."""
 
-    Attributes:
-        count: (...) how many observations there were.
-        mean: (..., num_observations) their mean.
-        spread: (..., num_observations) the sum of their squared deviations from it.
-    """
-
-    count: Any
-    mean: Any
-    spread: Any
+    count: Any  # (...) how many observations there were
+    mean: Any  # (..., num_observations) their mean
+    spread: Any  # (..., num_observations) the sum of their squared deviations from it
 
 
 def no_moments(num_observations: int) -> Moments:

@@ -29,12 +29,9 @@ def told(what: str, kind: type[UserError] = TaskError, advice: str = "") -> Iter
 
 
 def imported(text: str, expected: str, use: Callable[[Any], Any] = lambda found: found) -> Any:
-    """What ``module:name`` leads to; the module may lie in the working directory.
+    """What ``module:name`` leads to, after ``use``; the module may lie in the working directory.
 
-    Args:
-        text: the name.
-        expected: what it should be, for the error's text.
-        use: what is done with it; an error in that is told alike.
+    An error in either is told alike, with what was expected of the name.
     """
     module, _, name = text.partition(":")
     folder = str(Path.cwd())

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.tasks.base import Task, at_least
-from evolvability.tasks.from_world import task_from_world
+from evolvability.tasks.base import Task
+from evolvability.tasks.from_world import WorldOptions, task_from_world
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.world import Situation, World, directions, goes_on
 
@@ -19,16 +19,12 @@ DRAG = 1.0  # with a push of at most 1, the point's speed stays below 1
 
 
 @dataclass(frozen=True)
-class PointOptions:
+class PointOptions(WorldOptions):
     """Options of the toy world."""
 
     num_steps: int = 100
     """Time steps per episode, 0.1 s each."""
     hidden: int = 16
-    """Units in each of the network's two hidden layers."""
-
-    def __post_init__(self) -> None:
-        at_least(self, num_steps=1, hidden=1)
 
 
 def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen)

@@ -18,59 +18,38 @@ from jax import Array
 from evolvability.core.noise import Block, Noise, Shapes, blocks, times
 from evolvability.core.types import Sample
 
-TILE = 16
-"""Rows and columns that BLAS kernels take at a time, or a multiple of it."""
+TILE = 16  # rows and columns that BLAS kernels take at a time, or a multiple of it
 
 
 class Layer(NamedTuple):
-    """One layer of every member's network, in parts.
+    """One layer of every member's network, in parts."""
 
-    Attributes:
-        weight: (num_components, num_inputs, num_outputs) of the centers.
-        bias: (num_components, num_outputs) of the centers.
-        weight_noise: (num_draws, num_inputs, num_outputs), in the type the noise is kept in, or in factors.
-        bias_noise: (num_draws, num_outputs), likewise.
-    """
-
-    weight: Array
-    bias: Array
-    weight_noise: Block
-    bias_noise: Array
+    weight: Array  # (num_components, num_inputs, num_outputs) of the centers
+    bias: Array  # (num_components, num_outputs) of the centers
+    weight_noise: Block  # (num_draws, num_inputs, num_outputs), in the type the noise is kept in, or in factors
+    bias_noise: Array  # (num_draws, num_outputs), likewise
 
 
 class Networks(NamedTuple):
-    """The networks of a whole sample.
+    """The networks of a whole sample."""
 
-    Attributes:
-        layers: from inputs to outputs.
-        component: (num_draws,) which center each draw belongs to.
-        step: (num_draws, num_signs) the factor on noise: a standard deviation and a sign.
-    """
-
-    layers: tuple[Layer, ...]
-    component: Array
-    step: Array
+    layers: tuple[Layer, ...]  # from inputs to outputs
+    component: Array  # (num_draws,) which center each draw belongs to
+    step: Array  # (num_draws, num_signs) the factor on noise: a standard deviation and a sign
 
 
 class Policy(NamedTuple):
-    """A network family.
+    """A network family."""
 
-    Attributes:
-        num_params: the length of a parameter vector.
-        init: ``(key) -> (num_params,)``, a starting network.
-        build: ``(sample) -> Networks``, once per generation.
-        act: ``(networks, observations) -> actions``, with one row per member, once per time step.
-        apply: ``(parameters, observations) -> actions`` of one network written out, differentiable in its parameters;
-            observations: (..., num_inputs).
-        shapes: of the arrays that a parameter vector is made of: weights and biases in turn.
-    """
-
-    num_params: int
-    init: Callable[[Array], Array]
-    build: Callable[[Sample], Networks]
+    num_params: int  # the length of a parameter vector
+    init: Callable[[Array], Array]  # `(key) -> (num_params,)`, a starting network
+    build: Callable[[Sample], Networks]  # `(sample) -> Networks`, once per generation
+    # `(networks, observations) -> actions`, with one row per member, once per time step
     act: Callable[[Networks, Array], Array]
+    # `(parameters, observations) -> actions` of one network written out, differentiable in its parameters;
+    # observations: (..., num_inputs)
     apply: Callable[[Array, Array], Array]
-    shapes: Shapes
+    shapes: Shapes  # of the arrays that a parameter vector is made of: weights and biases in turn
 
 
 def mlp(sizes: Sequence[int]) -> Policy:
@@ -82,13 +61,12 @@ def mlp(sizes: Sequence[int]) -> Policy:
         >>> mlp((26, 256, 256, 6)).num_params, mlp((28, 256, 256, 8)).num_params
         (74246, 75272)
     """
-    layer_shapes = list(itertools.pairwise(sizes))
-    shapes = tuple(shape for num_in, num_out in layer_shapes for shape in ((num_in, num_out), (num_out,)))
-    num_layers, num_params = len(layer_shapes), sum(math.prod(shape) for shape in shapes)
+    shapes = _shapes(sizes)
+    num_layers = len(shapes) // 2
 
     def init(key: Array) -> Array:
         parts = []
-        for layer, (key_layer, shape) in enumerate(zip(jax.random.split(key, num_layers), layer_shapes, strict=True)):
+        for layer, (key_layer, shape) in enumerate(zip(jax.random.split(key, num_layers), shapes[::2], strict=True)):
             weight = jax.random.normal(key_layer, shape)
             # A new network hardly acts, so that mutations decide what it does.
             norm = 0.01 if layer == num_layers - 1 else 1.0
@@ -113,7 +91,7 @@ def mlp(sizes: Sequence[int]) -> Policy:
     def apply(parameters: Array, observations: Array) -> Array:
         return network(sizes, parameters)(observations)
 
-    return Policy(num_params, init, build, act, apply, shapes)
+    return Policy(sum(map(math.prod, shapes)), init, build, act, apply, shapes)
 
 
 def network(sizes: Sequence[int], parameters: Any) -> Callable[[Any], Any]:
@@ -123,12 +101,8 @@ def network(sizes: Sequence[int], parameters: Any) -> Callable[[Any], Any]:
         >>> network((2, 3, 1), np.zeros(13, np.float32))(np.ones(2, np.float32))
         array([0.], dtype=float32)
     """
-    layers, offset = [], 0
-    for num_in, num_out in itertools.pairwise(sizes):
-        end = offset + num_in * num_out
-        layers.append((parameters[offset:end].reshape(num_in, num_out), parameters[end : end + num_out]))
-        offset = end + num_out
-    *hidden_layers, (last_weight, last_bias) = layers
+    parts = [part[0] for part in blocks(parameters[None], _shapes(sizes))]  # weights and biases in turn
+    *hidden_layers, (last_weight, last_bias) = zip(parts[::2], parts[1::2], strict=True)
 
     def act(hidden: Any) -> Any:
         for weight, bias in hidden_layers:
@@ -138,6 +112,11 @@ def network(sizes: Sequence[int], parameters: Any) -> Callable[[Any], Any]:
         return hidden @ last_weight + last_bias
 
     return act
+
+
+def _shapes(sizes: Sequence[int]) -> Shapes:
+    """Of weights and biases in turn."""
+    return tuple(shape for num_in, num_out in itertools.pairwise(sizes) for shape in ((num_in, num_out), (num_out,)))
 
 
 def _noise_and_step(sample: Sample) -> tuple[Noise, Array]:

@@ -27,22 +27,14 @@ class NoOptions:
 
 @dataclass(frozen=True)
 class TaskEntry:
-    """A task by name.
+    """A task by name."""
 
-    Attributes:
-        summary: one line for `ees list`.
-        make: from options to the Task.
-        options: the dataclass of the task's own options.
-        defaults: configuration values this task starts from.
-        objective_defaults: further ones, by objective.
-        presets: what a preset of `config.schema.PRESETS` means for this task, by the preset's name.
-    """
-
-    summary: str
-    make: Callable[[Any], Task]
-    options: type = NoOptions
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    objective_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    summary: str  # one line for `ees list`
+    make: Callable[[Any], Task]  # from options to the Task
+    options: type = NoOptions  # the dataclass of the task's own options
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # configuration values this task starts from
+    objective_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # further ones, by objective
+    # what a preset of `config.schema.PRESETS` means for this task, by the preset's name
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
@@ -76,8 +68,7 @@ ES_MAML_PAIRS: dict[str, Any] = {"fitness_shaping": "none", "l2": 0.0}
 ES_MAML_FEW: dict[str, dict[str, Any]] = {"es_maml": {**ES_MAML_PAIRS, "population_size": 80}}
 """Every member is adapted, and for that its mutations are written out: 10,000 of them would not fit into memory."""
 
-NO_L2 = {"l2": 0.0}
-"""L2 is for networks: where a task has none by default, a preset does not bring it in."""
+NO_L2 = {"l2": 0.0}  # L2 is for networks: where a task has none by default, a preset does not bring it in
 
 TASKS: dict[str, TaskEntry] = {
     "interference": TaskEntry(
@@ -159,8 +150,7 @@ TASKS: dict[str, TaskEntry] = {
 }
 
 
-FROM_PYTHON = "python:"
-"""Begins the recorded name of a task that was given as an object, which no name leads back to."""
+FROM_PYTHON = "python:"  # begins the recorded name of a task that was given as an object, which no name leads back to
 
 
 def task_entry(name: str) -> TaskEntry:

@@ -17,24 +17,17 @@ from evolvability.tasks.own_code import told
 from evolvability.tasks.replay import HostArray
 
 PICTURES_PER_SECOND = 30
-MAX_PICTURES = 500
-"""Per member: of longer episodes fewer steps are drawn, as drawing takes longer than all the rest."""
+MAX_PICTURES = 500  # per member: of longer episodes fewer steps are drawn, as drawing takes longer than all the rest
 RENDER_MODE = "rgb_array"
 
 
 @dataclass(frozen=True)
 class Camera:
-    """Which steps of an environment are drawn.
+    """Which steps of an environment are drawn."""
 
-    Attributes:
-        make: makes an environment that draws.
-        every: steps from one picture to the next.
-        time_step: seconds from one picture to the next.
-    """
-
-    make: Callable[[], Any]
-    every: int
-    time_step: float
+    make: Callable[[], Any]  # makes an environment that draws
+    every: int  # steps from one picture to the next
+    time_step: float  # seconds from one picture to the next
 
     def pictures(self, env: Any, step: int, is_over: bool) -> list[bytes]:
         """What is drawn after a step: the first and the last one of an episode always, others now and then."""
@@ -42,13 +35,9 @@ class Camera:
 
 
 def camera_of(make: Any, env: Any, num_steps: int, num_episodes: int) -> Camera | None:
-    """The camera of an environment; None where it does not draw.
+    """The camera of an environment that was made; None where it does not draw.
 
-    Args:
-        make: makes the environment; where it has ``drawing(render_mode)``, that makes one that draws.
-        env: one that was made.
-        num_steps: a limit on the steps per episode, if not 0.
-        num_episodes: episodes per member.
+    Where ``make`` has ``drawing(render_mode)``, that makes an environment that draws. Steps, if not 0, are a limit.
     """
     # An environment that draws already is made as it is.
     if getattr(env, "render_mode", None) != RENDER_MODE:

@@ -1,9 +1,10 @@
 """Tasks whose simulator is ordinary Python: built once per worker, run member by member, on any number of machines."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from jax import Array
 
 from evolvability.core.noise import Shapes, blocks, shapes_of
 from evolvability.core.types import Outcome, PyTree, Sample, is_usable
-from evolvability.tasks.base import Task, checked_names, checked_result, flattened
+from evolvability.tasks.base import Task, behavior_and_fitness, checked_names, checked_result, flattened
 from evolvability.tasks.normalizer import Moments, merge, pool
 from evolvability.tasks.own_code import told
 from evolvability.tasks.replay import HostArray
@@ -21,17 +22,11 @@ Scope = Literal["member", "generation", "run"]
 
 
 class Address(NamedTuple):
-    """Where a member comes from. All of its randomness follows from these integers, wherever it is evaluated.
+    """Where a member comes from. All of its randomness follows from these integers, wherever it is evaluated."""
 
-    Attributes:
-        run: the words of the run's key.
-        generation: the generation.
-        member: its index in the population.
-    """
-
-    run: tuple[int, ...]
-    generation: int
-    member: int
+    run: tuple[int, ...]  # the words of the run's key
+    generation: int  # the generation
+    member: int  # its index in the population
 
     def seed(self, purpose: int = 0, scope: Scope = "member") -> int:
         """A seed of 32 bits: every member's own, one for a whole generation, or one for the whole run.
@@ -49,48 +44,25 @@ class Address(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What became of one member.
+    """What became of one member."""
 
-    Attributes:
-        behavior: (num_behaviors,) what it did.
-        fitness: how well.
-        num_steps: simulated steps.
-        seen: statistics of the observations to remember, where the task keeps them.
-        pictures: JPEG files of its episodes, one after another, from a simulator that draws.
-    """
-
-    behavior: HostArray
-    fitness: float
-    num_steps: int
-    seen: Moments | None = None
-    pictures: tuple[bytes, ...] = ()
+    behavior: HostArray  # (num_behaviors,) what it did
+    fitness: float  # how well
+    num_steps: int  # simulated steps
+    seen: Moments | None = None  # statistics of the observations to remember, where the task keeps them
+    pictures: tuple[bytes, ...] = ()  # JPEG files of its episodes, one after another, from a simulator that draws
 
 
-class Simulator(Protocol):
-    """Evaluates one member at a time. It must not matter what it evaluated before."""
-
-    def __call__(self, parameters: HostArray, address: Address, memory: PyTree) -> Trial:
-        """One member's episodes."""
+Simulator = Callable[[HostArray, Address, PyTree], Trial]
+"""``(parameters, address, memory) -> Trial``, one member's episodes. It must not matter what it evaluated before."""
 
 
 class Part(NamedTuple):
-    """What became of some members, in their order.
+    """What became of some members, in their order."""
 
-    Attributes:
-        behavior: (num_members, num_behaviors).
-        fitness: (num_members,).
-        valid: (num_members,).
-        num_steps: (num_members,).
-        seen: statistics of observations, one entry per remembered member.
-        notes: ``(member, text)`` for those whose simulator raised.
-    """
-
-    behavior: HostArray
-    fitness: HostArray
-    valid: HostArray
-    num_steps: HostArray
-    seen: tuple[Moments, ...] = ()
-    notes: tuple[tuple[int, str], ...] = ()
+    outcome: Outcome  # in NumPy's arrays
+    seen: tuple[Moments, ...] = ()  # statistics of observations, one entry per remembered member
+    notes: tuple[tuple[int, str], ...] = ()  # `(member, text)` for those whose simulator raised
 
 
 def simulator_task(
@@ -158,7 +130,7 @@ def host_task(
         members = np.asarray(sample.members())
         trials = [build()(member, Address(run, 0, k), memory) for k, member in enumerate(members)]
         part = joined([part_of(trial) for trial in trials])
-        return outcome_of(part), absorb(memory, part.seen)
+        return jax.tree.map(jnp.asarray, part.outcome), absorb(memory, part.seen)
 
     return Task(name, behavior, init, evaluate, on_host=True, simulator=factory, **more)
 
@@ -169,25 +141,20 @@ def part_of(trial: Trial) -> Part:
     valid = is_usable(behavior).all(axis=1) & is_usable(fitness)
     # A member that broke down may have seen anything.
     seen = (trial.seen,) if valid[0] and trial.seen is not None else ()
-    return Part(behavior, fitness, valid, np.array([trial.num_steps], np.int32), seen)
+    outcome: Any = (behavior, fitness, valid, np.array([trial.num_steps], np.int32))
+    return Part(Outcome(*outcome), seen)
 
 
 def lost(num_behaviors: int, member: int, text: str) -> Part:
     """A member that cannot be evaluated: invalid, with the reason."""
-    behavior, fitness = np.full((1, num_behaviors), np.nan, np.float32), np.full(1, np.nan, np.float32)
-    return Part(behavior, fitness, np.array([False]), np.zeros(1, np.int32), notes=((member, text),))
+    return part_of(Trial(np.full(num_behaviors, np.nan), np.nan, 0))._replace(notes=((member, text),))
 
 
 def joined(parts: Iterable[Part]) -> Part:
     """Parts one after another."""
-    behavior, fitness, valid, num_steps, seen, notes = zip(*parts, strict=True)
-    behavior, fitness, valid, num_steps = (np.concatenate(each) for each in (behavior, fitness, valid, num_steps))
-    return Part(behavior, fitness, valid, num_steps, tuple(chain(*seen)), tuple(chain(*notes)))
-
-
-def outcome_of(part: Part) -> Outcome:
-    """What a strategy needs to know of a whole population."""
-    return Outcome(*(jnp.asarray(array) for array in part[:4]))
+    outcomes, seen, notes = zip(*parts, strict=True)
+    outcome = jax.tree.map(lambda *arrays: np.concatenate(arrays), *outcomes)
+    return Part(outcome, tuple(chain(*seen)), tuple(chain(*notes)))
 
 
 def absorb(memory: PyTree, seen: tuple[Moments, ...]) -> PyTree:
@@ -201,20 +168,19 @@ def absorb(memory: PyTree, seen: tuple[Moments, ...]) -> PyTree:
     return Moments(*(jnp.asarray(each) for each in merged))
 
 
+@dataclass
 class _Plain:
     """A user's simulator, called as one of ours."""
 
-    def __init__(
-        self,
-        simulator: Callable[[], Any],
-        tree: Any,
-        shapes: Shapes,
-        has_fitness: bool,
-        num_episodes: int,
-        scope: Scope,
-    ) -> None:
-        self.simulate, self.has_fitness, self.num_episodes, self.scope = simulator(), has_fitness, num_episodes, scope
-        self.tree, self.shapes = tree, shapes
+    simulator: Callable[[], Any]
+    tree: Any  # the structure of parameters, and below the shapes of its leaves
+    shapes: Shapes
+    has_fitness: bool
+    num_episodes: int
+    scope: Scope
+
+    def __post_init__(self) -> None:
+        self.simulate = self.simulator()
 
     def __call__(self, parameters: HostArray, address: Address, memory: PyTree) -> Trial:
         # In NumPy's arrays: a simulator need not know JAX.
@@ -226,8 +192,6 @@ class _Plain:
         return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), self.num_episodes)
 
     def _checked(self, result: Any) -> tuple[HostArray, float]:
-        if self.has_fitness and not (isinstance(result, tuple) and len(result) == 2):
-            raise TypeError(f"a pair (behavior, fitness) is expected, got {type(result).__name__}")
-        behavior, fitness = result if self.has_fitness else (result, 0.0)
+        behavior, fitness = behavior_and_fitness(result, self.has_fitness)
         checked_result(behavior, fitness)
-        return np.atleast_1d(np.asarray(behavior, np.float64)), float(fitness)
+        return np.atleast_1d(np.asarray(behavior, np.float64)), float(fitness) if self.has_fitness else 0.0

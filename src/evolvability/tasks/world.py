@@ -18,21 +18,13 @@ from evolvability.tasks.policies import Policy
 
 
 class Situation(NamedTuple):
-    """Many episodes at one moment; arrays have the axis (num_episodes,) in front.
+    """Many episodes at one moment; arrays have the axis (num_episodes,) in front."""
 
-    Attributes:
-        state: whatever the world needs to go on.
-        observation: (num_episodes, num_observations) what is seen.
-        position: (num_episodes, num_behaviors) how far from the start; at the end, the behavior.
-        running: (num_episodes,) whether the episode goes on; where it does not, nothing changes any more.
-        valid: (num_episodes,) False where the simulation broke down.
-    """
-
-    state: PyTree
-    observation: Array
-    position: Array
-    running: Array
-    valid: Array
+    state: PyTree  # whatever the world needs to go on
+    observation: Array  # (num_episodes, num_observations) what is seen
+    position: Array  # (num_episodes, num_behaviors) how far from the start; at the end, the behavior
+    running: Array  # (num_episodes,) whether the episode goes on; where it does not, nothing changes any more
+    valid: Array  # (num_episodes,) False where the simulation broke down
 
 
 def goes_on(observation: Array, position: Array, state: PyTree = ()) -> Situation:
@@ -43,43 +35,30 @@ def goes_on(observation: Array, position: Array, state: PyTree = ()) -> Situatio
 
 @dataclass(frozen=True)
 class Goals:
-    """What may be asked in a world. A goal is a vector in the space of behaviors.
+    """What may be asked in a world. A goal is a vector in the space of behaviors."""
 
-    Attributes:
-        kind: what the vector means: a ``direction`` to go in or a ``point`` to be at.
-        draw: ``(key, number) -> (number, num_behaviors)``, independent draws of the distribution trained on.
-        reward: ``(goal, before, after) -> reward`` of one step, from the positions; any leading axes.
-        score: ``(goal, behavior) -> score`` of a whole episode, from where it ended; any leading axes.
-    """
-
-    kind: str
+    kind: str  # what the vector means: a `direction` to go in or a `point` to be at
+    # `(key, number) -> (number, num_behaviors)`, independent draws of the distribution trained on
     draw: Callable[[Array, int], Array]
+    # `(goal, before, after) -> reward` of one step, from the positions; any leading axes
     reward: Callable[[Array, Array, Array], Array]
+    # `(goal, behavior) -> score` of a whole episode, from where it ended; any leading axes
     score: Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
 class World:
-    """A task's episodes, step by step.
+    """A task's episodes, step by step."""
 
-    Attributes:
-        policy: the network family that acts in it, the one of the task's own parameters.
-        num_observations: numbers seen per step.
-        num_actions: numbers done per step.
-        num_steps: steps per episode, at most.
-        begin: ``(key, num_episodes) -> Situation``.
-        advance: ``(situation, actions) -> Situation``, one step; actions: (num_episodes, num_actions), clipped inside.
-        goals: what may be asked.
-        scale: ``(memory, observation) -> inputs`` of the network, by the task's memory.
-    """
-
-    policy: Policy
-    num_observations: int
-    num_actions: int
-    num_steps: int
-    begin: Callable[[Array, int], Situation]
+    policy: Policy  # the network family that acts in it, the one of the task's own parameters
+    num_observations: int  # numbers seen per step
+    num_actions: int  # numbers done per step
+    num_steps: int  # steps per episode, at most
+    begin: Callable[[Array, int], Situation]  # `(key, num_episodes) -> Situation`
+    # `(situation, actions) -> Situation`, one step; actions: (num_episodes, num_actions), clipped inside
     advance: Callable[[Situation, Array], Situation]
-    goals: Goals
+    goals: Goals  # what may be asked
+    # `(memory, observation) -> inputs` of the network, by the task's memory
     scale: Callable[[PyTree, Array], Array] = lambda memory, observation: observation
 
 

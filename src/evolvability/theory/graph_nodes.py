@@ -4,7 +4,7 @@ Nothing here evaluates a graph: these are names, dependencies and checks. See `e
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, ClassVar
@@ -43,22 +43,13 @@ class Stochastic:
 
 @dataclass(frozen=True)
 class Expectation:
-    r"""The expectation $\mathbb{E}_z[f]$ of a nested graph.
-
-    Attributes:
-        name: the node's name.
-        over: the stochastic node $z$ that is averaged over.
-        integrand: the node $f$ that is averaged.
-        given: the nodes $\xi_1, \ldots, \xi_m$ that condition $z \sim p(\cdot; \xi_1, \ldots, \xi_m)$.
-        distribution: the function from their values to the distribution of $z$.
-        label: made of the labels of ``over`` and ``integrand`` unless given.
-    """
+    r"""The expectation $\mathbb{E}_z[f]$ of a nested graph; its label is made of those of $z$ and $f$ unless given."""
 
     name: str
-    over: str
-    integrand: str
-    given: tuple[str, ...]
-    distribution: Callable[..., Distribution]
+    over: str  # the stochastic node z that is averaged over
+    integrand: str  # the node f that is averaged
+    given: tuple[str, ...]  # the nodes that condition z
+    distribution: Callable[..., Distribution]  # of z, from their values
     label: str = ""
 
     @property
@@ -106,12 +97,7 @@ def parents_first(nodes: Nodes) -> tuple[str, ...]:
 
 def upstream(nodes: Nodes, name: str) -> set[str]:
     """The node itself and every node that it depends on, directly or not."""
-    found = {name}
-    # Children first: one pass then finds every ancestor.
-    for other in reversed(parents_first(nodes)):
-        if other in found:
-            found.update(nodes[other].parents)
-    return found
+    return {name}.union(*(upstream(nodes, parent) for parent in nodes[name].parents))
 
 
 def outputs(nodes: Nodes) -> tuple[str, ...]:
@@ -120,63 +106,62 @@ def outputs(nodes: Nodes) -> tuple[str, ...]:
     return tuple(name for name, node in nodes.items() if name not in used and not isinstance(node, Input))
 
 
-def check_ordinary(nodes: Nodes) -> None:
-    """The rules of an ordinary graph: no expectation nodes, and stochastic nodes with distribution and purpose."""
+# Each of the following yields what is wrong with a graph, in the words of an error.
+
+
+def broken_in_ordinary(nodes: Nodes) -> Iterator[str]:
+    """An ordinary graph has no expectation nodes, and stochastic nodes with distribution and purpose."""
     for name, node in nodes.items():
         if isinstance(node, Expectation):
-            raise ValueError(
+            yield (
                 f"Expectation node '{name}' stands in an ordinary graph, which is itself the expectation over all its "
                 f"stochastic nodes. Leave it out, or build a NestedGraph."
             )
         if isinstance(node, Stochastic) and node.distribution is None:
-            raise ValueError(f"Stochastic node '{name}' has no distribution. Give it a function of its parents.")
+            yield f"Stochastic node '{name}' has no distribution. Give it a function of its parents."
 
 
-def check_nested(nodes: Nodes) -> None:
-    """The rules of a nested graph: stochastic nodes are leaves, each with the one expectation that is over it."""
-    for node in nodes.values():
-        if isinstance(node, Stochastic):
-            _check_leaf(nodes, node)
-        elif isinstance(node, Expectation):
-            _check_expectation(nodes, node)
+def broken_in_nested(nodes: Nodes) -> Iterator[str]:
+    """A nested graph's stochastic nodes are leaves, each with the one expectation that is over it."""
+    for name, node in nodes.items():
+        if isinstance(node, Expectation):
+            yield from _broken_expectation(nodes, node)
+        if not isinstance(node, Stochastic):
+            continue
+        if node.parents or node.distribution is not None:
+            got = f"the parents {', '.join(map(repr, node.parents))}" if node.parents else "a distribution"
+            yield (
+                f"Stochastic node '{name}' of a nested graph must be a bare leaf, got {got}. "
+                f"Give the expectation node over '{name}' its parents (as `given`) and its distribution."
+            )
+        # A draw has its distribution from the expectation over it, and two could disagree.
+        over = [repr(other.name) for other in nodes.values() if isinstance(other, Expectation) and other.over == name]
+        if len(over) != 1:
+            yield (
+                f"Stochastic node '{name}' needs exactly one expectation node over it, got {', '.join(over) or 'none'}."
+                f" Add an Expectation, or one stochastic node for each."
+            )
 
 
-def check_outputs(nodes: Nodes) -> None:
-    """The rules of both: there is an output, and it is a function."""
+def broken_outputs(nodes: Nodes) -> Iterator[str]:
+    """Any graph has an output, which is a function."""
     names = outputs(nodes)
     if not names:
-        raise ValueError(f"A graph needs an output, got only inputs: {', '.join(nodes) or 'none'}. Add a function.")
+        yield f"A graph needs an output, got only inputs: {', '.join(nodes) or 'none'}. Add a function."
     for name in names:
         if isinstance(nodes[name], Stochastic):
-            raise ValueError(f"Stochastic node '{name}' has no children. Add a function of it, or leave it out.")
+            yield f"Stochastic node '{name}' has no children. Add a function of it, or leave it out."
 
 
-def _check_leaf(nodes: Nodes, node: Stochastic) -> None:
-    if node.parents or node.distribution is not None:
-        got = f"the parents {', '.join(map(repr, node.parents))}" if node.parents else "a distribution"
-        raise ValueError(
-            f"Stochastic node '{node.name}' of a nested graph must be a bare leaf, got {got}. "
-            f"Give the expectation node over '{node.name}' its parents (as `given`) and its distribution."
-        )
-    # A draw has its distribution from the expectation over it, and two could disagree.
-    over = [other.name for other in nodes.values() if isinstance(other, Expectation) and other.over == node.name]
-    if len(over) != 1:
-        got = ", ".join(map(repr, over)) or "none"
-        raise ValueError(
-            f"Stochastic node '{node.name}' needs exactly one expectation node over it, got {got}. "
-            f"Add an Expectation, or one stochastic node for each."
-        )
-
-
-def _check_expectation(nodes: Nodes, node: Expectation) -> None:
+def _broken_expectation(nodes: Nodes, node: Expectation) -> Iterator[str]:
     z, subject = node.over, f"Expectation node '{node.name}'"
     if not isinstance(nodes[z], Stochastic):
-        raise ValueError(f"{subject} is over '{z}', which is no stochastic node. Name the random variable it averages.")
+        yield f"{subject} is over '{z}', which is no stochastic node. Name the random variable it averages."
     if z not in upstream(nodes, node.integrand):
-        raise ValueError(f"{subject} is over '{z}', but its integrand '{node.integrand}' does not depend on it.")
+        yield f"{subject} is over '{z}', but its integrand '{node.integrand}' does not depend on it."
     for parent in node.given:
         if z in upstream(nodes, parent):
-            raise ValueError(
+            yield (
                 f"{subject} conditions '{z}' on '{parent}', which depends on '{z}'. "
                 f"Condition it on nodes outside of the expectation."
             )

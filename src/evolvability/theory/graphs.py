@@ -12,9 +12,10 @@ References: Schulman et al., *Gradient estimation using stochastic computation g
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 import jax
@@ -41,8 +42,8 @@ class Graph(ABC, Generic[Samples]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", tuple(self.nodes))  # a list could change after the check
         graph_nodes.parents_first(self.by_name)  # refuses a cycle
-        self._check()
-        graph_nodes.check_outputs(self.by_name)
+        for text in chain(self._broken_rules(), graph_nodes.broken_outputs(self.by_name)):
+            raise ValueError(text)
 
     def __getitem__(self, name: str) -> Node:
         return self.by_name[name]
@@ -58,8 +59,8 @@ class Graph(ABC, Generic[Samples]):
         return graph_nodes.outputs(self.by_name)
 
     @abstractmethod
-    def _check(self) -> None:
-        """Raise a ValueError that names the node which breaks a rule of this kind of graph."""
+    def _broken_rules(self) -> Iterator[str]:
+        """What breaks a rule of this kind of graph, in the words of an error."""
 
     @abstractmethod
     def surrogate(self, inputs: Mapping[str, Any], key: Array, num_samples: Samples) -> Any:
@@ -72,17 +73,7 @@ class Graph(ABC, Generic[Samples]):
     def gradient(
         self, inputs: Mapping[str, Any], key: Array, num_samples: Samples, wrt: Iterable[str] | None = None
     ) -> dict[str, Any]:
-        """Estimate the derivative of a graph whose value is a scalar.
-
-        Args:
-            inputs: a value for every input node.
-            key: a JAX random key.
-            num_samples: as for ``surrogate``.
-            wrt: the inputs to differentiate in; all of them unless given.
-
-        Returns:
-            The derivative in each of those inputs, by name.
-        """
+        """Estimate the derivative of a graph whose value is a scalar, by name, in all inputs or in those of ``wrt``."""
         _check_names("inputs", inputs, known=self._inputs, needed=self._inputs)
         # All inputs are checked before this line, since `chosen` looks them up before `surrogate` would check.
         names = tuple(inputs) if wrt is None else tuple(wrt)
@@ -112,8 +103,8 @@ class StochasticGraph(Graph[int]):
         True
     """
 
-    def _check(self) -> None:
-        graph_nodes.check_ordinary(self.by_name)
+    def _broken_rules(self) -> Iterator[str]:
+        return graph_nodes.broken_in_ordinary(self.by_name)
 
     def surrogate(self, inputs: Mapping[str, Any], key: Array, num_samples: int) -> Any:
         r"""The mean over joint samples of $\sum_i f_i\,\mathcal{L}(\text{the draws that } f_i \text{ depends on})$.
@@ -160,14 +151,15 @@ class NestedGraph(Graph[int | Mapping[str, int]]):
         True
     """
 
-    def _check(self) -> None:
-        graph_nodes.check_nested(self.by_name)
-        for name in self.outputs:
-            for z in self.axes[name]:
-                raise ValueError(
-                    f"Output node '{name}' depends on stochastic node '{z}' outside of '{self.expectations[z].name}', "
-                    f"the expectation over it. Make '{name}' part of that integrand, or give it a stochastic node of "
-                    f"its own."
+    def _broken_rules(self) -> Iterator[str]:
+        yield from graph_nodes.broken_in_nested(self.by_name)
+        # Looked at last: axes are known only of a graph that keeps the rules above.
+        for output in self.outputs:
+            for z in self.axes[output]:
+                yield (
+                    f"Output node '{output}' depends on stochastic node '{z}' outside of '{self.expectations[z].name}'"
+                    f", the expectation over it. Make '{output}' part of that integrand, or give it a stochastic node "
+                    f"of its own."
                 )
 
     @cached_property
@@ -205,14 +197,9 @@ class NestedGraph(Graph[int | Mapping[str, int]]):
     def surrogate(self, inputs: Mapping[str, Any], key: Array, num_samples: int | Mapping[str, int]) -> Any:
         r"""The graph with every expectation replaced by the sample mean $\frac1N \sum_i f(z_i)\,\mathcal{L}(z_i)$.
 
-        Args:
-            inputs: a value for every input node.
-            key: a JAX random key.
-            num_samples: how many samples each expectation is over: one number, or one for each stochastic node by name.
-
-        Returns:
-            The sum of the outputs. A nonlinear function of an expectation biases it by the order of one over the number
-            of samples, as it does any function of a sample mean.
+        Of the samples that each expectation is over there is one number, or one for each stochastic node by name.
+        A nonlinear function of an expectation biases it by the order of one over their number, as it does any function
+        of a sample mean.
         """
         _check_names("inputs", inputs, known=self._inputs, needed=self._inputs)
         if not isinstance(num_samples, Mapping):

@@ -17,8 +17,7 @@ from evolvability.theory.graphs import Deterministic, Expectation, Input, Nested
 Function = Callable[[Any], Any]
 Conditional = Callable[..., Distribution]
 
-THETA = Input("theta", label=r"\theta")
-"""The parameters of the population, in every graph."""
+THETA = Input("theta", label=r"\theta")  # the parameters of the population, in every graph
 
 
 @dataclass(frozen=True)
@@ -57,16 +56,6 @@ def square(x: Any) -> Array:
     return jnp.sum(jnp.square(x))
 
 
-def negative_square(z: Any) -> Array:
-    """The fitness $-|z|^2$, best at the origin."""
-    return -square(z)
-
-
-def gaussian_kernel(difference: Any) -> Array:
-    r"""The kernel $\varphi(d) = \exp(-|d|^2 / 2)$."""
-    return jnp.exp(-square(difference) / 2)
-
-
 def markov_reward_process(
     transition: Conditional = linear_transition, f1: Function = identity, f2: Function = square
 ) -> StochasticGraph:
@@ -93,7 +82,7 @@ def nested_markov_reward_process(
     return nest(markov_reward_process(transition, f1, f2))
 
 
-def natural_es(f: Function = negative_square, population: Conditional = Normal) -> NestedGraph:
+def natural_es(f: Function = lambda z: -square(z), population: Conditional = Normal) -> NestedGraph:
     r"""Natural Evolution Strategies: $\mathbb{E}_z[f(z)]$ for $z$ drawn from the population at $\theta$."""
     return NestedGraph((THETA, Stochastic("z"), Deterministic("f", ("z",), f), _over("z", "f", population)))
 
@@ -125,7 +114,9 @@ def variance_graph(behavior: Function = identity, population: Conditional = Norm
 
 
 def max_entropy_graph(
-    behavior: Function = identity, population: Conditional = Normal, kernel: Function = gaussian_kernel
+    behavior: Function = identity,
+    population: Conditional = Normal,
+    kernel: Function = lambda difference: jnp.exp(-square(difference) / 2),
 ) -> NestedGraph:
     r"""MaxEnt-EES: $\mathbb{E}_z[-\log \mathbb{E}_{z'}[\varphi(\mathbf{B}(z') - \mathbf{B}(z))]]$.
 

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import Array
-from jax.flatten_util import ravel_pytree
 
 from evolvability.config.build import objective_named
 from evolvability.core.errors import TaskError
@@ -18,6 +17,7 @@ from evolvability.core.stateful_objectives import StatefulObjective
 from evolvability.core.strategy import Info, State, evolvability_es
 from evolvability.core.types import Outcome, PyTree, outcome
 from evolvability.methods.registry import needs_fitness
+from evolvability.tasks.base import flattened
 from evolvability.training.generation import step, told
 
 
@@ -54,7 +54,7 @@ class AskTell:
         l2: float = 0.0,
         seed: int = 0,
     ) -> None:
-        flat, self._unflatten = ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
+        flat, self._unflatten = flattened(start)
         population = normal() if population is None else population
         algorithm = evolvability_es(
             population,

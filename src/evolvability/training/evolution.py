@@ -3,7 +3,7 @@
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -38,7 +38,6 @@ from evolvability.training.generation import (
     seed_by_seed,
     start,
     step,
-    unbatched,
     whole,
 )
 from evolvability.training.interrupts import delayed_interrupts
@@ -102,7 +101,7 @@ class Evolution:
             if pool is not None or self.task.simulator is not None:
                 self.evaluator = Evaluator(config, self.task, population.num_signs, pool or Pool(), pieces.population)
         self._on_accelerator = jax.default_backend() != "cpu" and (is_maml or not self.task.on_host)
-        self._batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else unbatched
+        self._batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else seed_by_seed
         self._jit = partial(jax.jit, compiler_options=_compiler_options(config))
         self._compile = partial(self._jit, out_shardings=replicated(self.devices))
         num_components = self.population.num_components
@@ -181,8 +180,8 @@ class Evolution:
             seconds = time.perf_counter() - began
             rows = metric_rows(self.config, self.task.has_fitness, generation, values, centers, seconds)
             # Before it is handed on: a generation that is refused is not recorded, and a resumed run does it again.
-            self._check_invalid(generation, info)
-            if not is_said and (text := outlier_notice(self.config, generation, info.outlier)):
+            self._check_invalid(generation, values)
+            if not is_said and (text := outlier_notice(self.config, generation, values["outlier"])):
                 warnings.warn(text, stacklevel=2)
                 is_said = True
             yield state, rows, outcome
@@ -191,8 +190,8 @@ class Evolution:
         # In JAX's 32 bits, hence the bound on `Config.seed`.
         return jax.vmap(jax.random.key)(jnp.arange(self.config.seed, self.config.seed + self.config.seeds))
 
-    def _check_invalid(self, generation: int, info: Info) -> None:
-        worst = int(np.max(info.num_invalid))
+    def _check_invalid(self, generation: int, info: Mapping[str, Any]) -> None:
+        worst = int(np.max(info["num_invalid"]))
         if worst > self.config.max_invalid * self.config.population_size:
             raise InvalidMembersError(
                 f"{worst} of {self.config.population_size} members were invalid in generation {generation} (their "

@@ -19,23 +19,19 @@ from evolvability.core.types import Cloud, Outcome, PyTree
 from evolvability.methods.policy_gradient import Exploration, action_score, explore, outcome_at, weights_over_time
 from evolvability.tasks.base import Task
 from evolvability.tasks.normalizer import Moments, merge
-from evolvability.tasks.simulators import absorb, outcome_of
+from evolvability.tasks.simulators import absorb
 from evolvability.workers.evaluator import Evaluator, name_invalid
 
-Judge = Callable[[Outcome], Outcome]
+Judge = Callable[[Outcome], Outcome]  # puts the run's goal in the place of fitness
 
 
 class Where(NamedTuple):
-    """Where, and how, the members of a generation are evaluated.
+    """Where, and how, the members of a generation are evaluated."""
 
-    Attributes:
-        evaluate: ``(state) -> (outcome, memory, kept)``: what all members did, the task's memory afterwards, and
-            whatever ``gradient`` needs of it.
-        gradient: ``(state, weights, kept) -> Cloud``, the ascent direction.
-    """
-
+    # `(state) -> (outcome, memory, kept)`: what all members did, the task's memory afterwards, and whatever
+    # `gradient` needs of it
     evaluate: Callable[[State], tuple[Outcome, PyTree, Any]]
-    gradient: Callable[[State, Array, Any], Cloud]
+    gradient: Callable[[State, Array, Any], Cloud]  # `(state, weights, kept) -> Cloud`, the ascent direction
 
 
 def step(algorithm: Algorithm, where: Where, state: State) -> tuple[State, Info, Outcome]:
@@ -107,14 +103,9 @@ def in_chunks(algorithm: Algorithm, population: Population, task: Task, chunks: 
 def exploring(
     algorithm: Algorithm, population: Population, exploration: Exploration, judge: Judge, *, by_actions: bool
 ) -> Where:
-    """Step by step in a world, with drawn actions.
+    """Step by step in a world, with drawn actions; the objective is climbed at every time that is watched.
 
-    Args:
-        algorithm: whose objective is climbed at every time that is watched.
-        population: what members are drawn from.
-        exploration: where and how they act, and when they are watched.
-        judge: puts the run's goal in the place of fitness.
-        by_actions: credit actions (a policy gradient), or parameters, as the other places do.
+    Actions are credited (``by_actions``, a policy gradient), or parameters, as in the other places.
     """
 
     def evaluate(state: State) -> tuple[Outcome, PyTree, Any]:
@@ -141,11 +132,7 @@ def on_workers(evaluator: Evaluator, judge: Judge, first_seed: int) -> Where:
     """On a pool of workers, for all seeds at once: so many seeds keep so many more workers busy.
 
     States, outcomes and weights have a seed axis in front; the algorithm's functions must be lifted by `seed_by_seed`.
-
-    Args:
-        evaluator: of the run.
-        judge: puts the run's goal in the place of fitness.
-        first_seed: for warnings that name a member's seed.
+    The first seed is for warnings that name a member's.
     """
 
     def evaluate(state: State) -> tuple[Outcome, PyTree, Any]:
@@ -154,7 +141,7 @@ def on_workers(evaluator: Evaluator, judge: Judge, first_seed: int) -> Where:
         parts = evaluator.evaluate(broadcasts)
         for seed, part in enumerate(parts, first_seed):
             name_invalid(part, int(state.generation[0]), seed)
-        outcomes = [judge(outcome_of(part)) for part in parts]
+        outcomes = [judge(jax.tree.map(jnp.asarray, part.outcome)) for part in parts]
         memories = [absorb(own.memory, part.seen) for own, part in zip(states, parts, strict=True)]
         return _stacked(outcomes), _stacked(memories), broadcasts
 
@@ -167,18 +154,16 @@ def on_workers(evaluator: Evaluator, judge: Judge, first_seed: int) -> Where:
 
 
 def seed_by_seed(function: Callable[..., PyTree]) -> Callable[..., PyTree]:
-    """Like `vmap`, for a function that is ordinary Python; and each seed's bits are those it has alone."""
+    """Like `vmap`, for a function that is ordinary Python; and each seed's bits are those it has alone.
+
+    For a single seed of a compiled function, too: the program then does not pay for the axis.
+    """
 
     def call(*batches: PyTree) -> PyTree:
         num_seeds = len(jax.tree.leaves(batches)[0])
         return _stacked([function(*_row(batches, seed)) for seed in range(num_seeds)])
 
     return call
-
-
-def unbatched(function: Callable[..., PyTree]) -> Callable[..., PyTree]:
-    """Like `vmap` over an axis of length one, without making the compiled program pay for the axis."""
-    return lambda *batches: jax.tree.map(lambda leaf: leaf[None], function(*_row(batches, 0)))
 
 
 def _loop(function: Callable[[Array], PyTree], rows: Array) -> PyTree:

@@ -12,33 +12,26 @@ from evolvability.core.types import Outcome
 from evolvability.runs.checkpoints import Arrays
 
 Array = np.ndarray[Any, Any]
-Rows = list[dict[str, Any]]
-"""One row per seed, ready for JSON."""
+Rows = list[dict[str, Any]]  # one row per seed, ready for JSON
 
 OUTLYING = 1 / 3
 """The share of the variance that one member may hold without a word; of a mirrored pair each has a half."""
-MAX_RECORDED_CENTER = 16
-"""Numbers in a center that is still recorded in every row."""
+MAX_RECORDED_CENTER = 16  # numbers in a center that is still recorded in every row
 
 
 def with_entropy(info: Any, behavior: Array, valid: Array) -> dict[str, Array]:
     """Every diagnostic by name, with a seed axis in front, and the entropy, which a compiled step cannot compute."""
     found = [entropy(own[counts]) for own, counts in zip(behavior, valid, strict=True)]
-    return {**info._asdict(), "entropy": np.array(found, np.float32)}
+    named = info if isinstance(info, dict) else info._asdict()
+    return {**named, "entropy": np.array(found, np.float32)}
 
 
 def metric_rows(
     config: Config, has_fitness: bool, generation: int, info: Mapping[str, Array], centers: Any, seconds: float
 ) -> Rows:
-    """One row per seed; what is not finite, or means nothing for the task, is None.
+    """One row per seed, from diagnostics by name; what is not finite, or means nothing for the task, is None.
 
-    Args:
-        config: of the run.
-        has_fitness: whether fitness means something.
-        generation: the one that is done.
-        info: the diagnostics of all seeds, by name.
-        centers: (num_seeds, num_components, num_params), where they are small enough to be recorded, or None.
-        seconds: that it took.
+    centers: (num_seeds, num_components, num_params), where they are small enough to be recorded, or None.
     """
     rows = []
     # Of es_maml: those of adaptation, and one of what came of it.
@@ -60,10 +53,7 @@ def metric_rows(
 def outlier_notice(config: Config, generation: int, shares: Array) -> str:
     """What to say where one member, or a mirrored pair, holds most of the variance that all are seen by; mostly "".
 
-    Args:
-        config: of the run.
-        generation: the one that is done.
-        shares: (num_seeds,) the metric ``outlier``.
+    shares: (num_seeds,) the metric ``outlier``.
     """
     share, number = float(np.max(shares)), config.population_size
     # A share times the number of members is a squared distance, in standard deviations.

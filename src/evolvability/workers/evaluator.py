@@ -68,7 +68,9 @@ class Evaluator:
         self.pool.seconds.clear()
         for report in reports:
             if report.worker:  # or it was put together from pieces
-                self.pool.seconds.setdefault(report.worker, []).append(report.seconds / len(report.result.fitness))
+                self.pool.seconds.setdefault(report.worker, []).append(
+                    report.seconds / len(report.result.outcome.fitness)
+                )
         return [joined(parts) for parts in _by_seed(reports, len(broadcasts))]
 
     def gradient(self, broadcasts: Sequence[Broadcast], weights: Sequence[Array]) -> list[Cloud]:
