@@ -2,13 +2,13 @@
 
 import statistics
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Protocol
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
 from evolvability.config.schema import Config
@@ -16,13 +16,7 @@ from evolvability.training.metrics import Rows
 
 PLAIN_LINES = 20
 PLAIN_SECONDS = 30.0
-
-
-class Display(Protocol):
-    """Takes every generation's rows."""
-
-    def __call__(self, rows: Rows, /) -> None:
-        """Show one generation."""
+Display = Callable[[Rows], None]  # takes every generation's rows, and shows them
 
 
 @contextmanager
@@ -30,15 +24,23 @@ def display(
     config: Config, console: Console, *, quiet: bool = False, status: Callable[[], str] = str
 ) -> Iterator[Display]:
     """The right display for a console; ``status`` tells about workers, if there are any."""
+    recent: deque[float] = deque(maxlen=20)
+
+    def text(rows: Rows) -> str:
+        # All seeds are one batch, so every row has the same seconds.
+        recent.append(max(rows[0]["seconds"], 1e-6))
+        # The median, and of two the lower: the first generation of all compiles.
+        return summary(rows, config.population_size * config.seeds / statistics.median_low(recent), status())
+
     if quiet:
         yield lambda rows: None
     elif console.is_terminal or (console.is_jupyter and find_spec("ipywidgets")):  # which rich draws with there
         with _progress(console) as progress:
             task = progress.add_task("", total=config.generations, summary="compiling")
-            yield _Live(progress, task, config, status)
+            yield lambda rows: progress.update(task, completed=rows[0]["generation"] + 1, summary=text(rows))
             progress.refresh()  # in a notebook rich leaves the last but one frame
     else:
-        yield _Plain(console, config, status)
+        yield _plain(console, config.generations, text)
 
 
 @contextmanager
@@ -60,53 +62,18 @@ def summary(rows: Rows, evaluations_per_second: float, workers: str = "") -> str
     return "  ".join([*parts, workers] if workers else parts)
 
 
-class _Live:
-    def __init__(self, progress: Progress, task: TaskID, config: Config, status: Callable[[], str]) -> None:
-        self.progress, self.task, self.status = progress, task, status
-        self.rate = _Rate(config)
+def _plain(console: Console, generations: int, text: Callable[[Rows], str]) -> Display:
+    """About twenty lines per run, and one whenever half a minute has passed without."""
+    every, printed = max(1, generations // PLAIN_LINES), time.monotonic()
 
-    def __call__(self, rows: Rows) -> None:
-        done = rows[0]["generation"] + 1
-        self.progress.update(self.task, completed=done, summary=summary(rows, self.rate(rows), self.status()))
+    def show(rows: Rows) -> None:
+        nonlocal printed
+        done, line = rows[0]["generation"] + 1, text(rows)
+        if done % every == 0 or done in (1, generations) or time.monotonic() - printed > PLAIN_SECONDS:
+            printed = time.monotonic()
+            console.print(f"generation {done}/{generations}  {line}", highlight=False, soft_wrap=True)
 
-
-class _Plain:
-    def __init__(self, console: Console, config: Config, status: Callable[[], str]) -> None:
-        self.console, self.config, self.status = console, config, status
-        self.every = max(1, config.generations // PLAIN_LINES)
-        self.rate = _Rate(config)
-        self.printed = time.monotonic()
-
-    def __call__(self, rows: Rows) -> None:
-        done = rows[0]["generation"] + 1
-        rate = self.rate(rows)
-        due = time.monotonic() - self.printed > PLAIN_SECONDS
-        if done % self.every == 0 or done in (1, self.config.generations) or due:
-            self.printed = time.monotonic()
-            self.console.print(
-                f"generation {done}/{self.config.generations}  {summary(rows, rate, self.status())}",
-                highlight=False,
-                soft_wrap=True,
-            )
-
-
-class _Rate:
-    """Evaluations per second over the last generations; the first one of all compiles, and is forgotten at the next."""
-
-    def __init__(self, config: Config, memory: float = 0.9) -> None:
-        self.members = config.population_size * config.seeds
-        self.memory = memory
-        self.seconds: float | None = None
-        self.seen = 0
-
-    def __call__(self, rows: Rows) -> float:
-        self.seen += 1
-        # All seeds are one batch, so every row has the same seconds.
-        seconds = max(rows[0]["seconds"], 1e-6)
-        if self.seen <= 2 or self.seconds is None:
-            self.seconds = seconds
-        self.seconds = self.memory * self.seconds + (1 - self.memory) * seconds
-        return self.members / self.seconds
+    return show
 
 
 class _BarAndSummary(Progress):
