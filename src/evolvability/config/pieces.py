@@ -128,6 +128,8 @@ def _name(piece: Any) -> str:
     """
     if isinstance(piece, optax.GradientTransformation):  # all of optax's are chains
         return str(piece.init.__module__.partition(".")[0])
+    if isinstance(piece, Population) and piece.name:
+        return piece.name
     function = getattr(piece, "log_prob", getattr(piece, "at", piece))
     *above, name = getattr(function, "__qualname__", type(piece).__name__).replace(".<locals>", "").split(".")
     return str(above[-1] if above and name in ("objective", "log_prob", "at") else name).strip("<>_")

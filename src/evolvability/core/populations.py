@@ -45,6 +45,7 @@ class Population:
         gradient: ``(sample, weights) -> Cloud``, the ascent direction.
         num_components: how many means there are.
         num_signs: members per draw; 2 when sampling is mirrored.
+        name: what a run's record calls it.
     """
 
     init: Callable[[Array, Array], Cloud]
@@ -55,6 +56,7 @@ class Population:
     gradient: Callable[[Sample, Array], Cloud]
     num_components: int
     num_signs: int
+    name: str = ""
 
     def draws(self, population_size: int) -> Array:
         """The draw indices of a whole population."""
@@ -77,7 +79,7 @@ def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeL
         mirrored: whether members come in pairs $\mu \pm \sigma\epsilon$.
         noise_dtype: the type noise is kept in.
     """
-    return _population(_full_noise(noise_dtype), _fixed(sigma, 1), _gradient, mirrored)
+    return _population("normal", _full_noise(noise_dtype), _fixed(sigma, 1), _gradient, mirrored)
 
 
 def low_rank(
@@ -114,7 +116,7 @@ def low_rank(
         del cloud
         return low_rank_noise(draw_noise(key, generation, draws, numbers, noise_dtype), shapes, rank)
 
-    return _population(draw, _fixed(sigma, 1), _gradient, mirrored)
+    return _population("low_rank", draw, _fixed(sigma, 1), _gradient, mirrored)
 
 
 def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: DTypeLike = jnp.float32) -> Population:
@@ -138,7 +140,7 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
         return jnp.exp(cloud.log_scale)
 
     gradient = partial(_gradient, learns_scale=True)
-    return _population(_full_noise(noise_dtype), scale, gradient, mirrored, init=init)
+    return _population("diagonal_normal", _full_noise(noise_dtype), scale, gradient, mirrored, init=init)
 
 
 def mixture(
@@ -194,7 +196,7 @@ def mixture(
         return Cloud(total / sample.num_members)
 
     species: dict[str, Any] = {"init": init, "components": components, "num_components": num_components}
-    return _population(draw, _fixed(sigma, num_components), gradient, mirrored, **species)
+    return _population("mixture", draw, _fixed(sigma, num_components), gradient, mirrored, **species)
 
 
 def responsibilities(sample: Sample) -> Array:
@@ -220,6 +222,7 @@ def draw_noise(
 
 
 def _population(
+    name: str,
     draw: Draw,
     scale: Scale,
     gradient: Callable[[Sample, Array], Cloud],
@@ -243,7 +246,7 @@ def _population(
         densities = jax.scipy.stats.norm.logpdf(parameters, cloud.center, scale(cloud, generation)).sum(axis=1)
         return jax.nn.logsumexp(densities) - jnp.log(num_components)
 
-    return Population(init, sample, choose, scale, log_prob, gradient, num_components, len(signs))
+    return Population(init, sample, choose, scale, log_prob, gradient, num_components, len(signs), name)
 
 
 def _full_noise(dtype: DTypeLike) -> Draw:
