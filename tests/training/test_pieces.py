@@ -95,7 +95,7 @@ def test_what_a_folder_does_not_hold_is_asked_for(tmp_path: Path, capsys: pytest
         with pytest.raises(SystemExit, match="2"):
             main(command)
         assert "python:apart, was given from Python" in capsys.readouterr().err.replace("\n", " ")
-    with pytest.raises(ConfigError, match=r"population, python:isotropic.*Run\(path, population="):
+    with pytest.raises(ConfigError, match=r"population, python:normal.*Run\(path, population="):
         Run(tmp_path / "run").mutations()
     others = [("objective", max_variance()), ("population", normal(0.3)), ("population", diagonal_normal(0.2))]
     for name, other in others:
