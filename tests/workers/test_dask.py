@@ -160,7 +160,7 @@ def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: Result, t
 
 
 def test_no_worker_for_too_long_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evolvability.workers.dispatch.START_SECONDS", 0.0)
+    monkeypatch.setattr("evolvability.workers.evaluator.START_SECONDS", 0.0)
     with cluster_in(tmp_path, num_workers=0) as cluster, Client(cluster.address, timeout=60) as client:
         pool = DaskPool(client, deadline=0.5)
         with pytest.raises(ClusterError, match=r"no worker for 0.5 s"):

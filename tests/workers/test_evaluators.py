@@ -111,7 +111,7 @@ def test_processes_that_are_killed_or_stopped_change_no_bit(undisturbed: Result,
 def test_member_that_always_breaks_down_is_invalid_and_named_once(
     trouble: str, reason: str, two_processes: LocalProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evolvability.workers.dispatch.MAX_LOSSES", 1)  # or the test would last for minutes
+    monkeypatch.setattr("evolvability.workers.evaluator.MAX_LOSSES", 1)  # or the test would last for minutes
     diary = Diary(tmp_path / "diary.txt", at={13: trouble})
     monkeypatch.setattr(two_processes, "deadline", 4.0 if trouble == "hang" else 60.0)
     with pytest.warns(UserWarning, match="member 13 is invalid") as caught:

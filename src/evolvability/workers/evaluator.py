@@ -2,10 +2,16 @@
 
 The units depend on the population alone, never on the workers, and partial sums are added in their order. So the result
 is the same, bit for bit, on one worker or a thousand, and whatever happens to them.
+
+A call that is lost is made again. Members that lose their workers time and again are tried one by one, and those that
+still do are given up; so one member that crashes its process costs some processes, and not the run.
 """
 
+import time
 import warnings
+from collections import Counter, deque
 from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
@@ -15,20 +21,22 @@ import numpy as np
 from jax import Array
 
 from evolvability.config.schema import Config
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ClusterError, ConfigError
 from evolvability.core.keys import noise_key
 from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Cloud
 from evolvability.tasks.base import Task
 from evolvability.tasks.simulators import Part, joined, lost
-from evolvability.workers.dispatch import Call, dispatch
-from evolvability.workers.pools import Pool
+from evolvability.workers.pools import START_SECONDS, LostError, OverdueError, Pool
 from evolvability.workers.worker import Broadcast, Report, recipe_of, work
 
 NUM_SUMS = 32
 """Partial gradients per generation, at most: what comes back to the driver does not grow with the population."""
 MAX_NAMED = 3  # members named per generation; of more, the number is told
+MAX_LOSSES = 3  # so many workers may a call cost before it is suspected
+AHEAD = 2  # calls handed out per slot: one to work on, and one so that nobody waits for us
+TICK = 1.0  # seconds between looks at the number of workers
 
 
 class Evaluator:
@@ -43,7 +51,6 @@ class Evaluator:
                 "Those with one are gymnasium, cheetah-bullet, ant-bullet and what simulator_task makes."
             )
         self.pool, self.num_signs = pool, num_signs
-        self.num_behaviors = len(task.behavior)
         num_draws = config.population_size // num_signs
         # Units of whole draws: a pair's noise is then rebuilt once, and not by two workers.
         self.units = [range(r.start * num_signs, r.stop * num_signs) for r in split(num_draws, config.units)]
@@ -63,7 +70,7 @@ class Evaluator:
         """Every member of every seed."""
         self.pool.prepare(work, self._recipe, "get_ready", broadcasts[0])
         # Seed after seed, which `_by_seed` relies on.
-        calls = [self._evaluation(broadcast, unit) for broadcast in broadcasts for unit in self.units]
+        calls = [(self._recipe, "evaluate", broadcast, unit) for broadcast in broadcasts for unit in self.units]
         reports = dispatch(self.pool, calls)
         self.pool.seconds.clear()
         for report in reports:
@@ -77,8 +84,7 @@ class Evaluator:
         """Every seed's gradient, from its members' weights; summed where the noise is."""
         per_draw = [np.asarray(own).reshape(-1, self.num_signs) for own in weights]
         calls = [
-            # Without a forfeit: a gradient that lacks a part would point elsewhere.
-            Call((self._recipe, "gradient", broadcast, draws, own[draws.start : draws.stop]))
+            (self._recipe, "gradient", broadcast, draws, own[draws.start : draws.stop])
             for broadcast, own in zip(broadcasts, per_draw, strict=True)
             for draws in self.sums
         ]
@@ -90,14 +96,56 @@ class Evaluator:
         size = np.float32(per_draw[0].size)
         return [jax.tree.map(lambda leaf: leaf / size, total) for total in totals]
 
-    def _evaluation(self, broadcast: Broadcast, members: range) -> Call:
-        """The call that evaluates some members; suspected, it is taken apart into single ones."""
-        call = Call((self._recipe, "evaluate", broadcast, members))
-        if len(members) > 1:
-            call.pieces = lambda: [self._evaluation(broadcast, range(k, k + 1)) for k in members]
-        else:
-            call.forfeit = lambda reason: lost(self.num_behaviors, members[0], reason)
-        return call
+
+def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -> list[Report]:
+    """The answers to calls of `work`, in their order, whatever order they came in; so many are handed out per slot."""
+    reports: dict[int, Report] = {}
+    to_do = deque(range(len(calls)))
+    out: dict[Future[Report], int] = {}
+    losses: Counter[int] = Counter()  # workers that each call has cost
+    # Workers come and go, so their number is asked for again at every tick.
+    slots, looked = pool.slots(), time.monotonic()
+    heard = looked
+    while len(reports) < len(calls):
+        # At least one, also while there is no worker: it waits for whoever comes.
+        while to_do and len(out) < max(ahead * slots, 1):
+            index = to_do.popleft()
+            out[pool.submit(work, *calls[index])] = index
+        for future in wait(out, TICK, FIRST_COMPLETED).done:
+            # A call that is made again has a new future, so that each index is answered once.
+            index, heard = out.pop(future), time.monotonic()
+            try:
+                reports[index] = future.result()
+            except LostError as error:
+                losses[index] += 1
+                if (report := _in_place_of(calls[index], losses[index], pool, error)) is None:
+                    to_do.appendleft(index)
+                else:
+                    reports[index] = report
+        patience = max(pool.deadline, START_SECONDS)
+        # With workers there is no limit here: each call has the pool's deadline.
+        if not slots and time.monotonic() - heard > patience:
+            raise ClusterError(f"There has been no worker for {patience:g} s.")
+        if time.monotonic() - looked > TICK:
+            slots, looked = pool.slots(), time.monotonic()
+    return [reports[index] for index in range(len(calls))]
+
+
+def _in_place_of(call: tuple[Any, ...], losses: int, pool: Pool, error: LostError) -> Report | None:
+    """What becomes of a call that was lost: its members' answers one by one, or None where it is to be made again."""
+    recipe, method, broadcast, members, *_ = call
+    # Overdue, one by one at once: a deadline is long, and one member that hangs would take all others along.
+    is_suspect = losses >= MAX_LOSSES or isinstance(error, OverdueError)
+    if method == "evaluate" and is_suspect and len(members) > 1:
+        singles = [(recipe, method, broadcast, range(k, k + 1)) for k in members]
+        # One per slot, so that it is clear which of them costs a worker. Other calls' answers wait meanwhile.
+        results = [report.result for report in dispatch(pool, singles, ahead=1)]
+        return Report(joined(results))  # without a worker's name: it was done by several
+    if losses < MAX_LOSSES:
+        return None
+    if method == "gradient":  # one that lacks a part would point elsewhere
+        raise ClusterError(f"A piece of work was lost {losses} times: {error}.")
+    return Report(lost(recipe.num_behaviors, members[0], f"{error}, {losses} times"))
 
 
 def split(total: int, parts: int) -> list[range]:

@@ -2,7 +2,7 @@
 
 A pool hands a function and its arguments to one of its workers and gives back a `concurrent.futures.Future`. Its result
 is the worker's `Report`; its exception is a `LostError` if this one call came to nothing, or a `ClusterError` if the
-workers cannot be used at all. `dispatch` does the rest: what to hand out when, and what to do about lost calls.
+workers cannot be used at all. `evaluator` does the rest: what to hand out when, and what to do about lost calls.
 """
 
 import contextlib
