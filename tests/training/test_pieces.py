@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,12 @@ TASK = function_task(arm, jnp.ones(2))
 def test_objects_train_as_their_names_do() -> None:
     objects: dict[str, Any] = {"objective": max_variance(), "population": normal(0.3), "optimizer": optax.adam(0.05)}
     named: dict[str, Any] = {"objective": "max_variance", "sigma": 0.3, "learning_rate": 0.05}
-    np.testing.assert_array_equal(evolve(TASK, **objects, **SMALL).centers, evolve(TASK, **named, **SMALL).centers)
+    run, by_name = evolve(TASK, **objects, **SMALL), evolve(TASK, **named, **SMALL)
+    np.testing.assert_array_equal(run.centers, by_name.centers)
+    # What has a name is recorded by it: such a run needs no object again.
+    assert replace(run.config, optimizer="adam", learning_rate=0.05) == by_name.config
+    changed = replace(normal(0.3), num_signs=2)
+    assert str(evolve(TASK, population=changed, **SMALL | {"generations": 1}).config.population) == "python:normal"
 
 
 def test_an_objective_of_ones_own_is_climbed() -> None:
@@ -65,7 +71,8 @@ def test_an_objective_of_ones_own_is_climbed() -> None:
 
 
 def test_a_run_of_objects_is_written_resumed_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    objects: dict[str, Any] = {"objective": apart, "population": mixture(2, 0.2), "optimizer": optax.adamw(0.05)}
+    species = mixture(2, lambda generation: jnp.float32(0.2) + 0 * generation)
+    objects: dict[str, Any] = {"objective": apart, "population": species, "optimizer": optax.adamw(0.05)}
     values: dict[str, Any] = {**SMALL, **objects, "seeds": 2}
     evolve(TASK, output=tmp_path / "whole", **values)
     evolve(TASK, output=tmp_path / "part", **values | {"generations": 2})
@@ -84,7 +91,7 @@ def test_a_run_of_objects_is_written_resumed_and_shown(tmp_path: Path, capsys: p
 
 
 def test_what_a_folder_does_not_hold_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    objects: dict[str, Any] = {"objective": apart, "population": normal(0.2), "optimizer": optax.sgd(0.05)}
+    objects: dict[str, Any] = {"objective": apart, "population": replace(normal(0.2)), "optimizer": optax.sgd(0.05)}
     evolve("interference", output=tmp_path / "run", **SMALL | {"generations": 1}, **objects)
     for missing in objects:
         rest = {name: piece for name, piece in objects.items() if name != missing}
@@ -139,7 +146,7 @@ class Walk:
 
 def test_a_population_of_ones_own_reaches_workers() -> None:
     task = simulator_task(Walk, start=np.zeros(3))
-    values: dict[str, Any] = {"population": normal(0.4, mirrored=False), "objective": apart, **SMALL}
+    values: dict[str, Any] = {"population": replace(normal(0.4, mirrored=False)), "objective": apart, **SMALL}
     alone = evolve(task, **values)
     with ThreadPoolExecutor(2) as executor:
         np.testing.assert_array_equal(evolve(task, workers=executor, **values).centers, alone.centers)

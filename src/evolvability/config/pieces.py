@@ -1,7 +1,8 @@
 """Pieces of a run that are given from Python as objects, where a configuration has names.
 
-A configuration records such a piece as ``python:NAME``, and what it tells about itself. The object itself is in no
-folder: whoever goes on with the run gives it again.
+Such a piece is recorded by the settings that make it again, where it has them, as ``max_variance()`` and
+``normal(0.1)`` do. All others are recorded as ``python:NAME``: those are in no folder, and whoever goes on with the run
+gives them again.
 """
 
 from collections.abc import Callable
@@ -53,7 +54,8 @@ def taken_apart(settings: dict[str, Any]) -> tuple[dict[str, Any], Pieces]:
         for setting in OWN_SETTINGS[name]:
             if setting in settings:
                 raise ConfigError(f"{setting} is a matter of the {name}, which is an object here. Give it to that.")
-    return settings | {key: value for record in records.values() for key, value in record.items()}, Pieces(**given)
+    values = settings | {key: value for record in records.values() for key, value in record.items()}
+    return values, Pieces(**{name: piece for name, piece in given.items() if values[name].startswith(FROM_PYTHON)})
 
 
 def check_pieces(config: Config, pieces: Pieces) -> None:
@@ -111,6 +113,8 @@ def _record(name: str, piece: Any) -> dict[str, Any]:
     # A factory that was not called, such as max_variance, is a function, too.
     if not isinstance(piece, kinds) or piece in OBJECTIVES.values():
         raise ConfigError(f"{name}: a name or {expected} is expected, got {piece!r}.")
+    if settings := getattr(piece, "settings", None):  # those that make it again: it need not be given twice
+        return dict(settings)
     record: dict[str, Any] = {name: FROM_PYTHON + _name(piece)}
     if isinstance(piece, Population):
         cloud = piece.init(jax.random.key(0), jnp.zeros((piece.num_components, 1)))

@@ -17,8 +17,8 @@ from jax import Array
 
 from evolvability.core.density import kernel_density
 from evolvability.core.expectation import expect
-from evolvability.core.shaping import Shaping, centered_ranks, identity, masked_mean_and_std, standardize
-from evolvability.core.types import Outcome
+from evolvability.core.shaping import Shaping, centered_ranks, identity, masked_mean_and_std, shaping_name, standardize
+from evolvability.core.types import Outcome, named
 
 Objective = Callable[[Outcome, Array], Array]
 
@@ -30,7 +30,7 @@ def mean_fitness(shaping: Shaping = centered_ranks) -> Objective:
         fitness = shaping(outcome.fitness, outcome.valid)
         return expect(fitness, log_prob, where=outcome.valid)
 
-    return objective
+    return named(objective, objective="mean_fitness", fitness_shaping=shaping_name(shaping))
 
 
 def max_variance(shaping: Shaping = standardize) -> Objective:
@@ -47,7 +47,7 @@ def max_variance(shaping: Shaping = standardize) -> Objective:
         squares = jnp.sum((behavior - mean) ** 2, axis=1)
         return expect(squares, log_prob, where=outcome.valid)
 
-    return objective
+    return named(objective, objective="max_variance", behavior_shaping=shaping_name(shaping))
 
 
 def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave_one_out: bool = False) -> Objective:
@@ -68,7 +68,8 @@ def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave
         # The log of the kernel's integral: a constant, which changes no weight and makes the value an entropy in nats.
         return entropy + behavior.shape[1] * (0.5 * jnp.log(2 * jnp.pi) + jnp.log(bandwidth))
 
-    return objective
+    kept = {"bandwidth": float(bandwidth), "leave_one_out": leave_one_out}
+    return named(objective, objective="max_entropy", behavior_shaping=shaping_name(shaping), **kept)
 
 
 def sample_weights(objective: Objective, outcome: Outcome) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ from jax.typing import DTypeLike
 
 from evolvability.core.noise import Noise, Shapes, noise_sum, num_numbers, rows
 from evolvability.core.noise import low_rank as low_rank_noise
-from evolvability.core.types import Cloud, Sample, keys_of
+from evolvability.core.types import Cloud, Sample, keys_of, named
 
 DEFAULT_RANK = 20
 """Of noise of low rank: the gradient of MaxVar and MaxEnt has a bias that falls as 1 / rank; see docs/low-rank.md."""
@@ -79,7 +79,8 @@ def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeL
         mirrored: whether members come in pairs $\mu \pm \sigma\epsilon$.
         noise_dtype: the type noise is kept in.
     """
-    return _population("normal", _full_noise(noise_dtype), _fixed(sigma, 1), _gradient, mirrored)
+    population = _population("normal", _full_noise(noise_dtype), _fixed(sigma, 1), _gradient, mirrored)
+    return _named(population, sigma, mirrored, noise_dtype)
 
 
 def low_rank(
@@ -140,7 +141,8 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
         return jnp.exp(cloud.log_scale)
 
     gradient = partial(_gradient, learns_scale=True)
-    return _population("diagonal_normal", _full_noise(noise_dtype), scale, gradient, mirrored, init=init)
+    population = _population("diagonal_normal", _full_noise(noise_dtype), scale, gradient, mirrored, init=init)
+    return _named(population, sigma, mirrored, noise_dtype)
 
 
 def mixture(
@@ -196,7 +198,8 @@ def mixture(
         return Cloud(total / sample.num_members)
 
     species: dict[str, Any] = {"init": init, "components": components, "num_components": num_components}
-    return _population("mixture", draw, _fixed(sigma, num_components), gradient, mirrored, **species)
+    population = _population("mixture", draw, _fixed(sigma, num_components), gradient, mirrored, **species)
+    return _named(population, sigma, mirrored, noise_dtype, components=num_components)
 
 
 def responsibilities(sample: Sample) -> Array:
@@ -247,6 +250,20 @@ def _population(
         return jax.nn.logsumexp(densities) - jnp.log(num_components)
 
     return Population(init, sample, choose, scale, log_prob, gradient, num_components, len(signs), name)
+
+
+def _named(population: Population, sigma: Schedule, mirrored: bool, noise_dtype: DTypeLike, **more: Any) -> Population:
+    """The population, with its settings; a schedule is none, nor is a type that configurations do not know."""
+    dtype = jnp.dtype(noise_dtype).name
+    found: Population = named(
+        population,
+        population=population.name,
+        sigma=None if callable(sigma) else float(sigma),
+        mirrored=mirrored,
+        noise_dtype=dtype if dtype in ("float32", "bfloat16") else None,
+        **more,
+    )
+    return found
 
 
 def _full_noise(dtype: DTypeLike) -> Draw:

@@ -84,3 +84,8 @@ SHAPINGS: dict[str, Shaping] = {
     "centered_ranks": centered_ranks,
     "none": identity,
 }
+
+
+def shaping_name(shaping: Shaping) -> str | None:
+    """The name of a shaping; None where it has none."""
+    return next((name for name, known in SHAPINGS.items() if known is shaping), None)

@@ -11,6 +11,17 @@ from evolvability.core.noise import Noise, rows
 PyTree = Any
 
 
+def named(piece: Any, **settings: Any) -> Any:
+    """A population or an objective that knows the settings of a configuration that make it again.
+
+    They are no field: a copy that was changed, by `dataclasses.replace` say, has none. Nor has a piece with a setting
+    of None, for what no configuration can say.
+    """
+    if None not in settings.values():
+        object.__setattr__(piece, "settings", settings)  # past the frozen dataclass
+    return piece
+
+
 class Cloud(NamedTuple):
     """The learned parameters of a population.
 

@@ -49,7 +49,7 @@ class TrainedPopulation:
             of_seed: which of the run's seeds; the first unless given.
             seed: of mutations and evaluations; with 0 they are those of ``ees adapt``.
         """
-        parent = self._parent(self.seeds[0] if of_seed is None else of_seed)
+        parent = self._parent(of_seed)
         again, _ = with_start_noise(self.config, parent.task, self.by_name, start_noise)
         return pick(parent, [goal], again, k, repeats, _key(parent, seed))[0]
 
@@ -63,7 +63,7 @@ class TrainedPopulation:
             of_seed: which of the run's seeds they are of; the first unless given.
             seed: of the mutations.
         """
-        parent = self._parent(self.seeds[0] if of_seed is None else of_seed)
+        parent = self._parent(of_seed)
         key_noise, *_ = pick_keys(_key(parent, seed))
         return jax.vmap(parent.task.unflatten)(parent.mutations(key_noise, number).members())
 
@@ -79,11 +79,12 @@ class TrainedPopulation:
                 f"Each of the run's seeds, {self.seeds[0]} to {self.seeds[-1]}, has statistics of observations of its "
                 f"own. Say which the parameters are of, e.g. of_seed={self.seeds[0]}; or use the `policy` of a pick."
             )
-        policy = self._parent(self.seeds[0] if of_seed is None else of_seed).policy(parameters)
+        policy = self._parent(of_seed).policy(parameters)
         acting(policy)  # or refused now, not at the first observation
         return policy
 
-    def _parent(self, seed: int) -> Parent:
+    def _parent(self, of_seed: int | None) -> Parent:
+        seed = self.seeds[0] if of_seed is None else of_seed
         if seed not in self.seeds:
             raise ConfigError(f"of_seed: the run has the seeds {self.seeds[0]} to {self.seeds[-1]}, got {seed}.")
         return self.parents()[self.seeds.index(seed)]
