@@ -28,6 +28,13 @@ QUESTIONS = ("overview", "cloud", "history", "curves", "robot", "center", "fresh
 FRAMES_PER_SECOND = 30
 NOT_DRAWN = "This environment does not draw itself (it has no render mode rgb_array): its behaviors are shown alone."
 MAX_ROBOTS = 16
+BROODS: dict[str, Callable[[Parent, int], Brood]] = {
+    "center": lambda parent, number: rebuild.center(parent),
+    "chunk": rebuild.fresh,
+    "fresh": rebuild.fresh_one,
+    "member": lambda parent, number: rebuild.members(parent, [number]),
+}
+"""Who can be simulated."""
 
 
 class Question(dict[str, str]):
@@ -131,14 +138,12 @@ class Explorer:
 
     def center(self, asked: Question) -> bytes:
         """What the unmutated center does."""
-        outcome = self._simulated(asked, "center", rebuild.evaluate, rebuild.center)
+        outcome = self._simulated(asked, "center", rebuild.evaluate)
         return _arrays({"behavior": self._run(asked).along(np.asarray(outcome.behavior, np.float32))})
 
     def fresh(self, asked: Question) -> bytes:
         """What one chunk of fresh mutations does."""
-        chunk = asked.integer("chunk")
-        choose = lambda parent: rebuild.fresh(parent, chunk)  # noqa: E731
-        outcome = self._simulated(asked, f"fresh chunk {chunk}", rebuild.evaluate, choose)
+        outcome = self._simulated(asked, "chunk", rebuild.evaluate)
         behavior = self._run(asked).along(np.asarray(outcome.behavior, np.float32))
         return _arrays({"behavior": behavior, "valid": np.asarray(outcome.valid).astype(np.uint8)})
 
@@ -161,30 +166,19 @@ class Explorer:
         return film(task.stage, motions, asked["format"], speed=float(asked["speed"]))
 
     def _motion(self, asked: Question) -> Motion:
-        kind = "fresh" if "fresh" in asked else "member"
-        index = asked.integer(kind)
+        return self._simulated(asked, "fresh" if "fresh" in asked else "member", rebuild.replay)
 
-        def choose(parent: Parent) -> Brood:
-            return rebuild.fresh_one(parent, index) if kind == "fresh" else rebuild.members(parent, [index])
-
-        return self._simulated(asked, f"{kind} {index}", rebuild.replay, choose)
-
-    def _simulated(
-        self,
-        asked: Question,
-        what: str,
-        simulate: Callable[[Task, Parent, Brood], Value],
-        choose: Callable[[Parent], Brood],
-    ) -> Value:
-        """What some members around a center do, told apart from other results by a name."""
+    def _simulated(self, asked: Question, kind: str, simulate: Callable[[Task, Parent, Brood], Value]) -> Value:
+        """What members of a kind in `BROODS` do, the one whose number the question has under that name."""
         run, task, (_, seed, generation) = self._run(asked), self._task(asked), asked.place()
+        number = 0 if kind == "center" else asked.integer(kind)
         parent = self._kept(("parent", *asked.place()), lambda: rebuild.parent_of(run, task, generation, seed))
 
         def alone() -> Value:
             with self._simulator:
-                return simulate(task, parent, choose(parent))
+                return simulate(task, parent, BROODS[kind](parent, number))
 
-        return self._kept((what, *asked.place()), alone)
+        return self._kept((kind, number, *asked.place()), alone)
 
     def _run(self, asked: Question) -> Run:
         index = asked.integer("run")
