@@ -34,29 +34,19 @@ Scale = Callable[[Cloud, Array | int], Array]
 
 @dataclass(frozen=True)
 class Population:
-    """A family of distributions over parameter vectors.
+    """A family of distributions over parameter vectors."""
 
-    Attributes:
-        init: ``(key, centers) -> Cloud`` from (num_components, num_params) starting means.
-        sample: ``(key, cloud, generation, draws) -> Sample`` for any array of draw indices.
-        components: ``(key, generation, draws) -> (num_draws,)``, the component each draw belongs to.
-        scale: ``(cloud, generation) -> standard deviations``, of every component, for all parameters or for each.
-        log_prob: ``(cloud, parameters, generation=0) -> scalar`` at one (num_params,) vector.
-        gradient: ``(sample, weights) -> Cloud``, the ascent direction.
-        num_components: how many means there are.
-        num_signs: members per draw; 2 when sampling is mirrored.
-        name: what a run's record calls it.
-    """
-
-    init: Callable[[Array, Array], Cloud]
+    init: Callable[[Array, Array], Cloud]  # `(key, centers) -> Cloud` from (num_components, num_params) starting means
+    # `(key, cloud, generation, draws) -> Sample` for any array of draw indices
     sample: Callable[[Array, Cloud, Array | int, Array], Sample]
+    # `(key, generation, draws) -> (num_draws,)`, the component each draw belongs to
     components: Callable[[Array, Array | int, Array], Array]
-    scale: Scale
-    log_prob: Callable[..., Array]
-    gradient: Callable[[Sample, Array], Cloud]
-    num_components: int
-    num_signs: int
-    name: str = ""
+    scale: Scale  # `(cloud, generation) -> standard deviations`, of every component, for all parameters or for each
+    log_prob: Callable[..., Array]  # `(cloud, parameters, generation=0) -> scalar` at one (num_params,) vector
+    gradient: Callable[[Sample, Array], Cloud]  # `(sample, weights) -> Cloud`, the ascent direction
+    num_components: int  # how many means there are
+    num_signs: int  # members per draw; 2 when sampling is mirrored
+    name: str = ""  # what a run's record calls it
 
     def draws(self, population_size: int) -> Array:
         """The draw indices of a whole population."""

@@ -18,23 +18,14 @@ from evolvability.core.types import Cloud, Outcome, PyTree, Sample
 
 
 class State(NamedTuple):
-    """What the next generation needs, and nothing else. Checkpoints hold it by the names of these fields.
+    """What the next generation needs, and nothing else. Checkpoints hold it by the names of these fields."""
 
-    Attributes:
-        key: the run's key. It never changes: randomness is addressed by (key, generation, index).
-        generation: how many generations are done.
-        cloud: the population's learned parameters.
-        optimizer: the optimizer's own state.
-        memory: what the task carries between generations.
-        history: what the objective carries, where it has a history.
-    """
-
-    key: Array
-    generation: Array
-    cloud: Cloud
-    optimizer: optax.OptState
-    memory: PyTree
-    history: PyTree = ()
+    key: Array  # the run's key. It never changes: randomness is addressed by (key, generation, index).
+    generation: Array  # how many generations are done
+    cloud: Cloud  # the population's learned parameters
+    optimizer: optax.OptState  # the optimizer's own state
+    memory: PyTree  # what the task carries between generations
+    history: PyTree = ()  # what the objective carries, where it has a history
 
 
 class Info(NamedTuple):
@@ -54,23 +45,18 @@ class Info(NamedTuple):
 
 
 class Algorithm(NamedTuple):
-    """A strategy as pure functions; ``jit`` them once, in the driver.
+    """A strategy as pure functions; ``jit`` them once, in the driver."""
 
-    Attributes:
-        init: ``(key, centers, memory) -> State``, with starting means of shape (num_components, num_params).
-        ask: ``(state, draws) -> Sample``, the members to evaluate; all of them unless draws are given.
-        remember: ``(state, outcome) -> State``, with what the objective is to remember of this generation.
-        weigh: ``(state, outcome) -> (weights, value)``, how much each member pulls, and the objective's value.
-        ascend: ``(state, gradient) -> State``, one optimizer step; the generation is done.
-        describe: ``(state, outcome, value, gradient) -> Info``.
-    """
-
+    # `(key, centers, memory) -> State`, with starting means of shape (num_components, num_params)
     init: Callable[..., State]
+    # `(state, draws) -> Sample`, the members to evaluate; all of them unless draws are given
     ask: Callable[..., Sample]
+    # `(state, outcome) -> State`, with what the objective is to remember of this generation
     remember: Callable[[State, Outcome], State]
+    # `(state, outcome) -> (weights, value)`, how much each member pulls, and the objective's value
     weigh: Callable[[State, Outcome], tuple[Array, Array]]
-    ascend: Callable[[State, Cloud], State]
-    describe: Callable[[State, Outcome, Array, Cloud], Info]
+    ascend: Callable[[State, Cloud], State]  # `(state, gradient) -> State`, one optimizer step; the generation is done
+    describe: Callable[[State, Outcome, Array, Cloud], Info]  # `(state, outcome, value, gradient) -> Info`
 
 
 def evolvability_es(

@@ -23,14 +23,10 @@ def named(piece: Any, **settings: Any) -> Any:
 
 
 class Cloud(NamedTuple):
-    """The learned parameters of a population.
+    """The learned parameters of a population."""
 
-    Attributes:
-        center: (num_components, num_params) the means.
-        log_scale: (num_components, num_params) log standard deviations, where the population learns them.
-    """
-
-    center: Array
+    center: Array  # (num_components, num_params) the means
+    # (num_components, num_params) log standard deviations, where the population learns them
     log_scale: Array | None = None
 
 
@@ -40,22 +36,14 @@ class Sample(NamedTuple):
     Member ``k`` belongs to draw ``k // num_signs``, which mirrored members share, and has the sign ``k % num_signs``::
 
         parameters = center[component] + sign * scale * noise
-
-    Attributes:
-        center: (num_components, num_params) the means.
-        scale: (num_components, 1) or (num_components, num_params) the standard deviations.
-        noise: (num_draws, num_params) standard normal, or in factors: see `evolvability.core.noise`.
-        component: (num_draws,) which component each draw belongs to.
-        sign: (num_signs,) ``[1]``, or ``[1, -1]`` for mirrored members.
-        draw: (num_draws,) the index of each draw in its generation.
     """
 
-    center: Array
-    scale: Array
-    noise: Noise
-    component: Array
-    sign: Array
-    draw: Array
+    center: Array  # (num_components, num_params) the means
+    scale: Array  # (num_components, 1) or (num_components, num_params) the standard deviations
+    noise: Noise  # (num_draws, num_params) standard normal, or in factors: see `evolvability.core.noise`
+    component: Array  # (num_draws,) which component each draw belongs to
+    sign: Array  # (num_signs,) `[1]`, or `[1, -1]` for mirrored members
+    draw: Array  # (num_draws,) the index of each draw in its generation
 
     @property
     def num_draws(self) -> int:
@@ -107,19 +95,12 @@ def written_out(parameters: Array, draw: Array | None = None) -> Sample:
 
 
 class Outcome(NamedTuple):
-    """All that ever leaves a simulator.
+    """All that ever leaves a simulator."""
 
-    Attributes:
-        behavior: (num_members, num_behaviors) what each member did.
-        fitness: (num_members,) how well; zeros where the task has no fitness.
-        valid: (num_members,) False for a member whose episode broke down: it counts for nothing.
-        num_steps: (num_members,) simulated steps of each member.
-    """
-
-    behavior: Array
-    fitness: Array
-    valid: Array
-    num_steps: Array
+    behavior: Array  # (num_members, num_behaviors) what each member did
+    fitness: Array  # (num_members,) how well; zeros where the task has no fitness
+    valid: Array  # (num_members,) False for a member whose episode broke down: it counts for nothing
+    num_steps: Array  # (num_members,) simulated steps of each member
 
 
 LARGEST = 1e15  # behaviors and fitness beyond it do not count as valid: float32 could not hold the sum of their squares

@@ -20,42 +20,32 @@ from evolvability.tasks.world import World
 
 @dataclass(frozen=True)
 class Task:
-    """A problem: where members start, and what they do.
+    """A problem: where members start, and what they do."""
 
-    Attributes:
-        name: how people call it.
-        behavior: the name of every behavior dimension, with its unit where it has one, e.g. ``("x (m)", "y (m)")``.
-        init: ``(key) -> (num_params,)``, a starting center.
-        evaluate: ``(key, sample, memory) -> (Outcome, seen)``, for a whole population or a part of it.
-        memory: what the task carries from one generation to the next, e.g. statistics of observations.
-        remember: ``(memory, seen) -> memory``, once for every sample of a generation; what was seen, unless given.
-        has_fitness: whether the outcome's fitness means something.
-        on_host: whether ``evaluate`` is ordinary Python, and so is called outside of ``jit``.
-        unflatten: ``(num_params,) -> pytree``, parameters as the task's author wrote them.
-        engine: what evaluates members, for people; empty where that goes without saying.
-        simulator: builds, once per worker, what evaluates a single member; then members may be evaluated anywhere. See
-            `evolvability.tasks.simulators`.
-        stage: what it takes to watch members move; None where there is nothing to see.
-        world: ``() -> World``, the task's episodes step by step on the device, where it has them.
-        shapes: of the arrays that a parameter vector is made of, for populations that tell matrices from the rest.
-        actions: how outputs become actions, where parameters are a network, `policies.mlp`, that sees observations
-            scaled by the statistics in ``memory``, if there are any; None where they are anything else.
-    """
-
-    name: str
+    name: str  # how people call it
+    # the name of every behavior dimension, with its unit where it has one, e.g. `("x (m)", "y (m)")`.
     behavior: tuple[str, ...]
-    init: Callable[[Array], Array]
+    init: Callable[[Array], Array]  # `(key) -> (num_params,)`, a starting center
+    # `(key, sample, memory) -> (Outcome, seen)`, for a whole population or a part of it
     evaluate: Callable[[Array, Sample, PyTree], tuple[Outcome, PyTree]]
-    memory: PyTree = ()
+    memory: PyTree = ()  # what the task carries from one generation to the next, e.g. statistics of observations.
+    # `(memory, seen) -> memory`, once for every sample of a generation; what was seen, unless given
     remember: Callable[[PyTree, PyTree], PyTree] = lambda memory, seen: seen
-    has_fitness: bool = True
-    on_host: bool = False
+    has_fitness: bool = True  # whether the outcome's fitness means something
+    on_host: bool = False  # whether `evaluate` is ordinary Python, and so is called outside of `jit`
+    # `(num_params,) -> pytree`, parameters as the task's author wrote them
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters
-    engine: str = ""
+    engine: str = ""  # what evaluates members, for people; empty where that goes without saying
+    # builds, once per worker, what evaluates a single member; then members may be evaluated anywhere. See
+    # `evolvability.tasks.simulators`.
     simulator: Callable[[], Any] | None = None
-    stage: Stage | None = None
+    stage: Stage | None = None  # what it takes to watch members move; None where there is nothing to see
+    # `() -> World`, the task's episodes step by step on the device, where it has them
     world: Callable[[], World] | None = None
+    # of the arrays that a parameter vector is made of, for populations that tell matrices from the rest
     shapes: Shapes = ()
+    # how outputs become actions, where parameters are a network, `policies.mlp`, that sees observations scaled by
+    # the statistics in `memory`, if there are any; None where they are anything else
     actions: Actions | None = None
 
 

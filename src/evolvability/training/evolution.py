@@ -30,16 +30,7 @@ from evolvability.runs.trained import inherited
 from evolvability.tasks.base import Task, world_of
 from evolvability.tasks.goals import judge, with_goal
 from evolvability.tasks.registry import make_task
-from evolvability.training.generation import (
-    Where,
-    exploring,
-    in_chunks,
-    on_workers,
-    seed_by_seed,
-    start,
-    step,
-    whole,
-)
+from evolvability.training.generation import Where, exploring, in_chunks, on_workers, seed_by_seed, start, step, whole
 from evolvability.training.interrupts import delayed_interrupts
 from evolvability.training.metrics import MAX_RECORDED_CENTER, Rows, metric_rows, outlier_notice, with_entropy
 from evolvability.training.processes import agree
@@ -104,11 +95,7 @@ class Evolution:
         self._batch: Callable[..., Any] = jax.vmap if config.seeds > 1 else seed_by_seed
         self._jit = partial(jax.jit, compiler_options=_compiler_options(config))
         self._compile = partial(self._jit, out_shardings=replicated(self.devices))
-        num_components = self.population.num_components
-        # Also uncompiled, for `template`, which asks for shapes alone.
-        self._begin = self._batch(partial(start, self.algorithm, self.task, num_components))
-        self._start = self._compile(self._begin)
-        self._init = self._compile(jax.vmap(self.algorithm.init))
+        self._begin = self._batch(partial(start, self.algorithm, self.task, self.population.num_components))
         self._step = self._prepared_step()
         # The episodes of MAML are no draws of a population: all belong to its one center.
         draws = jnp.arange(1) if is_maml else self.population.draws(config.population_size)
@@ -145,11 +132,11 @@ class Evolution:
     def start(self) -> State:
         """The first State, with a seed axis in front."""
         if not self.config.start_from:
-            return self._start(self._keys())
+            return self._compile(self._begin)(self._keys())
         keys, cloud, memory = inherited(
             Run(self.config.start_from), self.config, self.task, self._keys(), self.population.num_components
         )
-        state = self._init(keys, cloud.center, memory)
+        state = self._compile(jax.vmap(self.algorithm.init))(keys, cloud.center, memory)
         # Learned scales are inherited only where both runs learn them; otherwise they start at sigma.
         if state.cloud.log_scale is not None and cloud.log_scale is not None:
             state = state._replace(cloud=cloud)
