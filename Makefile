@@ -22,7 +22,7 @@ $(VENV)/demo-ready: pyproject.toml constraints.txt
 # a compiler and a quarter of an hour.
 $(VENV)/ready: $(VENV)/demo-ready
 	@echo "Adding what tests, types, linter and documentation need, 1 GB (once; a minute or two) ..."
-	@$(PIP) -e ".[locomotion,gymnasium,dask,explore,elites,dev,docs]"
+	@$(PIP) -e ".[locomotion,gymnasium,dask,explore,elites,onnx,dev,docs]"
 	@for extra in box2d bullet; do \
 	    $(PIP) --only-binary :all: -e ".[$$extra]" 2> /dev/null || \
 	    echo "No wheels for the extra '$$extra' on this machine: what needs them is left out, and its tests skip."; \
