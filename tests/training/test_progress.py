@@ -45,23 +45,24 @@ def test_what_is_no_terminal_gets_plain_lines() -> None:
 def test_evolve_and_resume_show_the_same_on_a_terminal_and_nothing_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings: dict[str, Any] = {"generations": 2, "population_size": 4}
+    def screen(is_terminal: bool) -> io.StringIO:
+        text = io.StringIO()
+        monkeypatch.setattr(progress, "Console", lambda **_: Console(file=text, force_terminal=is_terminal))
+        return text
 
-    def shown(is_terminal: bool, **more: Any) -> str:
-        screen = io.StringIO()
-        monkeypatch.setattr(progress, "Console", lambda **_: Console(file=screen, force_terminal=is_terminal))
-        evolve("interference", **settings, **more)
-        return screen.getvalue()
-
-    assert "2/2" in shown(True, output=tmp_path / "run")
-    assert "variance" in shown(True)
-    assert shown(True, progress=False) == shown(False) == ""
-    screen = io.StringIO()
-    monkeypatch.setattr(progress, "Console", lambda **_: Console(file=screen, force_terminal=True))
+    seen = screen(is_terminal=True)
+    evolve("interference", generations=2, population_size=4, output=tmp_path / "run")
+    assert "2/2" in seen.getvalue()
+    assert "variance" in seen.getvalue()
+    seen = screen(is_terminal=True)
     resume(tmp_path / "run", generations=3, progress=False)
-    assert screen.getvalue() == ""
+    assert seen.getvalue() == ""
     resume(tmp_path / "run", generations=4)
-    assert "4/4" in screen.getvalue()
+    assert "4/4" in seen.getvalue()
+    seen = screen(is_terminal=False)
+    with progress.live(layered("interference"), wanted=True) as show:
+        show([row(0)])
+    assert seen.getvalue() == ""
 
 
 def test_a_notebook_without_widgets_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
