@@ -2,7 +2,8 @@
 
 Every part is a compiled program of its own, timed over whole episodes; "whole" is the generation as runs do it, in one
 program. "bare" is the same physics under torques that cost nothing. A GPU's memory is told twice: the peak of JAX's own
-allocator, and all that is in use, Warp's buffers and the driver's among it. Neither ever shrinks, so sizes go up.
+allocator, and all that is in use, the driver's among it. Neither ever shrinks, so sizes go up. On a CPU, run it with
+XLA_FLAGS=--xla_force_host_platform_device_count=2: a single CPU device has another engine, which has no such parts.
 
     python benchmarks/generation.py --task ant --population-sizes 1000 4000 10000 --steps 1000 --noise-dtype bfloat16
 """
@@ -20,14 +21,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from evolvability.tasks.engines.mjx import simulator
 
 from evolvability.config.schema import layered
 from evolvability.core.types import Sample
+from evolvability.tasks.engines.fused import State, stepper
 from evolvability.tasks.normalizer import Moments, include
 from evolvability.tasks.observations import has_fallen, is_plausible, observe
 from evolvability.tasks.policies import mlp
-from evolvability.tasks.robots import ROBOTS, Robot, Solver
+from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, Robot, Solver
 from evolvability.training.evolution import Evolution
 from evolvability.training.generation import step, whole
 
@@ -52,7 +53,7 @@ def measure(options: argparse.Namespace, size: int) -> dict[str, Any]:
     values = {
         "population_size": size,
         "noise_dtype": options.noise_dtype,
-        "task_options": {"engine": "mjx", "num_steps": options.steps, "mjx_implementation": options.implementation}
+        "task_options": {"engine": "fused", "num_steps": options.steps}
         | dict(zip(("solver_iterations", "solver_line_search_iterations"), options.solver, strict=False)),
     }
     config = layered(options.task, objective=options.objective, values=values)
@@ -65,7 +66,7 @@ def measure(options: argparse.Namespace, size: int) -> dict[str, Any]:
     row: dict[str, Any] = {"population_size": size, "control_steps": size * options.steps}
     row["noise"], sample = timed(jax.jit(algorithm.ask), state)
     row["policy"], _ = timed(jax.jit(partial(_act, robot, options.steps)), sample)
-    row["physics"], _ = timed(jax.jit(partial(_simulate, robot, options.implementation, options.steps, size)))
+    row["physics"], _ = timed(jax.jit(partial(_simulate, robot, options.steps, size)))
     row["statistics"], _ = timed(jax.jit(partial(_observe, robot, options.steps, size)))
     row["whole"], (state, _, outcome) = timed(
         jax.jit(partial(step, algorithm, whole(algorithm, evolution.population, evolution.task))), state
@@ -94,16 +95,16 @@ def _act(robot: Robot, num_steps: int, sample: Sample) -> jax.Array:
     return jax.lax.scan(once, observation, length=num_steps)[0]
 
 
-def _simulate(robot: Robot, implementation: str, num_steps: int, size: int) -> jax.Array:
-    begin, advance = simulator(robot, implementation, size)
+def _simulate(robot: Robot, num_steps: int, size: int) -> jax.Array:
+    advance = stepper(robot.model, STEPS_PER_CONTROL, robot.links)
     phase = jnp.linspace(0, 6, size)[:, None] + jnp.arange(robot.num_joints)
 
-    def once(state: tuple[Any, Any], time: jax.Array) -> tuple[tuple[Any, Any], None]:
-        return jax.vmap(advance)(*state, jnp.sin(phase + 0.1 * time))[:2], None
+    def once(state: State, time: jax.Array) -> tuple[State, None]:
+        return advance(state, jnp.sin(phase + 0.1 * time))[0], None
 
-    poses = jnp.tile(jnp.asarray(robot.start, jnp.float32), (size, 1))
-    physics, _ = jax.lax.scan(once, jax.vmap(begin)(poses), jnp.arange(num_steps, dtype=jnp.float32))[0]
-    return physics.qpos
+    still = jnp.zeros((size, robot.model.nv))
+    first = State(jnp.tile(jnp.asarray(robot.start, jnp.float32), (size, 1)), still, still)
+    return jax.lax.scan(once, first, jnp.arange(num_steps, dtype=jnp.float32))[0].qpos
 
 
 def _observe(robot: Robot, num_steps: int, size: int) -> Moments:
@@ -163,7 +164,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--population-sizes", type=int, nargs="+", default=[1000, 4000, 10_000])
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--noise-dtype", default="float32", choices=["float32", "bfloat16"])
-    parser.add_argument("--implementation", default="jax", choices=["jax", "warp"])
     parser.add_argument("--solver", type=int, nargs=2, metavar=("ITERATIONS", "LINE_SEARCH"), default=())
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--output", type=Path, default=None, help="write all numbers as JSON")
