@@ -65,7 +65,7 @@ def test_overview_tells_what_a_run_is_and_what_can_be_rebuilt(ant_run: Run) -> N
     table = json.loads(Explorer([ant_run]).answer("overview"))["runs"][0]
     assert table["behavior"] == ["x (m)", "y (m)"]
     assert (table["recorded"], table["rebuildable"]) == ([0, 1, 2], [0, 2, 3])
-    assert (table["trained_on"], table["done"], table["seeds"]) == ("mujoco", True, [0, 1])
+    assert (table["trained_on"], table["done"], table["seeds"]) == ("fused", True, [0, 1])
 
 
 def test_a_run_made_on_an_accelerator_was_not_trained_on_mujoco(ant_run: Run, tmp_path: Path) -> None:

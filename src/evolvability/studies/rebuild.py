@@ -11,6 +11,7 @@ from jax import Array
 from threadpoolctl import threadpool_limits
 
 from evolvability.config.schema import Config
+from evolvability.core.cores import num_cores
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, episode_key, key_for, noise_key
 from evolvability.core.types import Outcome, Sample, written_out
@@ -37,10 +38,10 @@ class Brood:
 
 
 def watchable_task(config: Config) -> Task:
-    """A run's task, to evaluate a few members with what they are watched in, whatever the run was trained on."""
+    """A run's task, to evaluate a few members where they are watched: on CPU cores, whatever the run was trained on."""
     options = config.task_options
-    if hasattr(options, "engine"):
-        options = replace(options, engine="mujoco")
+    if hasattr(options, "threads"):
+        options = replace(options, threads=options.threads or num_cores())
     return make_task(config.task, options)
 
 

@@ -79,7 +79,7 @@ def _engine(robot: Any, policy: Any, options: LocomotionOptions) -> tuple[Engine
 
     replay = cores_replay(robot, policy, options)
     # Several devices or processes run one compiled program; on one CPU its cores are called from Python.
-    if jax.default_backend() == "cpu" and jax.device_count() == 1:
+    if options.threads or (jax.default_backend() == "cpu" and jax.device_count() == 1):
         return cores_engine(robot, policy, options), replay
     from evolvability.tasks.engines.device import device_engine
 

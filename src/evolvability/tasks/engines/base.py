@@ -41,7 +41,7 @@ class LocomotionOptions:
     solver_line_search_iterations: int = 8
     """Line-search iterations in each of them, at most."""
     threads: int = 0
-    """CPU threads that step robots; 0 for all cores."""
+    """CPU threads that step robots; 0 for the GPU, or all cores where there is none."""
 
     def __post_init__(self) -> None:
         at_least(self, num_steps=1, hidden=1, threads=0, start_noise=0)

@@ -91,7 +91,8 @@ def _run(
     number, size = sample.num_members, robot.num_observations
     float32 = sample._replace(noise=jax.tree.map(lambda leaf: leaf.astype(np.float32), sample.noise))
     parameters = np.ascontiguousarray(float32.members(), np.float32)
-    scales = [np.ascontiguousarray(part, np.float32) for part in scaling(moments)]
+    # By NumPy wherever they come from: JAX rounds otherwise, and a member must act the same whenever it is watched.
+    scales = [part.astype(np.float32) for part in scaling(jax.tree.map(np.asarray, moments))]
     ended = np.zeros((number, len(robot.behavior)), np.float32)
     status, seen = np.zeros((number, 2), np.int32), np.zeros((number, 1 + 2 * size), np.float32)
     path = np.zeros((number, num_frames, robot.model.nq), np.float32)
