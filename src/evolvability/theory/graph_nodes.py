@@ -97,6 +97,7 @@ def parents_first(nodes: Nodes) -> tuple[str, ...]:
 
 def upstream(nodes: Nodes, name: str) -> set[str]:
     """The node itself and every node that it depends on, directly or not."""
+    # It comes to an end: a graph refuses cycles before anything else is asked.
     return {name}.union(*(upstream(nodes, parent) for parent in nodes[name].parents))
 
 
@@ -157,8 +158,10 @@ def _broken_expectation(nodes: Nodes, node: Expectation) -> Iterator[str]:
     z, subject = node.over, f"Expectation node '{node.name}'"
     if not isinstance(nodes[z], Stochastic):
         yield f"{subject} is over '{z}', which is no stochastic node. Name the random variable it averages."
+    # What does not vary with z has no mean over it: most likely another node was meant.
     if z not in upstream(nodes, node.integrand):
         yield f"{subject} is over '{z}', but its integrand '{node.integrand}' does not depend on it."
+    # A draw that conditioned itself would have no first value.
     for parent in node.given:
         if z in upstream(nodes, parent):
             yield (
