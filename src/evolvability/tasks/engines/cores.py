@@ -106,5 +106,5 @@ def _run(
     return Episodes(*done), path
 
 
-def _view(array: HostArray) -> wp.array:
+def _view(array: Any) -> wp.array:
     return wp.array(array, device="cpu", copy=False)

@@ -226,7 +226,8 @@ class Tape:
         for name, (operation, operands) in self.steps.items():
             known[name] = OPERATIONS[operation].compute(*map(number, operands))
         numbers = [number(value) for value in np.ravel(np.asarray(values, object))]
-        return np.stack(np.broadcast_arrays(*numbers), axis=-1).reshape(*np.shape(numbers[0]), *np.shape(values))
+        batch = np.broadcast_shapes(*map(np.shape, numbers))
+        return np.stack(np.broadcast_arrays(*numbers), axis=-1).reshape(*batch, *np.shape(values))
 
 
 def literal(value: Value) -> str:
