@@ -48,6 +48,12 @@ os.environ["JAX_COMPILATION_CACHE_DIR"] = str(COMPILED)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a user's programs remember is not this user's."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture
 def key() -> Array:
     return jax.random.key(0)

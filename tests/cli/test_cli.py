@@ -14,7 +14,7 @@ import pytest
 
 from evolvability import Run
 from evolvability.cli import COMMANDS, main, training
-from evolvability.cli.printing import finish, free_folder
+from evolvability.cli.printing import free_folder
 from evolvability.cli.training import parse_train
 from evolvability.config.schema import layered
 from evolvability.runs.behavior_names import keep_names
@@ -131,13 +131,6 @@ def test_hints_can_be_pasted_into_a_shell(tmp_path: Path, capsys: pytest.Capture
         ["ees", "figure", "curves", str(path)],
         ["ees", "explore", str(path)],
     ]
-
-
-def test_a_hint_asks_for_trust_where_it_is_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    own = layered("somebodys:task", values={"population_size": 4})
-    metrics: dict[str, Any] = dict.fromkeys(("variance", "entropy", "fitness_mean", "seconds"), np.ones((1, 1)))
-    finish(made_up(tmp_path / "run", own, **metrics).path)
-    assert f"ees explore {tmp_path / 'run'} --trust" in capsys.readouterr().out
 
 
 def test_runs_are_called_by_their_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ MARKS: dict[str, Any] = {"gymnasium": BOX2D, **dict.fromkeys(("ant", "interferen
 def test_rebuilt_members_behave_as_recorded(task: str, tmp_path: Path) -> None:
     """Also when others are evaluated beside them than in training, and with start states that differ."""
     run = small_run(tmp_path, task)
-    made = watchable_task(run.config)
+    made = watchable_task(run)
     assert run.rebuildable == [0, 1, 2, 3]
     for generation in (0, 2):
         for seed in (0, 1):
@@ -73,7 +73,7 @@ def test_rebuilt_members_behave_as_recorded(task: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("population", ["mixture", pytest.param("diagonal_normal", marks=pytest.mark.full)])
 def test_members_of_every_population_are_rebuilt(population: str, tmp_path: Path) -> None:
     run = small_run(tmp_path, "point", population=population)
-    task = watchable_task(run.config)
+    task = watchable_task(run)
     parent = parent_of(run, task, 2, 1)
     brood = members(parent, [0, 9, 22])
     recorded = run.behaviors(2)["behavior"][1][[0, 9, 22]]
@@ -84,7 +84,7 @@ def test_members_of_every_population_are_rebuilt(population: str, tmp_path: Path
 
 def test_fresh_mutations_keep_their_place_in_an_endless_row(tmp_path: Path) -> None:
     run = small_run(tmp_path, "cheetah")
-    task = watchable_task(run.config)
+    task = watchable_task(run)
     parent = parent_of(run, task, 3)
     row = np.asarray(evaluate(task, parent, fresh(parent, 1)).behavior)
     assert len(np.unique(row)) == len(row)
@@ -94,7 +94,7 @@ def test_fresh_mutations_keep_their_place_in_an_endless_row(tmp_path: Path) -> N
 
 def test_center_is_unmutated(tmp_path: Path) -> None:
     run = small_run(tmp_path, "interference", population="mixture", components=3)
-    task = watchable_task(run.config)
+    task = watchable_task(run)
     parent = parent_of(run, task, 1)
     x = np.asarray(parent.cloud.center)[:, 0]
     expected = 5 * np.sin(x / 5) * np.sin(20 * x)
@@ -130,4 +130,4 @@ def test_slim_exports_keep_the_last_recorded_generations_center(tmp_path: Path) 
 def test_an_offspring_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     run = small_run(tmp_path, "point")
     with pytest.raises(ConfigError, match=r"0 to 29.* 30"):
-        members(parent_of(run, watchable_task(run.config), 0), [0, 30])
+        members(parent_of(run, watchable_task(run), 0), [0, 30])

@@ -21,11 +21,11 @@ Dimensions = Annotated[str, arg(metavar="I,J[,K]"), UNSET]
 Goals = Annotated[tuple[str, ...], arg(metavar="GOAL [GOAL ...]")]
 
 
-def open_runs(paths: Sequence[Path], dimensions: str = "") -> list[Run]:
+def open_runs(paths: Sequence[Path], dimensions: str = "", *, trust: bool = False) -> list[Run]:
     """The run folders that a command was given, at least one; dimensions: as `parse_dimensions` takes them."""
     if not paths:
         raise ConfigError("give at least one run folder.")
-    return [Run(path, parse_dimensions(dimensions)) for path in paths]
+    return [Run(path, parse_dimensions(dimensions), trust=trust) for path in paths]
 
 
 def parse_dimensions(text: str) -> tuple[int, ...]:

@@ -45,6 +45,7 @@ def adapt(
     start_noise: MaybeFloat = None,
     save: Folder = None,
     output: File = None,
+    trust: bool = False,
 ) -> None:
     """Pick the best of k mutations for a direction.
 
@@ -58,8 +59,9 @@ def adapt(
         start_noise: By how much their start states differ, where the task has this option; 0.1 unless given.
         save: Write each seed's pick into this folder, NAME-GOAL-SEED.safetensors: all that load_policy needs to act.
         output: A picture of how performance grows with the number of mutations.
+        trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
-    found_runs = open_runs(runs)
+    found_runs = open_runs(runs, trust=trust)
     table = Table("run", "direction", "seeds", "one mutation", f"best of {mutations}")
     for run in found_runs:
         for found in adapt_run(run, direction, mutations=mutations, repeats=repeats, start_noise=start_noise):
@@ -88,6 +90,7 @@ def race(
     episodes: Count = 40,
     repeats: int = 10,
     output: File = None,
+    trust: bool = False,
 ) -> None:
     """Race ways of adapting, by performance over episodes used.
 
@@ -99,8 +102,9 @@ def race(
         episodes: The budget of each adaptation.
         repeats: Evaluations with different start states, whose mean is reported.
         output: A picture of performance over episodes used.
+        trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
-    found_runs = open_runs(runs)
+    found_runs = open_runs(runs, trust=trust)
     table = Table("run", "direction", "adapter", "before", f"after {episodes} episodes")
     for run in found_runs:
         for course in race_run(run, direction, adapters, episodes=episodes, repeats=repeats):
@@ -118,6 +122,7 @@ def evolve_from(
     random: bool = True,
     output: Folder = None,
     quiet: bool = False,
+    trust: bool = False,
 ) -> None:
     """Evolve trained populations further by standard ES, and a random one for comparison. Finished runs are skipped.
 
@@ -128,10 +133,11 @@ def evolve_from(
         random: Whether to evolve from a random start as well, with the configuration of the first run.
         output: The folder for the run folders from-NAME and from-random; runs/evolved-DIRECTION unless given.
         quiet: Print nothing but the result.
+        trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     from evolvability.studies.comparison import compare_runs, to_terminal
 
-    planned = plan_further_evolution(open_runs(runs), direction, generations=generations, random=random)
+    planned = plan_further_evolution(open_runs(runs, trust=trust), direction, generations=generations, random=random)
     folder = output or Path("runs") / f"evolved-{slug(direction)}"
     made = conduct(planned, folder, watch_runs(len(planned), quiet))
     console.print(to_terminal(compare_runs(made, "fitness_mean")))
@@ -139,7 +145,12 @@ def evolve_from(
 
 
 def split(
-    run: RunPath, components: int = 2, generations: Count = 20, output: Folder = None, quiet: bool = False
+    run: RunPath,
+    components: int = 2,
+    generations: Count = 20,
+    output: Folder = None,
+    quiet: bool = False,
+    trust: bool = False,
 ) -> None:
     """Split a trained population into species at independent samples of it, and evolve on with its objective.
 
@@ -149,8 +160,9 @@ def split(
         generations: How many more generations.
         output: The new run folder; runs/NAME-split-COMPONENTS unless given.
         quiet: Print nothing but the result.
+        trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
-    planned = plan_split(Run(run), components=components, generations=generations)
+    planned = plan_split(Run(run, trust=trust), components=components, generations=generations)
     path = output or Path("runs") / planned.name
     # As a sweep of one: begun, it is resumed; finished, it is left as it is.
     conduct([Planned(path.name, planned.config)], path.parent, watch_runs(1, quiet))
@@ -170,6 +182,7 @@ def measure(
     cells: int = 20,
     keep: bool = False,
     output: File = None,
+    trust: bool = False,
 ) -> None:
     """Measure how evolvable centers are.
 
@@ -187,9 +200,13 @@ def measure(
         cells: Cells of the box per dimension.
         keep: Keep what the offspring of run folders did, for figures and statistics.
         output: A JSON file with the measures of every seed.
+        trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     if not centers:
         raise ConfigError("ees measure: give at least one run folder.")
+    for path in centers if trust else ():
+        if path.is_dir():
+            Run(path, trust=True)
     born = {str(path): _offspring(path, task, options, sigma, offspring, keep) for path in centers}
     # One box for all, so that the columns of the table can be compared.
     furthest = common_reach([one.behavior for several in born.values() for one in several])

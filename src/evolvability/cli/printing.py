@@ -10,7 +10,6 @@ from rich.console import Console
 
 from evolvability.config.schema import MAML, Config
 from evolvability.core.errors import ClusterError
-from evolvability.explorer.trust import objection
 from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
 
@@ -82,8 +81,8 @@ def finish(path: Path) -> None:
     """What became of a run, and what to look at next."""
     run = Run(path)
     figure = "maml" if run.config.objective == MAML else "curves"
-    watch = command_line("explore", path, *(["--trust"] if objection(run.config) else []))
-    print_text(f"{_summary(run)}\nfigures: {command_line('figure', figure, path)}\nwatch its mutations: {watch}")
+    print_text(f"{_summary(run)}\nfigures: {command_line('figure', figure, path)}")
+    print_text(f"watch its mutations: {command_line('explore', path)}")
 
 
 def _summary(run: Run) -> str:

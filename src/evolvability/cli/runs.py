@@ -24,6 +24,7 @@ from evolvability.runs.export import export as export_run
 from evolvability.runs.export import folder_size
 from evolvability.runs.files import command_line, json_text, write_output
 from evolvability.runs.folder import Run
+from evolvability.runs.trust import check_file_trust
 from evolvability.studies.sweeps import Planned, Status, Watch, conduct, plan
 from evolvability.tasks.registry import TASKS
 from evolvability.training.progress import Display, display
@@ -135,6 +136,7 @@ def sweep(
     output: Folder = None,
     dry_run: bool = False,
     quiet: bool = False,
+    trust: bool = False,
 ) -> None:
     """Run every combination of some settings, each into a folder of its own. Finished runs are skipped.
 
@@ -143,8 +145,11 @@ def sweep(
         output: The folder for the run folders; runs/NAME-OF-FILE unless given.
         dry_run: Only tell what would be done.
         quiet: Print nothing but the result.
+        trust: Import the code that the file names as its task, now and later: only if you trust it.
     """
     planned = plan(read_toml(file))
+    for run in planned:
+        check_file_trust(file, run.config, trust=trust)
     folder = output or Path("runs") / file.stem
     if dry_run:
         for run in planned:

@@ -21,6 +21,7 @@ from evolvability.core.errors import ConfigError
 from evolvability.methods.maml import MamlOptions
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
+from evolvability.runs.trust import check_file_trust
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON, make_task
 from evolvability.training.driver import resume as resume_run
@@ -67,6 +68,8 @@ class TrainOptions:
     """A TOML file of values, such as a run folder's config.toml; options given here win over it."""
     quiet: bool = False
     """Print nothing but the result."""
+    trust: bool = False
+    """Import the code that the file of --config names as its task, now and later: only if you trust it."""
 
 
 def train(arguments: Sequence[str]) -> None:
@@ -101,6 +104,7 @@ def resume(
     run: RunPath,
     generations: MaybeCount = None,
     quiet: bool = False,
+    trust: bool = False,
     processes: Processes = Processes(),  # noqa: B008 (frozen)
     workers: WorkerOptions = WorkerOptions(),  # noqa: B008 (frozen)
 ) -> None:
@@ -112,14 +116,15 @@ def resume(
         quiet: Print nothing but the result.
         processes: Several processes as one run.
         workers: Where members are evaluated.
+        trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     join(processes)
-    found = Run(run)
+    found = Run(run, trust=trust)
     if found.is_complete and generations in (None, found.config.generations):
         print_text(f"{run} is complete. To make it longer: {command_line('resume', run)} --generations N")
         return
     config = found.config if generations is None else dataclasses.replace(found.config, generations=generations)
-    task = make_task(config.task, config.task_options)
+    task = found.task
     with resumable(run), _pool(task, workers) as pool, _progress(config, quiet, pool) as show:
         resume_run(found, task, generations=generations, on_generation=show, workers=pool, progress=False)
     if is_first():
@@ -184,13 +189,16 @@ def _starting_values(task: str | None, arguments: Sequence[str]) -> Config:
     if task is not None and named not in (None, task):
         raise ConfigError(f"{first.config} is for task '{named}', but the task given is '{task}'.")
     # Help is given also where the task is missing.
-    task = task or named or (UNNAMED if {"-h", "--help"} & set(arguments) else None)
+    by_file, task = task is None, task or named or (UNNAMED if {"-h", "--help"} & set(arguments) else None)
     if task is None:
         raise ConfigError("ees train: which task? It comes first, e.g. ees train interference. See ees list.")
     for piece in Pieces._fields:
         if (recorded := str(table.get(piece, ""))).startswith(FROM_PYTHON) and not getattr(first, piece, None):
             raise no_object(piece, recorded)
-    return layered(task, objective=first.objective, preset=first.preset, values=table)
+    base = layered(task, objective=first.objective, preset=first.preset, values=table)
+    if first.config and (by_file or ":" not in task):  # who names the code on the command line trusts it
+        check_file_trust(Path(first.config), base, trust="--trust" in arguments)
+    return base
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
-from evolvability.cli.arguments import Count, Dimensions, File, MaybeCount, RunPath, RunPaths, parse_dimensions
+from evolvability.cli.arguments import Count, Dimensions, File, MaybeCount, RunPath, RunPaths, open_runs
 from evolvability.cli.printing import plural, print_text
 from evolvability.config.schema import UNSET
 from evolvability.core.errors import ConfigError
@@ -40,7 +40,6 @@ def explore(
         port: Where the page is served; 0 for any free one.
         host: To whom: this machine alone, unless another address is given; 0.0.0.0 for whoever can reach it.
         browser: Whether to open the browser.
-        trust: Import the code that a run names as its task, to evaluate mutations; only if you trust it.
         dimensions: Behavior dimensions on the ground, counted from 0, e.g. 0,2; a third can be the points' color. All
             unless given.
         export: Write the explorer of one run into this HTML file, which needs no server, instead.
@@ -49,24 +48,24 @@ def explore(
         mutations: In that file: how many fresh mutations can be watched; 60 unless given, or 10 likewise.
         generations: In that file: how many of the recorded generations it has.
         members: In that file: how many members of each.
+        trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     from evolvability.explorer.export import export_page
     from evolvability.explorer.films import draw_without_window
     from evolvability.explorer.server import Server
     from evolvability.explorer.service import Explorer
-    from evolvability.explorer.trust import opened
 
-    found = [opened(path, parse_dimensions(dimensions)) for path in runs]
+    found = open_runs(runs, dimensions, trust=trust)
     # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
     if export is not None:
         if len(found) != 1:
             raise ConfigError(f"ees explore --export: give one run folder, got {len(found)}.")
         sizes: dict[str, Any] = {"generations": generations, "members": members, "mutations": mutations, "embed": embed}
-        export_page(found[0], export, trust=trust, **sizes)
+        export_page(found[0], export, **sizes)
         print_text(f"wrote {export}, {export.stat().st_size / 1e6:.1f} MB")
         return
-    server = Server(Explorer(found, trust=trust), port, host)
+    server = Server(Explorer(found), port, host)
     print_text(f"exploring {plural(len(found), 'run')} at {server.address}\nstop with Ctrl-C")
     if browser:
         server.open_browser()
@@ -81,6 +80,7 @@ def video(
     seed: MaybeCount = None,
     speed: float = 1.0,
     output: Annotated[Path, arg(metavar="FILE")] = Path("video.mp4"),
+    trust: bool = False,
 ) -> None:
     """Film mutations walking, several in one scene.
 
@@ -94,12 +94,13 @@ def video(
         seed: Of a run with several; the first unless given.
         speed: How much faster than life the film plays.
         output: The file to write, ending in .mp4 or .gif.
+        trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     from evolvability.explorer.films import draw_without_window, write_film
 
     # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
-    found = Run(run)
+    found = Run(run, trust=trust)
     stage, motions = _cast(found, offspring, fresh, generation, found.seeds[0] if seed is None else seed)
     write_film(stage, motions, output, speed=speed)
     print_text(f"wrote {output}")
@@ -117,7 +118,7 @@ def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: in
         )
     if seed not in run.seeds:
         raise ConfigError(f"{run.path} has the seeds {run.seeds.start} to {run.seeds.stop - 1}, but not {seed}.")
-    task = watchable_task(run.config)
+    task = watchable_task(run)
     if task.stage is None or (task.stage.model is None and task.stage.simulator is None):
         why = "does not draw itself (no render mode rgb_array)" if task.simulator else "has no robot to film"
         raise ConfigError(f"Task '{task.name}' {why}. Its behaviors: {command_line('figure', 'behaviors', run.path)}")

@@ -27,14 +27,13 @@ def export_page(
     members: int = 2000,
     mutations: int | None = None,
     embed: int | None = None,
-    trust: bool = False,
 ) -> Path:
     """Write the explorer of one run as HTML.
 
     In it the slider moves over some of the generations. A click on a point plays the nearest of ``embed`` members, 40
     unless given, of the last generation that can be rebuilt; a click on the ground the nearest of so many fresh
     ``mutations`` of the last center, 60 unless given. Their episodes lie in the file, and so both are 10 for a task
-    that draws itself: pictures take much more room than poses. Code that the run names is imported only with ``trust``.
+    that draws itself: pictures take much more room than poses.
     """
     if output.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"The explorer's file must end in .html, got '{output}'.")
@@ -44,7 +43,7 @@ def export_page(
     last = run.rebuildable[-1:]
     if not last:
         raise ConfigError("No center of this run was kept, so the file would have nothing to play.")
-    explorer = Explorer([run], most=members, pictures=PICTURES, trust=trust)
+    explorer = Explorer([run], most=members, pictures=PICTURES)
     draws = json.loads(explorer.answer("robot?run=0"))["draws"]
     mutations, embed = mutations or (10 if draws else 60), embed or (10 if draws else 40)
     table = json.loads(explorer.answer("overview")) | {"mutations": mutations}

@@ -12,8 +12,6 @@ import safetensors.numpy
 
 from evolvability.core.errors import ConfigError, unknown
 from evolvability.explorer import data
-from evolvability.explorer.trust import objection
-from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent
 from evolvability.studies import rebuild
@@ -28,6 +26,7 @@ QUESTIONS = ("overview", "cloud", "history", "curves", "robot", "center", "fresh
 FRAMES_PER_SECOND = 30
 NOT_DRAWN = "This environment does not draw itself (it has no render mode rgb_array): its behaviors are shown alone."
 MAX_ROBOTS = 16
+MAX_STEPS = 100_000  # of an episode that is watched: it would not end while somebody waits
 BROODS: dict[str, Callable[[Parent, int], Brood]] = {
     "center": lambda parent, number: rebuild.center(parent),
     "chunk": rebuild.fresh,
@@ -78,18 +77,15 @@ class Kept:
 class Explorer:
     """Answers questions about runs shown side by side; from several threads, if need be.
 
-    ``most`` members of a generation and so many ``pictures`` of an episode are shown, all of them unless given. The
-    code that a run names as its task is imported only with ``trust``; see `evolvability.explorer.trust`.
+    ``most`` members of a generation and so many ``pictures`` of an episode are shown, all of them unless given.
     """
 
-    def __init__(
-        self, runs: Sequence[Run], *, most: int | None = None, pictures: int | None = None, trust: bool = False
-    ) -> None:
+    def __init__(self, runs: Sequence[Run], *, most: int | None = None, pictures: int | None = None) -> None:
         if not runs:
             raise ConfigError("ees explore: give at least one run folder.")
         self.runs = list(runs)
         self.names = run_names([run.config for run in runs])
-        self.most, self.pictures, self.trust = most, pictures, trust
+        self.most, self.pictures = most, pictures
         if len({data.num_behaviors(run) for run in self.runs if run.recorded}) > 1:
             raise ConfigError("These runs differ in their number of behaviors. Explore them one by one.")
         self._kept = Kept(32)
@@ -192,11 +188,10 @@ class Explorer:
 
     def _task(self, asked: Question) -> Task:
         run = self._run(asked)
-        # Asked before the task is made: making it would import what the folder names.
-        doubt = "" if self.trust else objection(run.config)
-        if doubt:
-            raise ConfigError(f"{run.path}: {doubt} If you do: {command_line('explore', run.path, '--trust')}")
-        return self._kept(("task", asked.integer("run")), lambda: rebuild.watchable_task(run.config))
+        steps = getattr(run.config.task_options, "num_steps", 0)
+        if steps > MAX_STEPS:
+            raise ConfigError(f"{run.path}: episodes of {steps:,} steps take too long; {MAX_STEPS:,} at most.")
+        return self._kept(("task", asked.integer("run")), lambda: rebuild.watchable_task(run))
 
 
 def _address(word: str) -> dict[str, str]:

@@ -17,6 +17,8 @@ from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
 from evolvability.runs.files import command_line
 
+PART = ".part"
+"""Ends the name of a file while it is written."""
 KEPT = 3
 """How many checkpoints a run folder keeps: a damaged one has predecessors."""
 
@@ -38,8 +40,8 @@ def save_checkpoint(path: Path, generation: int, state: PyTree) -> None:
 def rewind_checkpoints(path: Path, generation: int) -> None:
     """Remove checkpoints of later generations, and what a process killed in the middle of one left behind."""
     kept = [old for old in checkpoint_generations(path) if old <= generation]
-    for file in sorted((path / "checkpoints").iterdir()):  # .json before .safetensors
-        if not file.stem.isdigit() or int(file.stem) not in kept:
+    for generation, file in own_files(path / "checkpoints"):  # .json before .safetensors
+        if generation not in kept or file.suffix == PART:
             file.unlink()
 
 
@@ -55,9 +57,15 @@ def checkpoint_generations(path: Path) -> list[int]:
 
 def generations_in(folder: Path, suffix: str = ".safetensors") -> list[int]:
     """The generations that a folder holds files of, oldest first; whatever else lies there is none of a run's."""
-    stems = (path.stem for path in folder.glob(f"*{suffix}"))
+    return [generation for generation, file in own_files(folder) if file.suffix == suffix]
+
+
+def own_files(folder: Path) -> list[tuple[int, Path]]:
+    """The files of generations in a folder, in order; whatever else lies there is none of a run's, and left alone."""
     # Names are padded to six digits, and longer from a million generations on.
-    return sorted(int(stem) for stem in stems if re.fullmatch(r"[0-9]{6,9}", stem) and stem == f"{int(stem):06d}")
+    pattern = re.compile(rf"([0-9]{{6}}|[1-9][0-9]{{6,8}})\.(json|safetensors)({re.escape(PART)})?")
+    files = folder.iterdir() if folder.is_dir() else ()
+    return sorted((int(match[1]), file) for file in files if (match := pattern.fullmatch(file.name)) and file.is_file())
 
 
 def load_checkpoint(path: Path, generation: int | None = None) -> tuple[int, Arrays]:
@@ -113,7 +121,7 @@ def restore(template: PyTree, arrays: Arrays) -> PyTree:
 def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Write a file so that a reader sees all of it or none, even if the process is killed."""
     # Beside the file: renaming is atomic only within one file system.
-    temporary = path.with_suffix(path.suffix + ".part")
+    temporary = path.with_suffix(path.suffix + PART)
     with temporary.open("wb") as file:
         file.write(data)
         if sync:

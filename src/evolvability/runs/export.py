@@ -8,6 +8,7 @@ import numpy as np
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.runs.checkpoints import load_checkpoint, save_checkpoint
 from evolvability.runs.folder import EXTRAS, FILES, Run, RunWriter, locked, spread_out
+from evolvability.runs.trust import objection, remember
 
 
 def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = False) -> Path:
@@ -47,6 +48,8 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
         for name in reversed(FILES):
             if (run.path / name).is_file():
                 shutil.copyfile(run.path / name, destination / name)
+    if not objection(run.path, run.config):
+        remember(destination, run.config)
     # Nobody writes to an export any more.
     (destination / ".lock").unlink(missing_ok=True)
     return destination

@@ -1,10 +1,11 @@
-"""Files that a user asks for."""
+"""Files that a user asks for, and folders of the user."""
 
 import json
+import os
 import re
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from evolvability.core.errors import UserError
 
@@ -16,6 +17,12 @@ def write_output(output: Path, content: bytes) -> None:
         output.write_bytes(content)
     except OSError as error:
         raise UserError(f"{output} cannot be written: {error.strerror or error}. Choose another --output.") from None
+
+
+def user_folder(kind: Literal["cache", "state"]) -> Path:
+    """Where this user's programs keep what is in no folder that is passed around."""
+    usual = {"cache": "~/.cache", "state": "~/.local/state"}
+    return Path(os.environ.get(f"XDG_{kind.upper()}_HOME") or usual[kind]).expanduser() / "evolvability"
 
 
 def command_line(*words: str | Path) -> str:

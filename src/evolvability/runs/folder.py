@@ -35,12 +35,14 @@ from evolvability.core.populations import Population
 from evolvability.core.types import PyTree
 from evolvability.runs.behavior_names import NAMES_FILE, behavior_names, keep_names
 from evolvability.runs.checkpoints import (
+    PART,
     Arrays,
     checkpoint_generations,
     generations_in,
     has_checkpoint,
     load_checkpoint,
     named_arrays,
+    own_files,
     rewind_checkpoints,
     save_checkpoint,
     summary,
@@ -49,6 +51,7 @@ from evolvability.runs.checkpoints import (
 from evolvability.runs.environment import describe_environment
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
+from evolvability.runs.trust import check_files, check_trust, remember
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 
@@ -56,7 +59,9 @@ FILES = ("config.toml", "environment.json", NAMES_FILE, "origin.json", "metrics.
 ARRAY_FOLDERS = ("behaviors", "centers", "checkpoints")
 EXTRAS = ("adaptations", "races", "offspring")
 """Folders of what was made of a finished run."""
-RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, ".lock"}
+RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, "unfinished", ".lock"}
+MAX_SEEDS = 10_000
+"""Of a run: a stranger's folder could ask for a billion."""
 
 
 class Run(TrainedPopulation):
@@ -67,6 +72,7 @@ class Run(TrainedPopulation):
         dimensions: which of its behavior dimensions to look at, in this order, counted from 0; all unless given.
         task: the run's task, where that was given from Python as an object; only `pick` and its kin need it.
         population: the run's population, likewise.
+        trust: import the code that the folder names as its task, from now on; needless for runs of one's own.
 
     Examples:
         >>> from evolvability import Run
@@ -82,15 +88,21 @@ class Run(TrainedPopulation):
         *,
         task: Task | None = None,
         population: Population | None = None,
+        trust: bool = False,
     ) -> None:
         self.path, self.dimensions = Path(path), tuple(dimensions)
         self.by_name, self._task, self.population = task is None, task, population
         if not (self.path / "config.toml").is_file():
             raise RunFolderError(f"{self.path} is no run folder: it has no config.toml.")
+        check_files(self.path, RUN_FOLDER_NAMES)
         try:
             self.config: Config = from_table(read_toml(self.path / "config.toml"))
         except ConfigError as error:
             raise RunFolderError(f"{self.path} cannot be read: {error}") from None
+        if self.config.seeds > MAX_SEEDS:
+            raise RunFolderError(f"{self.path}: {self.config.seeds:,} seeds are too many; {MAX_SEEDS:,} at most.")
+        if trust:
+            remember(self.path, self.config)
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
@@ -99,8 +111,13 @@ class Run(TrainedPopulation):
     def task(self) -> Task:
         """The run's task, made by its name unless it was given."""
         if self._task is None:  # kept: one made anew would be compiled anew
-            self._task = make_task(self.config.task, self.config.task_options)
+            self._task = self.make_task(self.config.task_options)
         return self._task
+
+    def make_task(self, options: Any) -> Task:
+        """The run's task with some options, made by its name; refused where that runs code that is not trusted."""
+        check_trust(self.path, self.config)
+        return make_task(self.config.task, options)
 
     def parents(self) -> list[Parent]:
         """What the run ended with, one parent per seed; a slim export of a run is enough."""
@@ -241,9 +258,9 @@ class RunWriter:
         write_whole(self.path / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
         self.make_folders()  # of a run begun when there were fewer
         for folder in ("behaviors", "centers"):
-            for path in (self.path / folder).iterdir():
-                if not path.stem.isdigit() or int(path.stem) >= generation:
-                    path.unlink()
+            for recorded, file in own_files(self.path / folder):
+                if recorded >= generation or file.suffix == PART:
+                    file.unlink()
         rewind_checkpoints(self.path, generation)
 
     def record_metrics(self, rows: list[dict[str, Any]]) -> None:
@@ -281,6 +298,7 @@ def locked(path: Path) -> Iterator[None]:
     """Hold a run folder for this process alone; the lock ends with the process, however it ends."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+        check_files(path, RUN_FOLDER_NAMES)  # before anything is written: by a link it would be written elsewhere
         # Not waited for: a run may go on for days.
         lock = filelock.FileLock(path / ".lock", timeout=0)
         lock.acquire()

@@ -10,7 +10,6 @@ import numpy as np
 from jax import Array
 from threadpoolctl import threadpool_limits
 
-from evolvability.config.schema import Config
 from evolvability.core.cores import num_cores
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, episode_key, key_for, noise_key
@@ -19,7 +18,6 @@ from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.picking import evaluator
 from evolvability.tasks.base import Task
-from evolvability.tasks.registry import make_task
 from evolvability.tasks.replay import HostArray, Motion
 from evolvability.tasks.simulators import Address, Trial, joined, part_of
 from evolvability.workers.worker import writer
@@ -37,12 +35,12 @@ class Brood:
     addresses: tuple[Address, ...]  # of those that were asked for: what a simulator's seeds follow from
 
 
-def watchable_task(config: Config) -> Task:
+def watchable_task(run: Run) -> Task:
     """A run's task, to evaluate a few members where they are watched: on CPU cores, whatever the run was trained on."""
-    options = config.task_options
+    options: Any = run.config.task_options
     if hasattr(options, "threads"):
         options = replace(options, threads=options.threads or num_cores())
-    return make_task(config.task, options)
+    return run.make_task(options)
 
 
 def parent_of(run: Run, task: Task, generation: int, seed_index: int = 0) -> Parent:

@@ -16,6 +16,7 @@ from evolvability.config.schema import MAML, Config, layered, to_table
 from evolvability.core.errors import ConfigError, RunFolderError, UserError
 from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
+from evolvability.runs.trust import check_trust
 from evolvability.studies.groups import check_one_task, flat
 from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution
@@ -126,6 +127,8 @@ def plan_further_evolution(
 
     The random start has the configuration of the first run. The last generation is evaluated but its update not.
     """
+    for run in runs:
+        check_trust(run.path, run.config)  # the new runs have its task
     starts = [(f"from-{run.path.resolve().name}", run.config, str(run.path)) for run in runs]
     starts += [("from-random", runs[0].config, "")] if random else []
     names = [name for name, _, _ in starts]
@@ -141,6 +144,7 @@ def plan_split(run: Run, *, components: int = 2, generations: int = SPLIT_GENERA
 
     The species' means are independent samples of the trained population.
     """
+    check_trust(run.path, run.config)  # the new run has its task
     if run.config.population == "mixture" and run.config.components == components:
         longer = f"{command_line('resume', run.path)} --generations N"
         raise ConfigError(f"{run.path} has {components} components already. Choose another number, or: {longer}")

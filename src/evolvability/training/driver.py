@@ -22,6 +22,7 @@ from evolvability.runs.folder import RUN_FOLDER_NAMES, Run, RunWriter, locked, m
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
 from evolvability.runs.trained import describe_origin
+from evolvability.runs.trust import check_trust, remember
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON
 from evolvability.training.evolution import Evolution
@@ -161,6 +162,8 @@ def resume(
         raise ConfigError(unknown("argument of resume", name, Pieces._fields))
     run = run if isinstance(run, Run) else Run(run)
     config = run.config if generations is None else replace(run.config, generations=generations)
+    if task is None:
+        check_trust(run.path, config)
     with ExitStack() as held:
         with first_alone() as first:
             # Before the checkpoint is read: another process might be about to write a newer one.
@@ -202,6 +205,7 @@ def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWrite
             f"{output} already holds a run. Go on with: {command_line('resume', output)}; or choose another --output."
         )
     origin = describe_origin(Run(config.start_from)) if config.start_from else None
+    remember(output, config)  # what this user names is trusted
     writer.create(config, origin, evolution.task.behavior)
     return writer
 

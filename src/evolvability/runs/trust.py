@@ -1,0 +1,112 @@
+"""What is believed of a run folder that somebody else may have made: opening one never runs code nor leads elsewhere.
+
+A folder may name code (a task ``module:name``) or arguments for an environment (a file to read). Both are used only if
+this user has trained the folder or said to trust it, which is remembered outside of it. Links and pipes under names of
+ours are refused by whoever reads or writes the folder: by a link files from elsewhere would be shown, or overwritten.
+"""
+
+import json
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from evolvability.config.schema import Config
+from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.runs.files import user_folder
+from evolvability.tasks.registry import own_code
+
+LARGE_FOLDERS = ("centers", "checkpoints")  # grow with the network, without a bound
+MAX_BYTES = 1 << 30  # of any other file: a generation of ten million members is smaller
+
+
+def check_files(path: Path, names: set[str]) -> None:
+    """Refuse a folder of which something under one of our names is no ordinary file, or a giant one."""
+    for entry in _entries(path, names):
+        if problem := _problem(entry):
+            raise RunFolderError(f"{entry.path} {problem}, so {path} is not opened. Remove it, or ask who made it.")
+
+
+def objection(path: Path, config: Config) -> str:
+    """Why what a folder names is not used; empty if it names nothing, or is one that this user trained or trusts."""
+    named = _named(config)
+    if not named or _record(path, named) in _remembered():
+        return ""
+    return f"{path}: its task names {named}, used only if you trust it"
+
+
+def check_trust(path: Path, config: Config) -> None:
+    """Refuse to make the task of a folder that this user has neither trained nor trusted, where that would run code."""
+    if doubt := objection(path, config):
+        raise ConfigError(f"{doubt}. If you do, add --trust, which is remembered; in Python: Run(path, trust=True).")
+
+
+def check_file_trust(file: Path, config: Config, *, trust: bool) -> None:
+    """The same of a file of settings: that of a run folder, or one that is remembered by itself."""
+    path = file.parent if file.name == "config.toml" else file
+    if trust:
+        remember(path, config)
+    check_trust(path, config)
+
+
+def remember(path: Path, config: Config) -> None:
+    """Believe from now on what a folder names."""
+    named = _named(config)
+    if not named or _record(path, named) in _remembered():
+        return
+    file = _memory()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with file.open("a") as lines:
+            lines.write(_record(path, named) + "\n")
+    except OSError as error:
+        warnings.warn(f"That {path} is trusted is not remembered: {file}: {error.strerror or error}.", stacklevel=2)
+
+
+def _named(config: Config) -> str:
+    """What a task would import, or pass on to an environment, that is not of this package."""
+    code = own_code(config.task, config.task_options)
+    arguments = getattr(config.task_options, "env_arguments", "{}")  # may name a file, which would be read
+    parts = [f"code, '{code}'"] if code else []
+    return " and ".join(parts + ([f"arguments, '{arguments}'"] if arguments != "{}" else []))
+
+
+def _record(path: Path, named: str) -> str:
+    # With what is named: a folder that names something else by now is another one.
+    return json.dumps([str(path.resolve()), named])
+
+
+def _memory() -> Path:
+    return user_folder("state") / "trusted.jsonl"
+
+
+def _remembered() -> set[str]:
+    try:
+        return set(_memory().read_text().splitlines())
+    except OSError:
+        return set()
+
+
+def _entries(path: Path, names: set[str]) -> Iterator["os.DirEntry[str]"]:
+    try:
+        with os.scandir(path) as found:
+            entries = [entry for entry in found if not names or entry.name.removesuffix(".part") in names]
+    except OSError:  # there is none, or it cannot be read: told by whoever needs it
+        return
+    for entry in entries:
+        yield entry
+        if entry.is_dir(follow_symlinks=False):
+            yield from _entries(Path(entry.path), set())
+
+
+def _problem(entry: "os.DirEntry[str]") -> str:
+    """What keeps an entry of a run folder from being used; empty where nothing does."""
+    if entry.is_symlink():
+        return f"is a link, to {Path(entry.path).readlink()}"
+    if entry.is_dir():
+        return ""
+    if not entry.is_file():
+        return "is no ordinary file"  # to read a pipe could take forever
+    size = entry.stat().st_size
+    is_large = size > MAX_BYTES and Path(entry.path).parent.name not in LARGE_FOLDERS
+    return f"has {size / 1e9:,.0f} GB, of 1 GB at most" if is_large else ""
