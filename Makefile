@@ -45,6 +45,9 @@ lint: setup
 types: setup
 	$(BIN)/mypy
 
+# The quick tier's programs take longer to optimize than to run. Those of the full tier are optimized, as in use.
+test: export JAX_DISABLE_MOST_OPTIMIZATIONS := 1
+test: export XLA_FLAGS := --xla_cpu_use_fusion_emitters=false
 test: lint types
 	$(PYTEST) -m "not full"
 	$(BIN)/mkdocs build --strict --quiet

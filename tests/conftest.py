@@ -2,14 +2,15 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array
 
+from evolvability.core.objectives import sample_weights
 from evolvability.core.types import Outcome, outcome
 from evolvability.explorer.films import draw_without_window
 from tests.browsing import browsers, pages
@@ -46,12 +47,28 @@ jax.config.update("jax_compilation_cache_dir", str(COMPILED))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(COMPILED)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+os.environ.setdefault("WARP_CACHE_PATH", str(OURS.with_name("kernels")))
 
 
 @pytest.fixture(autouse=True, scope="session")
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What a user's programs remember is not this user's."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
+# As one program each. Operation by operation, as a person at a prompt runs them, each of dozens is compiled by itself,
+# which takes most of a test's time.
+compiled_outcome = jax.jit(outcome)
+compiled_weights = jax.jit(sample_weights, static_argnums=0)
+
+
+@pytest.fixture(scope="module")
+def optimized() -> Iterator[None]:
+    """For what runs longer than it compiles: the quick tier's programs are not optimized otherwise, see Makefile."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture
@@ -65,4 +82,4 @@ def clustered_outcome(num_members: int = 200, num_behaviors: int = 2, seed: int 
     behavior = generator.normal(size=(num_members, num_behaviors)) * np.arange(1, num_behaviors + 1)
     behavior[: num_members // 4] += 6.0
     behavior[0] += 20.0
-    return outcome(jnp.asarray(behavior), jnp.asarray(generator.normal(size=num_members)))
+    return compiled_outcome(behavior.astype(np.float32), generator.normal(size=num_members).astype(np.float32))

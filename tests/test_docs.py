@@ -83,9 +83,10 @@ def with_python(page: Path) -> bool:
 @pytest.fixture(scope="module", autouse=True)
 def quick_compilation() -> Iterator[None]:
     """Programs this small take longer to optimize than to run."""
+    before = jax.config.read("jax_disable_most_optimizations")
     jax.config.update("jax_disable_most_optimizations", True)
     yield
-    jax.config.update("jax_disable_most_optimizations", False)
+    jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture

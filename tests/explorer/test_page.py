@@ -129,7 +129,7 @@ def test_a_run_of_another_engine_shows_both_ends(opened: Any, ant_run: Run, tmp_
     text = opened.inner_text("#actors")
     assert f"ends at ({x:.2f}, {y:.2f}) m" in text
     assert f"recorded ({u:.2f}, {v:.2f}) m: 0.50 m apart" in text
-    assert "recorded by mjx, watched in mujoco" in text
+    assert "recorded by fused on a GPU, watched in fused" in text
 
 
 def test_views_show_what_they_are_asked_for(opened: Any, served: str, ant_run: Run) -> None:

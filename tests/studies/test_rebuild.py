@@ -63,7 +63,7 @@ def test_rebuilt_members_behave_as_recorded(task: str, tmp_path: Path) -> None:
             parent = parent_of(run, made, generation, seed)
             motion = replay(made, parent, members(parent, [17, 4, 5]))
             recorded = run.behaviors(generation)["behavior"][seed][[17, 4, 5]]
-            # What the engine mujoco computes is the same to the bit; of XLA, other shapes are other programs.
+            # What an engine on CPU cores computes is the same to the bit; of XLA, other shapes are other programs.
             np.testing.assert_allclose(motion.behavior, recorded, rtol=0, atol=0 if made.on_host else 1e-5)
             if motion.pictures is None and motion.path.shape[1] > 1:
                 way = (motion.path[:, -1] - motion.path[:, 0])[:, : recorded.shape[1]]

@@ -72,14 +72,13 @@ def _kernel_sums(behavior: Array, valid: Array, vector: Array, leave_one_out: bo
         # Invalid members have no part in any sum: as outliers they would only cost tiles.
         return ~valid | jnp.all(jnp.abs(shifted) <= reach, axis=1)
 
-    def both_ways(num_nodes: int, vector: Array) -> Array:
-        inside = reached(num_nodes)
-        on_grid = _grid(shifted, jnp.where(inside, vector, 0), num_nodes)
-        return jnp.where(inside, on_grid, 0) + _pair_by_pair(behavior, vector, inside, leave_one_out=False)
-
     small, large = GRID_NODES[behavior.shape[1]]
     is_wide = _any(jnp.sum(~reached(small)) > TILE_ROWS)
-    return jax.lax.cond(is_wide, partial(both_ways, large), partial(both_ways, small), vector)
+    inside = jnp.where(is_wide, reached(large), reached(small))
+    # Only the grid is compiled in both sizes.
+    grids = (partial(_grid, shifted, num_nodes=num_nodes) for num_nodes in (large, small))
+    on_grid = jax.lax.cond(is_wide, *grids, jnp.where(inside, vector, 0))
+    return jnp.where(inside, on_grid, 0) + _pair_by_pair(behavior, vector, inside, leave_one_out=False)
 
 
 # The matrix is symmetric, so the way back is the way forth: neither pairs nor features are kept for it.
