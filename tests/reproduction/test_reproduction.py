@@ -25,6 +25,7 @@ from evolvability.reproduction.plan import StudyWork, conduct, estimates, times
 from evolvability.reproduction.report import make_report, of_scale
 from evolvability.reproduction.scales import SCALES, are_of
 from evolvability.reproduction.write import to_html, write_report
+from evolvability.runs.sealed import to_json
 from evolvability.studies.sweeps import Planned
 from evolvability.training.evolution import Evolution
 from tests.reproduction.test_claims import ring, scores
@@ -243,8 +244,8 @@ def test_names_from_run_folders_are_text_on_the_page(tmp_path: Path) -> None:
     """Neither HTML nor Markdown: a folder's name and a machine's description may have any characters."""
     name = "a|b <img src=x> *c* _d_ [e](http:f) `g` &lt; \\| ~~h~~"
     run = made_up(tmp_path / name, config("ant"), ring()[:1, :4], seconds=scores(1.0, 2)[:1])
-    environment = json.loads((run.path / "environment.json").read_text()) | {"platform": "# <script>alert(1)</script>"}
-    (run.path / "environment.json").write_text(json.dumps(environment))
+    environment = run.environment | {"platform": "# <script>alert(1)</script>"}
+    (run.path / "environment.json").write_text(to_json(environment))
     page = Links()
     page.feed(write_report(make_report([], tmp_path, name), tmp_path)[0].read_text())
     shown = "".join(page.text)

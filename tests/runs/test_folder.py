@@ -251,11 +251,29 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
         Run(tmp_path)
 
 
-def test_a_configuration_edited_after_the_fact_is_noticed(copy: Path) -> None:
-    text = (copy / "config.toml").read_text().replace("hidden = 4", "hidden = 5")
-    (copy / "config.toml").write_text(text)
-    with pytest.raises(RunFolderError, match=r"does not fit.*config.toml"):
+@pytest.mark.parametrize(
+    ("was", "edited", "named"),
+    [
+        ("hidden = 4", "hidden = 5", "task_options.hidden is 5.*made with 4"),
+        ("population_size = 16", "population_size = 32", "population_size is 32.*made with 16"),
+        ("seed = 0", "seed = 7", "seed is 7.*made with 0"),
+        ("sigma = ", "sigma = 1", "sigma is 1"),
+    ],
+)
+def test_a_configuration_edited_after_the_fact_is_refused(copy: Path, was: str, edited: str, named: str) -> None:
+    text = (copy / "config.toml").read_text()
+    assert was in text
+    (copy / "config.toml").write_text(text.replace(was, edited))
+    with pytest.warns(UserWarning, match="not as the run wrote it"), pytest.raises(RunFolderError, match=named):
         resume(Run(copy), generations=GENERATIONS + 1)
+
+
+def test_what_is_kept_of_a_run_may_be_edited(copy: Path) -> None:
+    text = (copy / "config.toml").read_text()
+    (copy / "config.toml").write_text(text.replace("record_every = 5", "record_every = 1"))
+    with pytest.warns(UserWarning, match="not as the run wrote it"):
+        resume(Run(copy), generations=GENERATIONS + 2)
+    assert Run(copy).recorded == [0, 5, 10, 11, 12, 13]
 
 
 def test_a_missing_generation_is_answered_with_those_there_are(finished: Path) -> None:

@@ -19,6 +19,7 @@ from evolvability.config.schema import ES_MAML, MAML, PRESETS, UNSET, Config, id
 from evolvability.core.cores import num_cores
 from evolvability.core.errors import ConfigError
 from evolvability.methods.maml import MamlOptions
+from evolvability.runs.damage import damage_in
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.trust import check_file_trust
@@ -120,7 +121,8 @@ def resume(
     """
     join(processes)
     found = Run(run, trust=trust)
-    if found.is_complete and generations in (None, found.config.generations):
+    is_asked = generations in (None, found.config.generations)
+    if found.is_complete and is_asked and not damage_in(found):
         print_text(f"{run} is complete. To make it longer: {command_line('resume', run)} --generations N")
         return
     config = found.config if generations is None else dataclasses.replace(found.config, generations=generations)

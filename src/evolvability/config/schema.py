@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
@@ -270,6 +270,15 @@ def from_table(table: dict[str, Any], cls: Any = Config, prefix: str = "") -> An
 def to_table(config: Config) -> dict[str, Any]:
     """A Config as a plain dictionary, the task's options as one inside."""
     return dataclasses.asdict(config)
+
+
+def flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings and their values; those of a table inside as ``TABLE.NAME``."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -46,8 +46,7 @@ def overview(run: Run, name: str, behavior: list[str]) -> dict[str, Any]:
 
 def environment(run: Run) -> dict[str, Any]:
     """What made a run, as far as that can be read."""
-    # RecursionError: a stranger's JSON may be nested without end.
-    with suppress(OSError, ValueError, TypeError, RecursionError):
+    with suppress(RunFolderError):
         return run.environment
     return {}
 

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure, SubFigure
 
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.style import Array, line_styles
-from evolvability.runs.checkpoints import Arrays
 from evolvability.runs.folder import Run
+from evolvability.runs.sealed import Arrays
 from evolvability.studies.groups import run_identity
 
 ENOUGH_FOR_QUARTILES = 5

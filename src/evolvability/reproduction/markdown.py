@@ -155,7 +155,7 @@ def _run(run: Run, name: str) -> tuple[str, ...]:
         "" if is_maml else f"{config.l2:g}",
         SHAPED[config.behavior_shaping] if config.objective.startswith("max_") else "",
         # Every seed's row has the time of the whole generation.
-        duration(sum(row["seconds"] for row in rows) / config.seeds),
+        duration(sum(row["seconds"] or 0 for row in rows) / config.seeds),
     )
 
 

@@ -121,7 +121,9 @@ def estimates(works: Sequence[Work]) -> dict[str, float]:
         kind = (config.task, config.objective == MAML)
         rows = Run(work.path).rows if (work.path / "config.toml").exists() else []
         left[work.name] = kind, config.generations * config.seeds - len(rows)
-        seconds = [row["seconds"] for row in rows if row["generation"] > 0]  # the first generation compiles
+        seconds = [
+            row["seconds"] for row in rows if row["generation"] > 0 and row["seconds"]
+        ]  # the first generation compiles
         if seconds and Run(work.path).environment["devices"] == describe_devices():
             # A row's seconds are those of all seeds together.
             rates[kind] = statistics.median(seconds) / config.seeds

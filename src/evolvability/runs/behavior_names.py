@@ -1,13 +1,13 @@
 """What the behaviors of a run are called on axes and in tables; kept in its folder as ``behavior.json``."""
 
-import json
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from evolvability.config.schema import Config
-from evolvability.core.errors import UserError
-from evolvability.runs.checkpoints import write_whole
+from evolvability.core.errors import RunFolderError, UserError
+from evolvability.runs.sealed import read_json, to_json, write_whole
 from evolvability.tasks.registry import TASKS, make_task, own_code
 
 NAMES_FILE = "behavior.json"
@@ -17,7 +17,7 @@ MAX_LETTERS = 60
 
 def keep_names(path: Path, names: Sequence[str]) -> None:
     """Keep the names of all behavior dimensions in a run folder."""
-    write_whole(path / NAMES_FILE, json.dumps({"names": list(names)}).encode())
+    write_whole(path / NAMES_FILE, to_json({"names": list(names)}).encode())
 
 
 def behavior_names(path: Path, config: Config, number: int) -> list[str]:
@@ -35,10 +35,13 @@ def behavior_names(path: Path, config: Config, number: int) -> list[str]:
 
 
 def _kept(path: Path) -> list[str]:
-    # RecursionError: a stranger's JSON may be nested without end.
-    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-        return [str(name)[:MAX_LETTERS] for name in json.loads((path / NAMES_FILE).read_text())["names"]]
-    return []
+    if not (path / NAMES_FILE).is_file():
+        return []
+    try:
+        return [str(name)[:MAX_LETTERS] for name in read_json(path / NAMES_FILE)["names"]]
+    except (RunFolderError, KeyError, TypeError) as error:
+        warnings.warn(f"{error} Dimensions are called as the task calls them now, or by numbers.", stacklevel=2)
+        return []
 
 
 def _of_task(config: Config) -> list[str]:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import warnings
 from pathlib import Path
@@ -13,25 +12,25 @@ import jax.numpy as jnp
 import numpy as np
 import safetensors.numpy
 
+from evolvability.config.schema import Config, flat, to_table
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
 from evolvability.runs.files import command_line
+from evolvability.runs.sealed import PART, UNREADABLE, Arrays, read_json, to_json, write_whole
 
-PART = ".part"
-"""Ends the name of a file while it is written."""
+MAY_CHANGE = {"generations", "checkpoint_seconds", "record_every", "record_centers", "max_invalid", "start_from"}
+"""Settings of a run under way that do not change what comes next: how long it is, and what is kept."""
 KEPT = 3
 """How many checkpoints a run folder keeps: a damaged one has predecessors."""
 
-Arrays = dict[str, np.ndarray[Any, Any]]
 
-
-def save_checkpoint(path: Path, generation: int, state: PyTree) -> None:
+def save_checkpoint(path: Path, generation: int, state: PyTree, config: Config) -> None:
     """Save a State in a run folder. Its JSON is written last: what has none is not there."""
     data = safetensors.numpy.save(named_arrays(state))
     stem = _stem(path, generation)
     write_whole(stem.with_suffix(".safetensors"), data)
-    voucher = {"generation": generation, "sha256": hashlib.sha256(data).hexdigest()}
-    write_whole(stem.with_suffix(".json"), json.dumps(voucher).encode())
+    voucher = {"generation": generation, "sha256": hashlib.sha256(data).hexdigest(), "config": to_table(config)}
+    write_whole(stem.with_suffix(".json"), to_json(voucher).encode())
     for old in checkpoint_generations(path)[:-KEPT]:
         for suffix in (".json", ".safetensors"):  # in this order: arrays without their JSON count for nothing
             _stem(path, old).with_suffix(suffix).unlink(missing_ok=True)
@@ -68,9 +67,14 @@ def own_files(folder: Path) -> list[tuple[int, Path]]:
     return sorted((int(match[1]), file) for file in files if (match := pattern.fullmatch(file.name)) and file.is_file())
 
 
-def load_checkpoint(path: Path, generation: int | None = None) -> tuple[int, Arrays]:
-    """The newest intact checkpoint, or that of a generation. A damaged one is named and passed over."""
+def load_checkpoint(path: Path, generation: int | None = None, *, before: int | None = None) -> tuple[int, Arrays]:
+    """The newest intact checkpoint, or that of a generation. A damaged one is named and passed over.
+
+    Of the newest ones, that is taken from which a generation ``before`` can be done again, where there is one.
+    """
     available = checkpoint_generations(path)
+    if before is not None:
+        available = [one for one in available if one <= before and has_checkpoint(path, one)] or available
     if generation is not None and generation not in available:
         raise RunFolderError(f"{path} has no checkpoint of generation {generation}; kept: {summary(available)}.")
     for candidate in reversed(available) if generation is None else [generation]:
@@ -85,6 +89,18 @@ def load_checkpoint(path: Path, generation: int | None = None) -> tuple[int, Arr
         f"{path} has no intact checkpoint. Start the run anew with: "
         f"{command_line('train', '--config', path / 'config.toml')}"
     )
+
+
+def check_config(path: Path, generation: int, config: Config) -> None:
+    """Refuse a configuration that did not make a checkpoint; checkpoints of earlier versions do not tell."""
+    made_by = dict(flat(read_json(_stem(path, generation).with_suffix(".json")).get("config", {})))
+    asked = dict(flat(json.loads(json.dumps(to_table(config)))))
+    for name in sorted(made_by.keys() & asked.keys() - MAY_CHANGE):
+        if made_by[name] != asked[name]:
+            raise RunFolderError(
+                f"{path / 'config.toml'} was edited: {name} is {asked[name]!r} there, but the run was made with "
+                f"{made_by[name]!r}. Set it back to go on. What may change: {', '.join(sorted(MAY_CHANGE))}."
+            )
 
 
 def named_arrays(tree: PyTree) -> Arrays:
@@ -118,19 +134,6 @@ def restore(template: PyTree, arrays: Arrays) -> PyTree:
     return jax.tree_util.tree_map_with_path(fill, template)
 
 
-def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Write a file so that a reader sees all of it or none, even if the process is killed."""
-    # Beside the file: renaming is atomic only within one file system.
-    temporary = path.with_suffix(path.suffix + PART)
-    with temporary.open("wb") as file:
-        file.write(data)
-        if sync:
-            file.flush()
-            # Before the renaming: after a power failure the name could otherwise lead to an empty file.
-            os.fsync(file.fileno())
-    temporary.replace(path)
-
-
 def _stem(path: Path, generation: int) -> Path:
     return path / "checkpoints" / f"{generation:06d}"
 
@@ -138,11 +141,11 @@ def _stem(path: Path, generation: int) -> Path:
 def _intact_bytes(stem: Path) -> bytes | None:
     """A checkpoint's arrays as they lie on disk, if its voucher fits them."""
     try:
-        voucher = json.loads(stem.with_suffix(".json").read_text())
+        voucher = read_json(stem.with_suffix(".json"))
         # Into memory at once: what is loaded is what was checked.
         data = stem.with_suffix(".safetensors").read_bytes()
         return data if hashlib.sha256(data).hexdigest() == voucher["sha256"] else None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (RunFolderError, *UNREADABLE):
         return None
 
 

@@ -43,7 +43,7 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
         for name in EXTRAS:
             if (run.path / name).is_dir():
                 shutil.copytree(run.path / name, destination / name)
-        save_checkpoint(destination, generation, slim)
+        save_checkpoint(destination, generation, slim, run.config)
         # The configuration last: it is what makes a folder a run, and an export may be killed halfway.
         for name in reversed(FILES):
             if (run.path / name).is_file():

@@ -17,8 +17,8 @@
 Nothing in it is executable: opening somebody else's run folder never runs code.
 """
 
-import json
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,8 +26,6 @@ from typing import Any
 
 import filelock
 import numpy as np
-import safetensors
-import safetensors.numpy
 
 from evolvability.config.schema import Config, from_table, read_toml, to_toml
 from evolvability.core.errors import ConfigError, RunFolderError
@@ -35,8 +33,6 @@ from evolvability.core.populations import Population
 from evolvability.core.types import PyTree
 from evolvability.runs.behavior_names import NAMES_FILE, behavior_names, keep_names
 from evolvability.runs.checkpoints import (
-    PART,
-    Arrays,
     checkpoint_generations,
     generations_in,
     has_checkpoint,
@@ -46,11 +42,24 @@ from evolvability.runs.checkpoints import (
     rewind_checkpoints,
     save_checkpoint,
     summary,
-    write_whole,
 )
 from evolvability.runs.environment import describe_environment
+from evolvability.runs.files import command_line
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
+from evolvability.runs.rows import read_rows, to_lines
+from evolvability.runs.sealed import (
+    PART,
+    Arrays,
+    is_changed,
+    read_arrays,
+    read_json,
+    sync_to_disk,
+    to_bytes,
+    to_json,
+    to_sealed_toml,
+    write_whole,
+)
 from evolvability.runs.trust import check_files, check_trust, remember
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
@@ -99,6 +108,10 @@ class Run(TrainedPopulation):
             self.config: Config = from_table(read_toml(self.path / "config.toml"))
         except ConfigError as error:
             raise RunFolderError(f"{self.path} cannot be read: {error}") from None
+        if is_changed(self.path / "config.toml"):
+            warnings.warn(
+                f"{self.path / 'config.toml'} is not as the run wrote it: it was edited or is damaged.", stacklevel=2
+            )
         if self.config.seeds > MAX_SEEDS:
             raise RunFolderError(f"{self.path}: {self.config.seeds:,} seeds are too many; {MAX_SEEDS:,} at most.")
         if trust:
@@ -128,19 +141,28 @@ class Run(TrainedPopulation):
     @property
     def environment(self) -> dict[str, Any]:
         """Versions, devices and commit of the process that made the run."""
-        return dict(json.loads((self.path / "environment.json").read_text()))
+        return read_json(self.path / "environment.json")
 
     @property
     def origin(self) -> dict[str, Any] | None:
         """Of a run that started from another: that one's path, generation, configuration and center's checksum."""
         path = self.path / "origin.json"
-        return dict(json.loads(path.read_text())) if path.is_file() else None
+        return read_json(path) if path.is_file() else None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The objects in metrics.jsonl, up to the last complete generation."""
-        rows = list(_complete_rows(self.path / "metrics.jsonl"))
-        return rows[: len(rows) - len(rows) % self.config.seeds]
+        # First: a run may be going on, and writes checkpoints after metrics.
+        done = max(checkpoint_generations(self.path), default=0)
+        rows, lost = read_rows(self.path / "metrics.jsonl", self.seeds)
+        if lost or len(rows) < done * self.config.seeds:
+            which = summary(lost) if lost else f"{len(rows) // self.config.seeds} to {done - 1}"
+            warnings.warn(
+                f"{self.path / 'metrics.jsonl'} is damaged, and empty for the generations {which}. "
+                f"What can be is done again by: {command_line('resume', self.path)}",
+                stacklevel=2,
+            )
+        return rows
 
     @property
     def metrics(self) -> Arrays:
@@ -164,7 +186,7 @@ class Run(TrainedPopulation):
         if generation not in recorded:
             nearby = f"recorded: {summary(recorded)}" if recorded else "none was recorded"
             raise RunFolderError(f"{self.path} has no behaviors of generation {generation}; {nearby}.")
-        arrays = _load_arrays(_arrays_path(self.path / "behaviors", generation))
+        arrays, _ = read_arrays(_arrays_path(self.path / "behaviors", generation))
         return arrays | {"behavior": self.along(arrays["behavior"])} if self.dimensions else arrays
 
     def along(self, behavior: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -182,7 +204,7 @@ class Run(TrainedPopulation):
         """What the dimensions that are looked at are called, with their units; none before anything is recorded."""
         if not self.recorded:
             return []
-        whole = _load_arrays(_arrays_path(self.path / "behaviors", self.recorded[0]))["behavior"].shape[-1]
+        whole = read_arrays(_arrays_path(self.path / "behaviors", self.recorded[0]))[0]["behavior"].shape[-1]
         names = behavior_names(self.path, self.config, whole)
         return [names[index] for index in self.dimensions or range(whole)]
 
@@ -200,7 +222,7 @@ class Run(TrainedPopulation):
         """
         path = _arrays_path(self.path / "centers", generation)
         if path.is_file():
-            return _load_arrays(path)
+            return read_arrays(path)[0]
         if generation in self.rebuildable:
             return self.state(generation)
         raise RunFolderError(
@@ -230,13 +252,14 @@ class RunWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._unsynced: list[Path] = []
 
     def create(self, config: Config, origin: dict[str, Any] | None = None, behavior: Sequence[str] = ()) -> None:
         """A new folder for a run, what is to be known of the run it starts from, and the names of its behaviors."""
         self.make_folders()
-        write_whole(self.path / "environment.json", json.dumps(describe_environment(), indent=2).encode())
+        write_whole(self.path / "environment.json", to_json(describe_environment(), indent=2).encode())
         if origin is not None:
-            write_whole(self.path / "origin.json", json.dumps(origin, indent=2).encode())
+            write_whole(self.path / "origin.json", to_json(origin, indent=2).encode())
         if behavior:
             keep_names(self.path, behavior)
         (self.path / "metrics.jsonl").touch()
@@ -249,13 +272,13 @@ class RunWriter:
 
     def write_config(self, config: Config) -> None:
         """The configuration. Written last when a folder is created: it makes the folder a run."""
-        write_whole(self.path / "config.toml", to_toml(config).encode())
+        write_whole(self.path / "config.toml", to_sealed_toml(to_toml(config)).encode())
 
-    def rewind(self, generation: int) -> None:
-        """Forget what was recorded from a generation on, so that it can be done again."""
+    def rewind(self, generation: int, seeds: Sequence[int]) -> None:
+        """Forget what was recorded from a generation on, so that it can be done again; seeds: of the run."""
         # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
-        rows = [row for row in _complete_rows(self.path / "metrics.jsonl") if row["generation"] < generation]
-        write_whole(self.path / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+        rows, _ = read_rows(self.path / "metrics.jsonl", seeds, at_least=generation)
+        write_whole(self.path / "metrics.jsonl", to_lines(rows[: generation * len(seeds)]).encode())
         self.make_folders()  # of a run begun when there were fewer
         for folder in ("behaviors", "centers"):
             for recorded, file in own_files(self.path / folder):
@@ -267,7 +290,7 @@ class RunWriter:
         """Append one generation's rows."""
         with (self.path / "metrics.jsonl").open("a") as file:
             # All seeds in one write; a reader that meets half a generation leaves it out (`Run.rows`).
-            file.write("".join(json.dumps(row) + "\n" for row in rows))
+            file.write(to_lines(rows))
 
     def record_behaviors(self, generation: int, arrays: Arrays) -> None:
         """Keep one generation's behaviors."""
@@ -281,16 +304,19 @@ class RunWriter:
         self._record("centers", int(state.generation[0]), named_arrays(state._replace(optimizer=(), history=())))
 
     def _record(self, folder: str, generation: int, arrays: Arrays) -> None:
-        # Not synced: waiting for the disk would take longer than many a generation.
-        write_whole(_arrays_path(self.path / folder, generation), safetensors.numpy.save(arrays), sync=False)
+        path = _arrays_path(self.path / folder, generation)
+        # Not synced before the next checkpoint: waiting for the disk would take longer than many a generation.
+        write_whole(path, to_bytes(arrays), sync=False)
+        self._unsynced.append(path)
 
-    def checkpoint(self, state: PyTree) -> None:
-        """Save a State with a seed axis in front."""
-        generation = int(state.generation[0])
-        # Opened again, since syncing is about the file, whoever has written to it.
-        with (self.path / "metrics.jsonl").open("a") as file:
-            os.fsync(file.fileno())  # a checkpoint is never ahead of its metrics
-        save_checkpoint(self.path, generation, state)
+    def checkpoint(self, state: PyTree, config: Config) -> None:
+        """Save a State with a seed axis in front, and the configuration that made it."""
+        # What a checkpoint vouches for is on the disk before it is.
+        folders = dict.fromkeys(path.parent for path in self._unsynced)
+        for path in (*self._unsynced, *folders, self.path / "metrics.jsonl", self.path):
+            sync_to_disk(path)
+        self._unsynced.clear()
+        save_checkpoint(self.path, int(state.generation[0]), state, config)
 
 
 @contextmanager
@@ -341,22 +367,3 @@ def spread_out(recorded: Sequence[int], most: int) -> list[int]:
 
 def _arrays_path(folder: Path, generation: int) -> Path:
     return folder / f"{generation:06d}.safetensors"
-
-
-def _load_arrays(path: Path) -> Arrays:
-    try:
-        return safetensors.numpy.load_file(path)
-    except (OSError, safetensors.SafetensorError) as error:
-        raise RunFolderError(f"{path} is damaged: {error}.") from None
-
-
-def _complete_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows of a file that may still be growing, or end in the middle of a line."""
-    if not path.is_file():
-        return
-    for line in path.read_text().splitlines():
-        try:
-            yield json.loads(line)
-        # The line being written at this moment, or cut off when a process was killed: always the last.
-        except ValueError:
-            return

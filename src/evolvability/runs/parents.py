@@ -13,8 +13,9 @@ from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError
 from evolvability.core.populations import Population
 from evolvability.core.types import Cloud, PyTree, Sample
-from evolvability.runs.checkpoints import Arrays, restore
+from evolvability.runs.checkpoints import restore
 from evolvability.runs.policy import TrainedPolicy
+from evolvability.runs.sealed import Arrays
 from evolvability.tasks.base import Task
 
 

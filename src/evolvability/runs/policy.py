@@ -20,9 +20,10 @@ import safetensors.numpy
 from evolvability.core.errors import ConfigError, UserError
 from evolvability.core.noise import Shapes
 from evolvability.core.types import PyTree
-from evolvability.runs.checkpoints import Arrays, named_arrays
+from evolvability.runs.checkpoints import named_arrays
 from evolvability.runs.environment import version_of
 from evolvability.runs.files import write_output
+from evolvability.runs.sealed import Arrays
 from evolvability.tasks.actions import Actions
 from evolvability.tasks.normalizer import Moments, scaled, scaling
 from evolvability.tasks.policies import network

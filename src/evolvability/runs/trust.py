@@ -90,13 +90,18 @@ def _remembered() -> set[str]:
 def _entries(path: Path, names: set[str]) -> Iterator["os.DirEntry[str]"]:
     try:
         with os.scandir(path) as found:
-            entries = [entry for entry in found if not names or entry.name.removesuffix(".part") in names]
+            entries = [entry for entry in found if not names or _stem(entry.name) in names]
     except OSError:  # there is none, or it cannot be read: told by whoever needs it
         return
     for entry in entries:
         yield entry
         if entry.is_dir(follow_symlinks=False):
             yield from _entries(Path(entry.path), set())
+
+
+def _stem(name: str) -> str:
+    """The name of ours that a file's begins with; it is written, or kept when damaged, under longer ones."""
+    return name.removesuffix(".part").removesuffix(".damaged")
 
 
 def _problem(entry: "os.DirEntry[str]") -> str:

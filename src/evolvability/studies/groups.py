@@ -1,13 +1,13 @@
 """Groups of runs that differ in their seeds alone, found by their configurations, and what each is called."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evolvability.config.objective_text import parse_objective
-from evolvability.config.schema import SAME_COURSE, Config, idle_settings, to_table
+from evolvability.config.schema import SAME_COURSE, Config, flat, idle_settings, to_table
 from evolvability.core.errors import ConfigError
 from evolvability.runs.folder import Run
 from evolvability.tasks.registry import FROM_PYTHON
@@ -146,15 +146,6 @@ def run_identity(run: Run) -> str:
 def _settings(config: Config) -> dict[str, Any]:
     """The settings that decide what happens, in one flat table."""
     return dict(flat(_heeded(config.objective, to_table(config))))
-
-
-def flat(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Settings and their values; those of a table inside as ``TABLE.NAME``."""
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from flat(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key, value
 
 
 def _heeded(objective: str, table: dict[str, Any]) -> dict[str, Any]:

@@ -20,11 +20,11 @@ from evolvability.config.schema import Config, layered
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Cloud, PyTree
-from evolvability.runs.checkpoints import Arrays
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent, check_size, parents_from
 from evolvability.runs.picking import Evaluate, evaluator
+from evolvability.runs.sealed import Arrays
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
 from evolvability.studies.result_files import OFFSPRING, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task

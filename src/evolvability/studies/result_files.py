@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
-import safetensors.numpy
 
 from evolvability.core.errors import RunFolderError
-from evolvability.runs.checkpoints import checkpoint_generations, write_whole
+from evolvability.runs.checkpoints import checkpoint_generations
 from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
+from evolvability.runs.sealed import damaged, read_arrays, read_json, to_bytes, to_json, write_whole
 
 ADAPTATIONS, RACES, OFFSPRING, UNFINISHED = "adaptations", "races", "offspring", "unfinished"
 AS_JSON = (ADAPTATIONS, RACES)
@@ -35,9 +34,9 @@ def keep(run: Run, kind: str, name: str, table: dict[str, Any]) -> None:
     arrays = {key: np.array(value, order="C") for key, value in table.items() if isinstance(value, np.ndarray)}
     facts = {key: value for key, value in table.items() if key not in arrays and value is not None}
     if kind in AS_JSON:
-        data = json.dumps(facts | {key: _to_lists(array) for key, array in arrays.items()}).encode()
+        data = to_json(facts | {key: _to_lists(array) for key, array in arrays.items()}).encode()
     else:
-        data = safetensors.numpy.save(arrays, {key: json.dumps(value) for key, value in facts.items()} or None)
+        data = to_bytes(arrays, {key: json.dumps(value) for key, value in facts.items()})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
@@ -53,12 +52,11 @@ def kept(run: Run, kind: str, name: str, command: str = "") -> dict[str, Any]:
         raise RunFolderError(f"{run.path} has no {kind}/{path.name}; there are: {known}. Make it: {command}")
     try:
         if kind in AS_JSON:
-            return {key: _from_lists(value) for key, value in json.loads(path.read_text()).items()}
-        with safetensors.safe_open(path, "numpy") as file:
-            facts = {key: json.loads(value) for key, value in (file.metadata() or {}).items()}
-            return facts | {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (it is no mapping)
-    except (OSError, ValueError, safetensors.SafetensorError) as error:
-        raise RunFolderError(f"{path} is damaged: {error}.") from None
+            return {key: _from_lists(value) for key, value in read_json(path).items()}
+        arrays, facts = read_arrays(path)
+        return {key: json.loads(value) for key, value in facts.items()} | arrays
+    except ValueError as error:
+        raise damaged(path, error) from None
 
 
 def kept_names(run: Run, kind: str) -> list[str]:

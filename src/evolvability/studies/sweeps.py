@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from evolvability.config.schema import MAML, Config, layered, to_table
+from evolvability.config.schema import MAML, Config, flat, layered, to_table
 from evolvability.core.errors import ConfigError, RunFolderError, UserError
 from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
 from evolvability.runs.trust import check_trust
-from evolvability.studies.groups import check_one_task, flat
+from evolvability.studies.groups import check_one_task
 from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution
 from evolvability.training.metrics import Rows

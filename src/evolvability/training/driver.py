@@ -16,11 +16,13 @@ from evolvability.core.errors import ConfigError, RunFolderError, unknown
 from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Outcome, PyTree
-from evolvability.runs.checkpoints import Arrays, checkpoint_generations, load_checkpoint, named_arrays, restore
+from evolvability.runs.checkpoints import check_config, checkpoint_generations, load_checkpoint, named_arrays, restore
+from evolvability.runs.damage import damage_in, set_aside
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
+from evolvability.runs.sealed import Arrays
 from evolvability.runs.trained import describe_origin
 from evolvability.runs.trust import check_trust, remember
 from evolvability.tasks.base import Task
@@ -131,7 +133,7 @@ def train(
             with first_alone() as first:
                 writer = _new_folder(output, evolution, held) if first else None
         if writer:
-            writer.checkpoint(local(state))
+            writer.checkpoint(local(state), evolution.config)
         return _run(evolution, state, writer, on_generation)
 
 
@@ -164,6 +166,7 @@ def resume(
     config = run.config if generations is None else replace(run.config, generations=generations)
     if task is None:
         check_trust(run.path, config)
+    damage = damage_in(run)  # by every process, before one of them mends it
     with ExitStack() as held:
         with first_alone() as first:
             # Before the checkpoint is read: another process might be about to write a newer one.
@@ -171,7 +174,7 @@ def resume(
         pool = None if workers is None else held.enter_context(opened(workers))
         evolution = Evolution(config, task, pool, Pieces(**pieces))
         # Read by every process, not sent by the first: each needs to see the folder.
-        state = _saved_state(run.path, evolution)
+        state = _saved_state(run.path, evolution, min(damage.values(), default=None))
         generation = int(state.generation[0])
         if generation > config.generations:
             raise ConfigError(
@@ -181,7 +184,8 @@ def resume(
             # With another last generation, which config.toml is to tell.
             if config != run.config:
                 writer.write_config(config)
-            writer.rewind(generation)
+            set_aside(damage, generation)
+            writer.rewind(generation, run.seeds)
         show = held.enter_context(live(config, progress and is_first(), pool.status if pool else str))
 
         def each(rows: Rows) -> None:
@@ -215,11 +219,16 @@ def _locked_folder(path: Path, held: ExitStack) -> RunWriter:
     return RunWriter(path)
 
 
-def _saved_state(path: Path, evolution: Evolution) -> State:
-    """The newest intact checkpoint; the start, when the run was killed before its first."""
+def _saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
+    """The newest intact checkpoint; the start, when the run was killed before its first.
+
+    Where something from a generation on is damaged, the newest ``before`` that, if there is one.
+    """
     if not checkpoint_generations(path):
         return evolution.start()
-    template, arrays = evolution.template(), load_checkpoint(path)[1]
+    generation, arrays = load_checkpoint(path, before=before)
+    check_config(path, generation, evolution.config)
+    template = evolution.template()
     if (
         # MAML's State has none; plain ascent has one without arrays, and goes on without.
         "optimizer" in template._fields
@@ -244,13 +253,13 @@ def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_genera
                 _record(evolution, writer, state, rows, outcome)
             state = new
             if writer and time.monotonic() - saved_at >= evolution.config.checkpoint_seconds:
-                writer.checkpoint(local(state))
+                writer.checkpoint(local(state), evolution.config)
                 saved, saved_at = state, time.monotonic()
             on_generation(rows)
     finally:
         # Also when interrupted: no generation that was recorded is lost.
         if writer and saved is not state:
-            writer.checkpoint(local(state))
+            writer.checkpoint(local(state), evolution.config)
     return state
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from evolvability.config.schema import ES_MAML, Config, idle_settings
 from evolvability.core.entropy import entropy
 from evolvability.core.types import Outcome
-from evolvability.runs.checkpoints import Arrays
+from evolvability.runs.sealed import Arrays
 
 Array = np.ndarray[Any, Any]
 Rows = list[dict[str, Any]]  # one row per seed, ready for JSON

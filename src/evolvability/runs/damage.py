@@ -1,0 +1,48 @@
+"""What of a run folder is damaged, and what becomes of it when the run is resumed."""
+
+import warnings
+from pathlib import Path
+
+from evolvability.core.errors import RunFolderError
+from evolvability.runs.checkpoints import checkpoint_generations, own_files
+from evolvability.runs.folder import Run
+from evolvability.runs.rows import read_rows
+from evolvability.runs.sealed import PART, keep_beside, read_arrays
+
+Damage = dict[Path, int]
+"""Damaged files, each with the first generation that it lost something of."""
+
+
+def damage_in(run: Run) -> Damage:
+    """What a checkpoint vouches for, and is not as it was written."""
+    done = max(checkpoint_generations(run.path), default=0)
+    metrics = run.path / "metrics.jsonl"
+    _, lost = read_rows(metrics, run.seeds, at_least=min(done, run.config.generations))
+    found: Damage = {metrics: lost[0]} if lost else {}
+    for folder in ("behaviors", "centers"):
+        for generation, file in own_files(run.path / folder):
+            if generation < done and file.suffix != PART and _is_damaged(file):
+                found[file] = generation
+    return found
+
+
+def set_aside(damage: Damage, generation: int) -> None:
+    """Keep damaged files beside and say so, before a run goes on from a generation."""
+    for file, lost in damage.items():
+        beside = keep_beside(file)
+        if file.suffix != ".jsonl":  # whose other rows stay
+            file.unlink()
+        again = (
+            "What it lacks is done again."
+            if lost >= generation
+            else (f"No checkpoint is left from which generation {lost} could be done again, so that stays empty.")
+        )
+        warnings.warn(f"{file} is damaged, and kept as {beside.name}. {again}", stacklevel=2)
+
+
+def _is_damaged(file: Path) -> bool:
+    try:
+        read_arrays(file)
+    except RunFolderError:
+        return True
+    return False

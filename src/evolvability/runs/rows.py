@@ -1,0 +1,57 @@
+"""The rows of metrics.jsonl: one object per generation and seed, each with a checksum."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from evolvability.runs.sealed import SEAL, UNREADABLE, from_json, to_json
+
+Row = dict[str, Any]
+
+
+def to_lines(rows: Iterable[Row]) -> str:
+    """Rows as they are written."""
+    return "".join(to_json(row) + "\n" for row in rows)
+
+
+def read_rows(path: Path, seeds: Sequence[int], *, at_least: int = 0) -> tuple[list[Row], list[int]]:
+    """The rows of a file up to the last complete generation, and the generations of which some are lost.
+
+    A row that is lost is there, but empty, so that rows lie generation by generation, seed by seed.
+
+    Args:
+        path: the file; it may still be growing, or end in the middle of a line.
+        seeds: of the run.
+        at_least: how many generations to return; what the file lacks at its end is lost, too.
+    """
+    found = _intact(path, seeds)
+    last = max((generation for generation, _ in found), default=-1)
+    # Half a generation at the end is just being written, or was when the process was killed.
+    total = max(at_least, last + all((last, seed) in found for seed in seeds))
+    empty = _empty(next(iter(found.values()), {}))
+    places = [(generation, seed) for generation in range(total) for seed in seeds]
+    rows = [found.get(place) or {**empty, "generation": place[0], "seed": place[1]} for place in places]
+    return rows, sorted({generation for generation, seed in places if (generation, seed) not in found})
+
+
+def _intact(path: Path, seeds: Sequence[int]) -> dict[tuple[int, int], Row]:
+    text = path.read_text("utf-8", errors="replace") if path.is_file() else ""
+    # Where one line has a checksum all have: without its own a damaged line could pass for an earlier version's.
+    is_sealed, lines, found = f'"{SEAL}": "' in text, text.split("\n"), {}
+    for line in lines:
+        try:
+            row = from_json(line, sealed=is_sealed)
+            generation, seed = int(row["generation"]), int(row["seed"])
+        except UNREADABLE:
+            continue
+        # No more than there are lines: a stranger's file could claim a billion generations.
+        if 0 <= generation < len(lines) and seed in seeds:
+            found[generation, seed] = row
+    return found
+
+
+def _empty(value: Any) -> Any:
+    """Nothing, in the shape of a value."""
+    if isinstance(value, dict):
+        return {name: _empty(part) for name, part in value.items()}
+    return [_empty(part) for part in value] if isinstance(value, list) else None

@@ -1,0 +1,142 @@
+"""Files that vouch for themselves: every file of a run folder has a checksum, so that damage is noticed and named.
+
+JSON has it as its last field, arrays in their metadata, TOML in a comment at its end. Files of earlier versions have
+none, and are read as they are. What is found to be damaged is kept beside, as ``NAME.damaged``.
+"""
+
+import hashlib
+import json
+import os
+import re
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from evolvability.core.errors import RunFolderError
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+SEAL = "checksum"
+PART = ".part"
+"""Ends the name of a file while it is written."""
+DAMAGED = ".damaged"
+"""Ends the name under which a damaged file is kept."""
+UNREADABLE = (OSError, ValueError, TypeError, KeyError, RecursionError, safetensors.SafetensorError)
+"""What reading a damaged file raises; RecursionError where a stranger nests JSON without end."""
+
+
+def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Write a file so that a reader sees all of it or none, even if the process is killed."""
+    # Beside the file: renaming is atomic only within one file system.
+    temporary = path.with_suffix(path.suffix + PART)
+    with temporary.open("wb") as file:
+        file.write(data)
+    if sync:
+        # Before the renaming: after a power failure the name could otherwise lead to an empty file.
+        sync_to_disk(temporary)
+    temporary.replace(path)
+    if sync:
+        sync_to_disk(path.parent)  # where its new name is
+
+
+def sync_to_disk(path: Path) -> None:
+    """Wait until a file, or a folder's list of names, would survive a power failure."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def to_json(table: Mapping[str, Any], indent: int | None = None) -> str:
+    """A table as JSON, with a checksum of it as its last field."""
+    return json.dumps({**table, SEAL: _checksum(json.dumps(table))}, indent=indent)
+
+
+def from_json(text: str, *, sealed: bool = False) -> dict[str, Any]:
+    """The table in a text of `to_json`; a ValueError where it is none, or not what was written.
+
+    >>> from_json(to_json({"a": 0.1}))
+    {'a': 0.1}
+    >>> from_json(to_json({"a": 0.1}).replace("0.1", "0.3"))
+    Traceback (most recent call last):
+    ValueError: its checksum does not fit
+    """
+    table = json.loads(text)
+    if not isinstance(table, dict) or not table:
+        raise ValueError("it is not what was written")
+    *others, (name, found) = table.items()
+    # Written by `json.dumps` too, and so the same text again: floats and the order of names survive.
+    if found == _checksum(json.dumps(dict(others))):
+        return dict(others)
+    if sealed or name == SEAL:
+        raise ValueError("its checksum does not fit")
+    return table
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The table in a file of `to_json`."""
+    try:
+        return from_json(path.read_text())
+    except UNREADABLE as error:
+        raise damaged(path, error) from None
+
+
+def to_bytes(arrays: Arrays, facts: Mapping[str, str] = {}) -> bytes:
+    """Arrays and a few texts as safetensors, with a checksum of both."""
+    return safetensors.numpy.save(arrays, {**facts, SEAL: _digest(arrays, facts)})
+
+
+def read_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:
+    """The arrays and texts in a file of `to_bytes`."""
+    try:
+        with safetensors.safe_open(path, "numpy") as file:
+            facts = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+        if SEAL in facts and facts.pop(SEAL) != _digest(arrays, facts):
+            raise ValueError("its checksum does not fit")
+    except UNREADABLE as error:
+        raise damaged(path, error) from None
+    return arrays, facts
+
+
+def to_sealed_toml(text: str) -> str:
+    """A TOML file's text with a checksum in a comment at its end."""
+    return f"{text}# {SEAL} {_checksum(text)}\n"
+
+
+def is_changed(path: Path) -> bool:
+    """Whether a TOML file is not what `to_sealed_toml` wrote; of one without a checksum nobody knows."""
+    text = path.read_text("utf-8", errors="replace")
+    found = re.search(rf"# {SEAL} ([0-9a-f]{{8}})\n?\Z", text)
+    return found is not None and found[1] != _checksum(text[: found.start()])
+
+
+def damaged(path: Path, error: Exception) -> RunFolderError:
+    """The error for a file that is not what was written."""
+    return RunFolderError(f"{path} is damaged: {getattr(error, 'strerror', None) or error}.")
+
+
+def keep_beside(path: Path) -> Path:
+    """Keep a copy of a damaged file under another name, which is returned."""
+    beside = path.with_name(path.name + DAMAGED)
+    if path.exists():
+        write_whole(beside, path.read_bytes())
+    return beside
+
+
+def _checksum(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):08x}"
+
+
+def _digest(arrays: Arrays, facts: Mapping[str, str]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
+    digest.update(json.dumps(sorted(facts.items())).encode())
+    return digest.hexdigest()
