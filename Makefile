@@ -8,6 +8,10 @@ RUNS   := runs/demo
 export NO_MKDOCS_2_WARNING := 1
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations 15
 
+# Warp, Box2D and PyBullet have wheels for some platforms and Pythons only. Where they have none, nothing is built: that
+# takes a compiler and a quarter of an hour.
+optional = $(PIP) --only-binary :all: -e ".[$(1)]" 2> /dev/null || echo "No wheels for the extra '$(1)' here: $(2)"
+
 .PHONY: setup demo test test-all smoke lint types platforms docs clean
 
 $(VENV)/demo-ready: pyproject.toml constraints.txt
@@ -16,17 +20,14 @@ $(VENV)/demo-ready: pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) with JAX, MuJoCo and Matplotlib, 0.9 GB (once; a minute or two) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) -e ".[locomotion]"
+	@$(call optional,warp,MuJoCo's own library steps robots; it is several times slower.)
 	@touch $@
 
-# Box2D and PyBullet have wheels for some platforms and Pythons only. Where they have none, nothing is built: that takes
-# a compiler and a quarter of an hour.
 $(VENV)/ready: $(VENV)/demo-ready
 	@echo "Adding what tests, types, linter and documentation need, 1 GB (once; a minute or two) ..."
 	@$(PIP) -e ".[locomotion,gymnasium,dask,explore,elites,onnx,dev,docs]"
-	@for extra in box2d bullet; do \
-	    $(PIP) --only-binary :all: -e ".[$$extra]" 2> /dev/null || \
-	    echo "No wheels for the extra '$$extra' on this machine: what needs them is left out, and its tests skip."; \
-	done
+	@$(call optional,box2d,what needs it is left out and its tests skip.)
+	@$(call optional,bullet,what needs it is left out and its tests skip.)
 	@touch $@
 
 setup: $(VENV)/ready

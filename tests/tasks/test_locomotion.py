@@ -214,8 +214,9 @@ def test_engine_is_chosen_by_the_machine_and_said() -> None:
 def test_without_warp_mujoco_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "warp" else find(name))
-    assert make_task("ant", {"threads": 2}).engine == "mujoco, 2 CPU threads"
-    with pytest.raises(ConfigError, match=r"'warp-lang' \(extra 'locomotion'\)"):
+    with pytest.warns(UserWarning, match=r"Install it with: .*warp"):
+        assert make_task("ant", {"threads": 2}).engine == "mujoco, 2 CPU threads"
+    with pytest.raises(ConfigError, match=r"'warp-lang' \(extra 'warp'\)"):
         make_task("ant", {"engine": "fused"})
 
 

@@ -1,13 +1,14 @@
 """The paper's locomotion tasks, `cheetah` and `ant`: a robot driven by a network, its behavior where it ends up."""
 
 import importlib.util
+import warnings
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.core.errors import missing_extra
+from evolvability.core.errors import install_line, missing_extra
 from evolvability.core.types import Outcome, Sample
 from evolvability.tasks.actions import clipped
 from evolvability.tasks.base import Task
@@ -72,6 +73,12 @@ def _engine(robot: Any, policy: Any, options: LocomotionOptions) -> tuple[Engine
     if options.engine == "fused":
         _require_warp("The engine fused")
     if options.engine == "mujoco" or importlib.util.find_spec("warp") is None:
+        if options.engine == "auto":
+            warnings.warn(
+                "MuJoCo's own library steps the robots, since warp-lang, which makes them several times faster, is not "
+                f"installed. Install it with: {install_line('warp')}",
+                stacklevel=2,
+            )
         from evolvability.tasks.engines.mujoco import mujoco_engine, mujoco_replay
 
         return mujoco_engine(robot, policy, options), mujoco_replay(robot, policy, options)
@@ -88,4 +95,4 @@ def _engine(robot: Any, policy: Any, options: LocomotionOptions) -> tuple[Engine
 
 def _require_warp(what: str) -> None:
     if importlib.util.find_spec("warp") is None:
-        raise missing_extra(what, "warp-lang", "locomotion")
+        raise missing_extra(what, "warp-lang", "warp")
