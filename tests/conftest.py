@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -19,6 +18,13 @@ draw_without_window()  # before anything imports MuJoCo, which chooses once
 
 browser = pytest.fixture(scope="module")(browsers)
 opened = pytest.fixture(pages)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Programs this small take longer to optimize than to run; those of the full tier are optimized, as in use."""
+    if config.option.markexpr != "full":
+        jax.config.update("jax_disable_most_optimizations", True)
+        os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # of processes that tests start
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what -m does not name
@@ -60,15 +66,6 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
 # which takes most of a test's time.
 compiled_outcome = jax.jit(outcome)
 compiled_weights = jax.jit(sample_weights, static_argnums=0)
-
-
-@pytest.fixture(scope="module")
-def optimized() -> Iterator[None]:
-    """For what runs longer than it compiles: the quick tier's programs are not optimized otherwise, see Makefile."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", False)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture

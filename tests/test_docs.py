@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import matplotlib as mpl
 import pytest
 import tyro
@@ -78,15 +77,6 @@ def commands(page: Path) -> list[list[str]]:
 
 def with_python(page: Path) -> bool:
     return any(block.language == "python" for block in blocks(page))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation() -> Iterator[None]:
-    """Programs this small take longer to optimize than to run."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
 
 
 @pytest.fixture

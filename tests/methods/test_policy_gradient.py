@@ -1,6 +1,6 @@
 """Policy-gradient Evolvability ES: both forms against a closed form, and against networks written out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -32,14 +32,6 @@ SIGMA, STD = 0.4, 0.5
 CENTER = 0.7
 NUM_STEPS = 4
 TIMES = (2, 4)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation() -> Iterator[None]:
-    """Programs this small take longer to optimize than to run."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 def counter() -> World:

@@ -1,7 +1,6 @@
 """A trained population is an object to use: what is picked, acted with and saved does what it did in training."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +52,6 @@ class Cart(gymnasium.Env[Any, Any]):
 
     def _observation(self) -> Any:
         return np.array([self.x, 100 + 20 * self.time, -3.0], np.float32)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation() -> Iterator[None]:
-    """Programs this small take longer to optimize than to run."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture(scope="module")

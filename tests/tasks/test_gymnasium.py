@@ -71,7 +71,7 @@ def trial_of(make: Callable[[], Any], member: int = 0, generation: int = 0, **op
 @pytest.mark.parametrize("env", ENVIRONMENTS[:5])
 def test_stock_environment_runs_end_to_end(env: str) -> None:
     options = {"env": env, "behavior": STOCK[env], **TINY}
-    result = evolve("gymnasium", generations=2, population_size=8, task_options=options)
+    result = evolve("gymnasium", objective="max_variance", generations=2, population_size=8, task_options=options)
     assert (result.metrics["variance"] > 0).all()
     assert (result.metrics["num_invalid"] == 0).all()
     assert (result.metrics["num_steps"] <= 8 * TINY["num_steps"]).all()

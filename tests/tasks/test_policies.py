@@ -27,12 +27,19 @@ POPULATIONS = {
 }
 
 
+def acted(sample: Sample, observations: Any) -> Any:
+    return POLICY.act(POLICY.build(sample), observations)
+
+
 def draw(population: Population, policy: Policy = POLICY, num_members: int = 12) -> Sample:
-    centers = jax.vmap(policy.init)(jax.random.split(jax.random.key(0), population.num_components))
-    cloud = population.init(jax.random.key(2), centers)
-    if cloud.log_scale is not None:  # every parameter a different one
-        cloud = cloud._replace(log_scale=cloud.log_scale + jnp.linspace(-1, 1, policy.num_params))
-    return population.sample(jax.random.key(1), cloud, 0, population.draws(num_members))
+    def drawn(key: Array) -> Sample:
+        centers = jax.vmap(policy.init)(jax.random.split(key, population.num_components))
+        cloud = population.init(jax.random.key(2), centers)
+        if cloud.log_scale is not None:  # every parameter a different one
+            cloud = cloud._replace(log_scale=cloud.log_scale + jnp.linspace(-1, 1, policy.num_params))
+        return population.sample(jax.random.key(1), cloud, 0, population.draws(num_members))
+
+    return jax.jit(drawn)(jax.random.key(0))
 
 
 def written_out(parameters: Array, observation: Array) -> Array:
@@ -52,14 +59,14 @@ def written_out(parameters: Array, observation: Array) -> Array:
 def test_structured_policy_equals_networks_written_out(kind: str, library: str) -> None:
     sample = draw(POPULATIONS[kind])
     observations = jax.random.normal(jax.random.key(2), (sample.num_members, SIZES[0]))
-    expected = jax.vmap(written_out)(sample.members(), observations)
+    expected = jax.jit(lambda sample: jax.vmap(written_out)(sample.members(), observations))(sample)
     given: Any = sample
     inputs: Any = observations
     if library == "numpy":
         given = jax.tree.map(np.asarray, sample)
         given = given._replace(noise=jax.tree.map(lambda leaf: leaf.astype(np.float32), given.noise))
         inputs = np.asarray(observations)
-    actions = POLICY.act(POLICY.build(given), inputs)
+    actions = (acted if library == "numpy" else jax.jit(acted))(given, inputs)
     assert isinstance(actions, np.ndarray) == (library == "numpy")
     # With bfloat16 noise JAX rounds inputs to that noise too, a part in 256 of the mutations' effect.
     tolerance = 0.02 if "bfloat16" in kind else 1e-5

@@ -42,17 +42,19 @@ def test_points_are_drawn_from_the_box_and_rewarded_by_nearness() -> None:
 @pytest.mark.parametrize("name", ["point", "maze", "navigation"])
 def test_members_of_toy_tasks_do_what_their_networks_do_step_by_step_in_the_world(name: str) -> None:
     task = make_task(name, {"num_steps": 6, "hidden": 4})
-    world, members = world_of(task), 2 * jax.vmap(task.init)(jax.random.split(jax.random.key(0), 3)) + 0.3
-    now = world.begin(jax.random.key(0), 3)
+    world = world_of(task)
+    members = jax.jit(lambda keys: 2 * jax.vmap(task.init)(keys) + 0.3)(jax.random.split(jax.random.key(0), 3))
+    advance = jax.jit(lambda now: world.advance(now, jax.vmap(world.policy.apply)(members, now.observation)))
+    now = jax.jit(lambda key: world.begin(key, 3))(jax.random.key(0))
     path = [now.position]
     for _ in range(6):
-        now = world.advance(now, jax.vmap(world.policy.apply)(members, now.observation))
+        now = advance(now)
         path.append(now.position)
     assert task.stage is not None
     assert task.stage.replay is not None
     sample = written_out(members)
     motion = task.stage.replay(jax.random.key(0), sample, ())
-    done, _ = task.evaluate(jax.random.key(0), sample, ())
+    done, _ = jax.jit(task.evaluate)(jax.random.key(0), sample, ())
     np.testing.assert_allclose(motion.path, np.stack(path, axis=1), atol=1e-5)
     np.testing.assert_array_equal(motion.behavior, motion.path[:, -1])
     np.testing.assert_allclose(done.behavior, motion.behavior, atol=1e-6)
@@ -76,7 +78,7 @@ def test_episodes_that_end_early_or_break_down_are_told() -> None:
     world = World(policy, 1, 2, 5, begin, advance, directions(2))
     task = task_from_world("stairs", ("x", "y"), world, lambda position: position[:, 0], 0.1)
     sample = written_out(jnp.zeros((3, policy.num_params)))
-    done, _ = task.evaluate(jax.random.key(0), sample, ())
+    done, _ = jax.jit(task.evaluate)(jax.random.key(0), sample, ())
     assert done.num_steps.tolist() == [2, 3, 5]
     assert done.valid.tolist() == [True, False, True]
     assert done.fitness.tolist() == [2, 3, 5]

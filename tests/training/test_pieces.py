@@ -1,6 +1,5 @@
 """Runs whose objective, population and optimizer are objects: trained, written, resumed and shown like any other."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -31,14 +30,6 @@ from evolvability.studies.groups import run_names
 from evolvability.tasks.simulators import simulator_task
 
 SMALL: dict[str, Any] = {"population_size": 16, "generations": 4, "progress": False}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation() -> Iterator[None]:
-    """Programs this small take longer to optimize than to run."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 def apart(outcome: Outcome, log_prob: jax.Array) -> jax.Array:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from evolvability import ConfigError, Run
+from evolvability.cli import main
 from evolvability.training.processes import Processes, join
 from evolvability.training.sharding import usable
 
@@ -24,7 +25,11 @@ POINT = (
     "train",
     "point",
     "--num-steps",
-    "10",
+    "5",
+    "--hidden",
+    "4",
+    "--objective",
+    "max_variance",
     "--population-size",
     "32",
     "--seeds",
@@ -39,18 +44,13 @@ Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
-    """Starts `ees` as a process of its own; what one has compiled, others need not compile again."""
-    cache = {
-        "JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("compiled")),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PLATFORMS": "cpu",
-    }
+def start() -> Start:
+    """Starts `ees` as a process of its own."""
 
     def start(*arguments: object, devices: int = 1) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "evolvability", *map(str, arguments)]
-        flags = f"{QUICK} --xla_force_host_platform_device_count={devices}"
-        environment = os.environ | cache | {"XLA_FLAGS": flags}
+        flags = f"{os.environ.get('XLA_FLAGS', '')} {QUICK} --xla_force_host_platform_device_count={devices}"
+        environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
         return subprocess.Popen(
             command,
             env=environment,
@@ -106,7 +106,7 @@ def test_two_processes_of_four_devices_step_the_robots_of_one(start: Start, tmp_
 
 def test_eight_devices_in_chunks_give_the_run_of_one(start: Start, tmp_path: Path) -> None:
     one, eight = tmp_path / "one", tmp_path / "eight"
-    finished(start(*POINT, "--generations", 3, "--output", one))
+    main([*POINT, "--generations", "3", "--output", str(one), "--quiet"])
     finished(start(*POINT, "--generations", 3, "--output", eight, "--chunk-size", 16, devices=8))
     assert len(Run(eight).environment["devices"]) == 8
     assert_same_course(eight, one)

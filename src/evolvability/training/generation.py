@@ -171,9 +171,12 @@ def _loop(function: Callable[[Array], PyTree], rows: Array) -> PyTree:
     return _stacked([function(row) for row in rows])
 
 
+# Compiled: a program per tree, not one per leaf.
+@jax.jit
 def _row(tree: PyTree, index: int) -> PyTree:
     return jax.tree.map(lambda leaf: leaf[index], tree)
 
 
+@jax.jit
 def _stacked(trees: list[Any]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
