@@ -35,7 +35,7 @@ setup: $(VENV)/ready
 demo: $(VENV)/demo-ready
 	@echo "The paper's figure 1: three variants, ten seeds each (about a minute) ..."
 	@$(BIN)/python examples/figure1.py --output $(RUNS)
-	@echo "A small cheetah whose mutations come to run both ways (about two minutes on two cores) ..."
+	@echo "A small cheetah whose mutations come to run both ways (about half a minute on two cores) ..."
 	@$(BIN)/python examples/cheetah.py --output $(RUNS)
 
 lint: setup

@@ -57,8 +57,11 @@ CHEETAH_LAPTOP: dict[str, Any] = {
 # Short episodes teach an ant to fall: only in long ones do those who stay up get ahead. So few members teach
 # a small network sooner than one of the paper's size.
 ANT_LAPTOP: dict[str, Any] = {
-    "population_size": 256,
-    "generations": 55,
+    "population_size": 512,
+    "generations": 140,
+    "sigma": 0.05,
+    "learning_rate": 0.03,
+    "l2": 0.01,
     "task_options": {"num_steps": 1000, "observation_share": 0.05, "hidden": 64},
 }
 
