@@ -30,10 +30,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "navigation, low_rank": ("navigation", {**TOY, "population": "low_rank", "rank": 1, "seeds": 3}),
     "maze, ns_es": ("maze", {**TOY, "objective": "ns_es"}),
     "cheetah, mujoco": ("cheetah", {"engine": "mujoco"}),
-    "cheetah, mjx (jax)": ("cheetah", {"engine": "mjx", "mjx_implementation": "jax"}),
-    "cheetah, mjx (warp)": ("cheetah", {"engine": "mjx", "mjx_implementation": "warp"}),
-    "ant, mjx (jax)": ("ant", {"engine": "mjx", "mjx_implementation": "jax"}),
-    "ant, mjx (warp)": ("ant", {"engine": "mjx", "mjx_implementation": "warp"}),
+    "cheetah, fused": ("cheetah", {"engine": "fused"}),
+    "ant, fused": ("ant", {"engine": "fused"}),
 }
 
 

@@ -5,7 +5,7 @@
 The network is the cheetah's, 26-256-256-6. "policy" is an episode of actions of all members, each step's observations
 made from the last one's actions, without physics. Further parts, each on demand:
 
-    --with-physics    whole generations of the cheetah on the engine mjx
+    --with-physics    whole generations of the cheetah on the engine fused
     --million         1,000,000 members of the task navigation in one process, a few generations
     --wide            a network of ten million parameters on the task point, a few generations
 """
@@ -100,7 +100,7 @@ def generations(kind: str, options: argparse.Namespace) -> dict[str, Any]:
         "cheetah",
         population_size=options.members,
         generations=1 + options.repeats,
-        task_options={"engine": "mjx", "num_steps": options.steps},
+        task_options={"engine": "fused", "num_steps": options.steps},
         **KINDS[kind],
     )
     return {"kind": kind, "seconds": float(result.metrics["seconds"][0, 1:].min()), "peak_gigabytes_so_far": _peak()}
@@ -190,7 +190,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--with-physics", action="store_true", help="whole generations of the cheetah on mjx")
+    parser.add_argument("--with-physics", action="store_true", help="whole generations of the cheetah on fused")
     parser.add_argument("--million", action="store_true", help="a million members of a small task")
     parser.add_argument("--chunk-size", type=int, default=0, help="of these, how many are in memory at a time")
     parser.add_argument("--wide", action="store_true", help="ten million parameters")

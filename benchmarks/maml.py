@@ -41,7 +41,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Seconds of every part of one outer step, of all seeds together."""
     task_options: dict[str, Any] = {"num_steps": options.steps}
     if options.task != "navigation":
-        task_options |= {"engine": "mjx", "mjx_implementation": options.implementation}
+        task_options |= {"engine": "fused"}
     sizes = {"tasks": options.tasks, "episodes": options.episodes}
     config = layered(options.task, objective="maml", values={"maml": sizes, "task_options": task_options})
     task = make_task(options.task, config.task_options)
@@ -113,7 +113,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--tasks", type=int, default=40)
     parser.add_argument("--episodes", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--implementation", default="auto", choices=["auto", "jax", "warp"])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--output", type=Path)
     return parser.parse_args()

@@ -4,7 +4,7 @@ What is changed, and why:
 
 - Time steps of 8.25 ms, two per control step: the paper's control rate of 0.0165 s.
 - Contacts are with the floor alone, and of the ant only its torso and shins touch it: a thigh lies inside the hull of
-  the torso and the knees, so it cannot touch first. Few contacts, and always the same ones, make MJX fast.
+  the torso and the knees, so it cannot touch first. Few contacts, and always the same ones, keep programs small.
 - A simulation that breaks down is not reset behind our back (MuJoCo's own habit): it must be seen to be left out.
 - Sensors say where every link that may touch the floor is and which way it points.
 """

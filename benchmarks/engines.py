@@ -1,0 +1,160 @@
+"""The engines on a CPU, networks included, beside bare physics of the same model under the same torques.
+
+Four ways, on all cores: bare `mujoco.rollout`; the engine mujoco; the engine fused; and fused physics alone. They run
+in turns, so that all meet the same load. A ratio to the first is taken of every turn, of wall time and of CPU time, and
+medians are printed.
+
+    python benchmarks/engines.py --output engines.json
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import mujoco
+import numpy as np
+from mujoco import rollout
+
+from evolvability.core.cores import num_cores
+from evolvability.core.populations import normal
+from evolvability.core.types import Sample
+from evolvability.tasks.engines import fused
+from evolvability.tasks.engines.base import Engine, LocomotionOptions
+from evolvability.tasks.engines.cores import cores_engine
+from evolvability.tasks.engines.mujoco import mujoco_engine
+from evolvability.tasks.normalizer import no_moments
+from evolvability.tasks.policies import Policy, mlp
+from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, Robot
+
+Array = np.ndarray[Any, Any]
+COPIES = 8
+"""Of every world for fused physics alone: with few worlds, Python's share of its calls would count."""
+
+
+class Way(NamedTuple):
+    """A way to simulate: its name, the control steps of one turn, and what runs them."""
+
+    name: str
+    num_steps: int
+    run: Callable[[], Any]
+
+
+def main() -> None:
+    options = _arguments()
+    report: dict[str, Any] = {"cores": num_cores(), "options": vars(options) | {"output": None}, "rows": []}
+    print(f"{num_cores()} cores; control steps per second, and per CPU second and core; ratios to mujoco.rollout")
+    for name in options.tasks:
+        for row in measure(ROBOTS[name](), options):
+            report["rows"].append(row)
+            print(
+                f"{row['task']:8} {row['way']:24} {row['per_second']:>12,.0f} {row['per_cpu_second']:>10,.0f}   "
+                f"{row['ratio_wall']:6.2f} by wall, {row['ratio_cpu']:6.2f} by CPU time",
+                flush=True,
+            )
+    if options.output:
+        options.output.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def measure(robot: Robot, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """A row for each way to simulate a robot."""
+    policy = mlp((robot.num_observations, options.hidden, options.hidden, robot.num_joints))
+    population = normal(0.02)
+    cloud = population.init(jax.random.key(0), policy.init(jax.random.key(1))[None])
+    sample = population.sample(jax.random.key(2), cloud, 0, population.draws(options.members))
+    settings = LocomotionOptions(num_steps=options.steps, threads=num_cores(), hidden=options.hidden)
+    torques, total = recorded_torques(robot, policy, sample, options.steps), options.members * options.steps
+    ways = [
+        Way("mujoco.rollout, bare", total, bare_mujoco(robot, torques)),
+        Way("engine mujoco", total, episodes(robot, mujoco_engine(robot, policy, settings), sample)),
+        Way("engine fused", total, episodes(robot, cores_engine(robot, policy, settings), sample)),
+        Way("fused physics, bare", COPIES * total, bare_fused(robot, torques)),
+    ]
+    for way in ways:
+        way.run()  # compiles
+    # Seconds per control step: (rounds, ways, 2).
+    times = np.array([[_seconds(way) for way in ways] for _ in range(options.rounds)])
+    rates, ratios = np.median(1 / times, axis=0), np.median(times[:, :1] / times, axis=0)
+    return [
+        {
+            "task": robot.name,
+            "way": way.name,
+            "per_second": rate[0],
+            "per_cpu_second": rate[1],
+            "ratio_wall": ratio[0],
+            "ratio_cpu": ratio[1],
+        }
+        for way, rate, ratio in zip(ways, rates.tolist(), ratios.tolist(), strict=True)
+    ]
+
+
+def episodes(robot: Robot, engine: Engine, sample: Sample) -> Callable[[], Any]:
+    """Whole episodes of a sample, none of which ends early."""
+    return lambda: engine.run(jax.random.key(3), sample, no_moments(robot.num_observations))
+
+
+def recorded_torques(robot: Robot, policy: Policy, sample: Sample, num_steps: int) -> Array:
+    """(num_members, num_steps, num_joints) what the policies did in those episodes."""
+    torques: list[Array] = []
+
+    def act(networks: Any, observations: Any) -> Any:
+        torques.append(np.clip(policy.act(networks, observations), -1, 1))
+        return torques[-1]
+
+    # One thread: blocks of members come one after the other.
+    settings = LocomotionOptions(num_steps=num_steps, threads=1)
+    episodes(robot, mujoco_engine(robot, policy._replace(act=act), settings), sample)()
+    blocks = [np.stack(torques[first : first + num_steps], axis=1) for first in range(0, len(torques), num_steps)]
+    return np.concatenate(blocks).astype(np.float64)
+
+
+def bare_mujoco(robot: Robot, torques: Array) -> Callable[[], Any]:
+    """The same episodes with torques that are known beforehand."""
+    model, data = robot.model, mujoco.MjData(robot.model)
+    data.qpos[:] = robot.start
+    start = np.zeros(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+    mujoco.mj_getState(model, data, start, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    starts = np.tile(start, (len(torques), 1))
+    controls = np.ascontiguousarray(np.repeat(torques, STEPS_PER_CONTROL, axis=1))
+    threads_data = [mujoco.MjData(model) for _ in range(num_cores())]
+    return lambda: rollout.rollout(model, threads_data, starts, controls)
+
+
+def bare_fused(robot: Robot, torques: Array) -> Callable[[], Any]:
+    """The same, `COPIES` of each."""
+    step = fused.stepper(robot.model, STEPS_PER_CONTROL)
+    controls = np.ascontiguousarray(np.tile(torques, (COPIES, 1, 1)).swapaxes(0, 1), np.float32)
+    number = controls.shape[1]
+    start = fused.start(robot.model, number, np.tile(robot.start, (number, 1)))
+
+    def run() -> None:
+        state = start
+        for control in controls:
+            state, _ = step(state, control)
+
+    return run
+
+
+def _seconds(way: Way) -> tuple[float, float]:
+    """Wall time and CPU time, of all threads, per control step."""
+    began, began_cpu = time.perf_counter(), time.process_time()
+    jax.block_until_ready(way.run())
+    return (time.perf_counter() - began) / way.num_steps, (time.process_time() - began_cpu) / way.num_steps
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", nargs="+", default=["cheetah", "ant"], choices=sorted(ROBOTS))
+    parser.add_argument("--members", type=int, default=512)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--hidden", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--output", type=Path, default=None, help="write all numbers as JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
