@@ -25,23 +25,14 @@ from evolvability.tasks.world import Situation, World, directions
 
 
 class _Progress(NamedTuple):
-    """All members in mid-episode; arrays have the axis (num_members,) in front.
+    """All members in mid-episode; arrays have the axis (num_members,) in front."""
 
-    Attributes:
-        physics: the simulator's state.
-        contacts: (num_members, num_links) which links touch the floor.
-        running: whether the episode still goes on.
-        valid: whether the simulation has not broken down.
-        num_steps: control steps so far.
-        seen: statistics of each member's own observations, where they are kept.
-    """
-
-    physics: State
-    contacts: Array
-    running: Array
-    valid: Array
-    num_steps: Array
-    seen: Any
+    physics: State  # the simulator's state
+    contacts: Array  # (num_members, num_links) which links touch the floor
+    running: Array  # whether the episode still goes on
+    valid: Array  # whether the simulation has not broken down
+    num_steps: Array  # control steps so far
+    seen: Any  # statistics of each member's own observations, where they are kept
 
 
 def device_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
@@ -56,7 +47,7 @@ def device_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
         def control_step(now: _Progress, _: None) -> tuple[_Progress, None]:
             observation = _observation(robot, now)
             after = _advance(robot, options, step, now, policy.act(networks, _scaled(observation, mean, std)))
-            # Of every member, though few are remembered: the shapes of a compiled program cannot depend on chance.
+
             return after._replace(seen=include(now.seen, observation, now.running)), None
 
         last = jax.lax.scan(control_step, _first(robot, poses), length=options.num_steps)[0]
@@ -116,16 +107,14 @@ def _advance(robot: Robot, options: LocomotionOptions, step: Step, now: _Progres
     torso = robot.torso(physics.qpos, physics.qvel)
     good = now.running & is_plausible(torso, physics.qpos, physics.qvel)
     touching = (clearance < robot.contact_distance).astype(jnp.float32)
-    # Where an episode has ended or broken down, nothing changes any more: no NaN enters.
+
     physics, contacts = _where(good, (physics, touching), (now.physics, now.contacts))
     ended = has_fallen(robot, torso, contacts) & options.early_termination
     return _Progress(
         physics=physics,
         contacts=contacts,
         running=good & ~ended,
-        # An episode that has ended stays as valid as it was.
         valid=now.valid & (good | ~now.running),
-        # With the step that ends the episode, as in native MuJoCo's engine.
         num_steps=now.num_steps + now.running,
         seen=now.seen,
     )

@@ -69,39 +69,23 @@ def strength(impedance: Value, weight: float) -> Value:
 
 
 class Contact(NamedTuple):
-    """A point that may touch a plane; arrays are (3,).
+    """A point that may touch a plane."""
 
-    Attributes:
-        geom: whose point it is.
-        body: what moves it.
-        distance: how far it is above the plane.
-        present: whether it counts now.
-        fields: what the solver needs of it, by name: numbers that are the same for all contacts, or not.
-    """
-
-    geom: int
-    body: int
-    distance: Value
-    present: Value
-    fields: dict[str, Value]
+    geom: int  # whose point it is
+    body: int  # what moves it
+    distance: Value  # how far it is above the plane
+    present: Value  # whether it counts now
+    fields: dict[str, Value]  # what the solver needs of it, by name
 
 
 class Limit(NamedTuple):
-    """A joint that may meet a limit.
+    """A joint that may meet a limit."""
 
-    Attributes:
-        dof: which it is.
-        present: whether it is beyond its margin.
-        sign: 1 at the lower limit, -1 at the upper.
-        strength: D, 0 where it is not present.
-        target: minus the acceleration that the limit asks for.
-    """
-
-    dof: int
-    present: Value
-    sign: Value
-    strength: Value
-    target: Value
+    dof: int  # which it is
+    present: Value  # whether it is beyond its margin
+    sign: Value  # 1 at the lower limit, -1 at the upper
+    strength: Value  # D, 0 where it is not present
+    target: Value  # minus the acceleration that the limit asks for
 
 
 def contacts(tree: Tree, motion: Motion) -> list[Contact]:
@@ -128,7 +112,7 @@ def _may_touch(tree: Tree, geom: int, other: int) -> bool:
     if one == two:
         return False
     one_parent, two_parent = (int(model.body_weldid[tree.parent[body]]) for body in (one, two))
-    if one and two and (one == two_parent or two == one_parent):  # parent and child never touch, but on the world
+    if one and two and (one == two_parent or two == one_parent):
         return False
     excluded = {int(signature) for signature in model.exclude_signature}
     if {(one << 16) + two, (two << 16) + one} & excluded:
@@ -193,7 +177,6 @@ def tangent(along: Vector | None, normal: Vector) -> Vector:
     flat = along - (normal @ along) * normal
     sides = [k for k in range(3) if not is_zero(flat[k])]
     if len(sides) <= 1:
-        # In a plane: a friction pyramid is the same if it is turned by a right angle, so any axis will do.
         return np.eye(3)[sides[0]] if sides else spare
     square = flat @ flat
     upright = square < 1e-20
@@ -221,7 +204,7 @@ class _Maker(NamedTuple):
         distance = self.normal @ (place + self.motion.origin[body] - self.floor) - self.radius
         violation = distance - parameters.margin
         impedance = parameters.softness.impedance(violation)
-        # In the middle of the gap, or of the overlap.
+
         touch = place - (self.radius + 0.5 * distance) * self.normal
         second = (
             clean(np.cross(self.normal, self.tangent)) if _known(self.tangent) else np.cross(self.normal, self.tangent)
@@ -273,7 +256,7 @@ def _mixed(model: mujoco.MjModel, geom: int, plane: int) -> Parameters:
     solref, solimp = (
         share * array[geom] + (1 - share) * array[plane] for array in (model.geom_solref, model.geom_solimp)
     )
-    # A contact without friction is a pyramid with four edges that are all the same.
+
     friction = float(model.geom_friction[pair, 0].max()) if dimension == 3 else 0.0
     weight = float(model.body_invweight0[model.geom_bodyid[[geom, plane]], 0].sum())
     edges = 2 * friction**2 * (1 + friction**2) / model.opt.impratio if dimension == 3 else 4.0

@@ -10,17 +10,11 @@ from evolvability.tasks.engines.fused.tree import Rigid, Tree, clean
 
 
 class Inertia(NamedTuple):
-    """The inertia of bodies about their tree's origin.
+    """The inertia of bodies about their tree's origin."""
 
-    Attributes:
-        mass: all of it.
-        moment: (3,) mass times center of mass.
-        rotational: (3, 3) about the origin.
-    """
-
-    mass: Value
-    moment: Vector
-    rotational: Vector
+    mass: Value  # all of it
+    moment: Vector  # (3,) mass times center of mass
+    rotational: Vector  # (3, 3) about the origin
 
     def plus(self, other: "Inertia") -> "Inertia":
         """Both as one."""

@@ -15,23 +15,14 @@ ZERO6 = np.zeros(6).astype(object)
 
 
 class Motion(NamedTuple):
-    """A tree of bodies at one moment, by the body's number; place and rotation are also those of welded bodies.
+    """A tree of bodies at one moment, by the body's number; place and rotation are also those of welded bodies."""
 
-    Attributes:
-        origin: (3,) the point that places and motions are relative to, in the world.
-        place: (3,) of the body's frame, relative to the origin.
-        rotation: (3, 3) from the body's frame to the world's.
-        axes: by degree of freedom, (6,) the motion that a unit of its velocity causes.
-        velocity: (6,).
-        acceleration: (6,) with no acceleration of joints; gravity is an upward acceleration of the world.
-    """
-
-    origin: dict[int, Vector]
-    place: dict[int, Vector]
-    rotation: dict[int, Vector]
-    axes: dict[int, Vector]
-    velocity: dict[int, Vector]
-    acceleration: dict[int, Vector]
+    origin: dict[int, Vector]  # (3,) the point that places and motions are relative to, in the world
+    place: dict[int, Vector]  # (3,) of the body's frame, relative to the origin
+    rotation: dict[int, Vector]  # (3, 3) from the body's frame to the world's
+    axes: dict[int, Vector]  # by degree of freedom, (6,) the motion that a unit of its velocity causes
+    velocity: dict[int, Vector]  # (6,)
+    acceleration: dict[int, Vector]  # (6,) if joints do not accelerate; gravity is an upward acceleration of the world
 
 
 def cross_motion(velocity: Vector, motion: Vector) -> Vector:
@@ -64,7 +55,7 @@ def turn_about(axis: Vector, angle: Value) -> Vector:
     x, y, z = axis
     skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     along = clean(np.outer(axis, axis))
-    # Constants are taken together before they meet a symbol, so that a rotation in a plane stays one.
+
     return (along + clean(np.eye(3) - along) * cos(angle) + skew * sin(angle)).astype(object)
 
 
@@ -98,7 +89,7 @@ def _enter(tree: Tree, motion: Motion, body: int, position: Vector) -> None:
     joints = tree.joints(body)
     if len(joints) and model.jnt_type[joints[0]] == FREE:
         place = position[model.jnt_qposadr[joints[0]] :][:3]
-    # Slides of the root move its origin; what turns, turns about it or elsewhere.
+
     for joint in joints:
         if model.jnt_type[joint] == SLIDE:
             place = place + _way(tree, joint, position) * (motion.rotation[body] @ clean(model.jnt_axis[joint]))
@@ -116,7 +107,7 @@ def _turn_joint(tree: Tree, motion: Motion, body: int, joint: int, position: Vec
     model, kind, dof = tree.model, int(tree.model.jnt_type[joint]), int(tree.model.jnt_dofadr[joint])
     if kind == FREE:
         axes = [np.concatenate([np.zeros(3), axis]).astype(object) for axis in np.eye(3)]
-        # Axes of the world: they do not turn with anything, and so cause no acceleration.
+
         motion.axes.update(enumerate(axes, dof))
         motion.velocity[body] = np.concatenate([np.zeros(3), velocity[dof : dof + 3]]).astype(object)
         index = int(model.jnt_qposadr[joint])
@@ -134,7 +125,7 @@ def _turn_joint(tree: Tree, motion: Motion, body: int, joint: int, position: Vec
     axis, way = motion.rotation[body] @ clean(model.jnt_axis[joint]), _way(tree, joint, position)
     if kind == SLIDE:
         motion.axes[dof] = np.concatenate([np.zeros(3), axis]).astype(object)
-        if tree.parent[body]:  # the root's slides are in its origin already
+        if tree.parent[body]:
             motion.place[body] = motion.place[body] + way * axis
     else:
         motion.axes[dof] = np.concatenate([axis, np.cross(anchor, axis)])
@@ -148,7 +139,7 @@ def _spin(motion: Motion, body: int, dof: int, anchor: Vector, velocity: Vector)
     for k in range(3):
         axis = motion.rotation[body][:, k]
         motion.axes[dof + k] = np.concatenate([axis, np.cross(anchor, axis)])
-    # All three at once: the body's axes turn with the body, and a spin does not change itself.
+
     _carry(motion, body, sum((velocity[dof + k] * motion.axes[dof + k] for k in range(3)), ZERO6))
 
 

@@ -16,17 +16,11 @@ from evolvability.tasks.engines.fused.kernel import BLOCK, loaded, step_kernel
 
 
 class State(NamedTuple):
-    """Worlds in mid-simulation; arrays have the axis (num_worlds,) in front.
+    """Worlds in mid-simulation; arrays have the axis (num_worlds,) in front."""
 
-    Attributes:
-        qpos: (num_worlds, nq) positions.
-        qvel: (num_worlds, nv) velocities.
-        qacc_warmstart: (num_worlds, nv) the last accelerations, where the solver begins.
-    """
-
-    qpos: Any
-    qvel: Any
-    qacc_warmstart: Any
+    qpos: Any  # (num_worlds, nq) positions
+    qvel: Any  # (num_worlds, nv) velocities
+    qacc_warmstart: Any  # (num_worlds, nv) the last accelerations, where the solver begins
 
 
 Step = Callable[[State, Any], tuple[State, Any]]
@@ -69,7 +63,7 @@ def _jax_step(kernel: wp.Kernel, sizes: list[int]) -> Callable[..., Any]:
     def step(*arrays: Any) -> Any:
         number = len(arrays[0])
         call = wp.jax_kernel(kernel, num_outputs=4, block_dim=block)
-        # A width of one stands for an array that is not wanted.
+
         shapes = {name: (number, max(size, 1)) for name, size in zip(names, sizes, strict=True)}
         arrays = tuple(jnp.asarray(array, jnp.float32) for array in arrays)
         return call(*arrays, output_dims=shapes, launch_dims=number)
