@@ -41,6 +41,8 @@ class Diary:
                 time.sleep(1000)
             if trouble == "pause" and self.evaluated()[address.generation, address.member] == 1:
                 time.sleep(4)
+            if trouble == "quit":
+                sys.exit(0)
             if trouble == "raise":
                 raise ZeroDivisionError("of no use")
             time.sleep(self.seconds)

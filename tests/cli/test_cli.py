@@ -1,5 +1,7 @@
 """The command line as a user meets it: real processes, exit codes, messages."""
 
+import contextlib
+import errno
 import os
 import re
 import shlex
@@ -7,13 +9,14 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from evolvability import Run
-from evolvability.cli import COMMANDS, main, training
+from evolvability import Run, RunFolderError
+from evolvability.cli import COMMANDS, main, reproducing, training
 from evolvability.cli.printing import free_folder
 from evolvability.cli.training import parse_train
 from evolvability.config.schema import layered
@@ -259,3 +262,53 @@ def test_import_is_light_and_loads_no_simulator_plotting_or_web_library() -> Non
     code = f"import sys, evolvability; print([name for name in {heavy} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_a_full_disk_is_told_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    text = error(capsys, "train", "point", *TINY, "--quiet", "--output", str(tmp_path / "run"))
+    assert "run" in text
+    assert "No space left on device" in text
+
+
+def test_a_file_that_cannot_be_read_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert str(tmp_path) in error(capsys, "train", "--config", str(tmp_path))
+
+
+@pytest.mark.parametrize("rows", ['{"generation": 0, "seed": 0, "variance": "much"}', "[1]", '{"generation": {}}'])
+def test_damaged_notes_and_metrics_are_told_in_a_sentence(
+    rows: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = made_up(tmp_path / "run", layered("point", values={"population_size": 4})).path
+    (path / "metrics.jsonl").write_text(rows + "\n")
+    with contextlib.suppress(SystemExit):
+        main(["show", str(path)])
+    assert "Traceback" not in capsys.readouterr().err
+    (path / "origin.json").write_text("[")
+    with pytest.raises(RunFolderError, match=r"origin\.json is damaged"):
+        _ = Run(path).origin
+
+
+def test_escape_sequences_do_not_reach_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = made_up(tmp_path / "\x1b]0;owned\x07run", layered("\x1b[31mred:task", values={"population_size": 4})).path
+    main(["show", str(path)])
+    shown = capsys.readouterr().out
+    assert "owned" in shown
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+
+
+def test_compiled_programs_are_kept_by_the_user_not_in_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[str, Any] = {}
+    config = SimpleNamespace(jax_compilation_cache_dir=None, update=kept.__setitem__)
+    monkeypatch.setattr(reproducing, "jax", SimpleNamespace(config=config))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    reproducing._compile_quickly()
+    assert Path(kept["jax_compilation_cache_dir"]).is_relative_to(tmp_path / "cache")

@@ -8,6 +8,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import gymnasium
 import numpy as np
@@ -18,9 +19,11 @@ from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.explorer import data
 from evolvability.explorer.export import export_page
-from evolvability.explorer.server import Server
+from evolvability.explorer.films import film
+from evolvability.explorer.server import Handler, Server
 from evolvability.explorer.service import Explorer, Kept
 from evolvability.studies import rebuild
+from evolvability.tasks.replay import Stage
 from evolvability.tasks.robots import ant, cheetah
 from tests.explorer.serving import arrays
 from tests.synthetic import config, made_up
@@ -71,7 +74,7 @@ def test_overview_tells_what_a_run_is_and_what_can_be_rebuilt(ant_run: Run) -> N
 def test_a_run_made_on_an_accelerator_was_not_trained_on_mujoco(ant_run: Run, tmp_path: Path) -> None:
     copy = tmp_path / "gpu"
     shutil.copytree(ant_run.path, copy)
-    environment = json.loads((copy / "environment.json").read_text())
+    environment = ant_run.environment
     for packages, engine in (({"mujoco-mjx": "3.17"}, "mjx"), ({"warp-lang": "1.19"}, "fused on a GPU")):
         table = environment | {"devices": ["gpu: NVIDIA H200"], "packages": packages}
         (copy / "environment.json").write_text(json.dumps(table))
@@ -195,6 +198,37 @@ def test_server_answers_this_machine_alone(served: str) -> None:
         urllib.request.urlopen(stranger)
 
 
+@pytest.mark.parametrize("token", ["", "guess/", "ask/overview", "guess/ask/overview"])
+def test_who_does_not_know_the_token_is_not_answered(served: str, token: str) -> None:
+    parts = urlsplit(served)
+    assert len(parts.path.strip("/")) > 20
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(f"http://{parts.netloc}/{token}")
+
+
+def test_many_requests_at_once_are_all_answered(served: str) -> None:
+    def ask(number: int) -> int:
+        with urllib.request.urlopen(f"{served}ask/overview", timeout=20) as response:
+            return int(response.status)
+
+    with ThreadPoolExecutor(60) as threads:
+        assert set(threads.map(ask, range(120))) == {200}
+    assert Server.request_queue_size >= 600
+    assert Handler.timeout
+
+
+def test_served_to_all_the_printed_address_works_elsewhere(ant_run: Run) -> None:
+    server = Server(Explorer([ant_run]), 0, "0.0.0.0")
+    server.server_close()
+    assert urlsplit(server.address).hostname not in ("0.0.0.0", "")
+
+
+@pytest.mark.parametrize("speed", ["0.001", "0", "nan", "1e9"])
+def test_a_film_that_would_never_end_is_refused(speed: str) -> None:
+    with pytest.raises(ConfigError, match=r"speed must be between .* and .*got"):
+        film(Stage(None, 0.01), [], "gif", speed=float(speed))
+
+
 def test_server_explains_an_error(served: str) -> None:
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(f"{served}ask/replay?run=0&seed=0&generation=1&member=0")
@@ -204,7 +238,7 @@ def test_server_explains_an_error(served: str) -> None:
 
 def test_a_port_in_use_is_refused(served: str, ant_run: Run) -> None:
     with pytest.raises(ConfigError, match="Choose another --port"):
-        Server(Explorer([ant_run]), int(served.rstrip("/").rpartition(":")[2]))
+        Server(Explorer([ant_run]), urlsplit(served).port or 0)
 
 
 def test_an_environment_that_does_not_draw_shows_behaviors_and_says_so(tmp_path: Path) -> None:

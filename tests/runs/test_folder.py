@@ -14,6 +14,7 @@ from evolvability import Config, Run, RunFolderError, evolve
 from evolvability.config.schema import layered
 from evolvability.runs.checkpoints import checkpoint_generations
 from evolvability.runs.folder import RunWriter, locked
+from evolvability.tasks.simulators import Trial, part_of
 from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution
 
@@ -274,6 +275,22 @@ def test_what_is_kept_of_a_run_may_be_edited(copy: Path) -> None:
     with pytest.warns(UserWarning, match="not as the run wrote it"):
         resume(Run(copy), generations=GENERATIONS + 2)
     assert Run(copy).recorded == [0, 5, 10, 11, 12, 13]
+
+
+def test_a_state_that_is_not_finite_is_never_saved(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"optimizer": "sgd", "learning_rate": 3e38, "l2": 1.0, "objective": "mean_fitness"}
+    path = tmp_path / "run"
+    with pytest.raises(RunFolderError, match="cloud/center is not finite"):
+        evolve("point", generations=2, population_size=8, output=path, progress=False, goal="right", **settings)
+    assert all(np.isfinite(Run(path).state(one)["cloud/center"]).all() for one in checkpoint_generations(path))
+    assert checkpoint_generations(path) == [0]
+
+
+@pytest.mark.parametrize("extreme", [2e19, 3e38, -1e16])
+def test_finite_extremes_of_a_simulator_are_invalid(extreme: float) -> None:
+    assert part_of(Trial(np.array([1e14, 0.0]), 0.0, 1)).outcome.valid.tolist() == [True]
+    assert part_of(Trial(np.array([extreme, 0.0]), 0.0, 1)).outcome.valid.tolist() == [False]
+    assert part_of(Trial(np.zeros(2), extreme, 1)).outcome.valid.tolist() == [False]
 
 
 def test_a_missing_generation_is_answered_with_those_there_are(finished: Path) -> None:

@@ -1,10 +1,13 @@
 import signal
 import threading
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evolvability.training.interrupts import delayed_interrupts
+from evolvability import Run, evolve
+from evolvability.training.interrupts import Terminated, delayed_interrupts, terminations
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +54,25 @@ def test_other_threads_are_left_alone() -> None:
     thread.start()
     thread.join()
     assert not problems
+
+
+def test_what_was_done_when_sigterm_came_is_saved(tmp_path: Path) -> None:
+    def terminate(rows: list[dict[str, Any]]) -> None:
+        if rows[0]["generation"] == 1:
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(Terminated):
+        evolve("point", generations=5, population_size=8, output=tmp_path / "run", on_generation=terminate)
+    assert len(Run(tmp_path / "run").rows) == 2
+    assert Run(tmp_path / "run").state(2)["generation"] == 2
+
+
+def test_the_second_sigterm_is_not_waited_for() -> None:
+    former = signal.getsignal(signal.SIGTERM)
+    with terminations() as has_come:
+        assert not has_come()
+        signal.raise_signal(signal.SIGTERM)
+        assert has_come()
+        with pytest.raises(Terminated):
+            signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is former

@@ -123,9 +123,10 @@ def test_member_that_always_breaks_down_is_invalid_and_named_once(
     assert set(diary.evaluated()) == EVERYONE
 
 
-def test_member_that_raises_is_the_only_one_that_does_not_count(tmp_path: Path) -> None:
+@pytest.mark.parametrize("trouble", ["raise", "quit"])
+def test_member_that_raises_is_the_only_one_that_does_not_count(trouble: str, tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="member 4 is invalid"):
-        result = evolve(diary_task(Diary(tmp_path / "diary.txt", at={4: "raise"})), **SETTINGS)
+        result = evolve(diary_task(Diary(tmp_path / "diary.txt", at={4: trouble})), **SETTINGS)
     assert np.isfinite(result.metrics["variance"]).all()
     assert np.isfinite(np.asarray(result.centers)).all()
 
@@ -188,6 +189,14 @@ def test_resumed_with_other_workers_is_the_same(undisturbed: Result, tmp_path: P
     result = evolve(task, **SETTINGS)
     assert_same(result, undisturbed)
     assert Run(tmp_path / "run").center.tobytes() == np.asarray(undisturbed.centers).tobytes()
+
+
+def test_a_simulator_that_ends_the_program_is_an_error() -> None:
+    def quits(parameters: Any, seed: int) -> Any:
+        sys.exit(0)
+
+    with pytest.raises(TaskError, match="SystemExit"):
+        simulator_task(lambda: quits, start=np.zeros(2))
 
 
 def test_worker_that_cannot_build_the_simulator_stops_the_run_with_its_words(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from evolvability.cli.runs import compare, export, figure, list_names, show, swe
 from evolvability.cli.training import maml, resume, train
 from evolvability.cli.viewing import explore, video
 from evolvability.core.errors import ConfigError, UserError, unknown
+from evolvability.training.interrupts import Terminated
 from evolvability.training.processes import leave
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -71,10 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         # Python flushes standard output once more when it ends, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except KeyboardInterrupt:
+    except OSError as error:  # a full disk, no permission: whichever file it was, it is the user's to mend
+        _fail(f"{error.filename or 'A file'} cannot be read or written: {error.strerror or error}.")
+    except KeyboardInterrupt as stop:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(130)  # not sys.exit: an interpreter that ends while XLA compiles crashes. All is saved by now.
+        os._exit(
+            143 if isinstance(stop, Terminated) else 130
+        )  # not sys.exit: an interpreter that ends while XLA compiles crashes. All is saved by now.
 
 
 def run_command(name: str, arguments: Sequence[str]) -> None:

@@ -6,15 +6,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from evolvability.config.schema import MAML, Config
 from evolvability.core.errors import ClusterError
 from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
 
-console = Console(emoji=False)  # :end: is a user's own, too
-errors = Console(stderr=True, emoji=False)
+CONTROLS = {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+
+
+class TextConsole(Console):
+    """Shows text as text: escape sequences in names and settings of somebody else's never reach the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """What is shown, piece by piece."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=segment.text.translate(CONTROLS))
+
+
+console = TextConsole(emoji=False)  # :end: is a user's own, too
+errors = TextConsole(stderr=True, emoji=False)
 
 
 def print_text(text: str, where: Console = console) -> None:

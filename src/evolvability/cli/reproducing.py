@@ -13,6 +13,7 @@ from tyro.conf import Positional, arg
 from evolvability.cli.arguments import Folder
 from evolvability.cli.printing import console, errors, plural, print_text, say
 from evolvability.config.schema import UNSET
+from evolvability.runs.files import user_folder
 from evolvability.training.progress import display
 
 if TYPE_CHECKING:
@@ -57,12 +58,13 @@ def reproduce(
         _report(chosen, scale, size, folder)
 
 
-def _compile_quickly(output: Path) -> None:
+def _compile_quickly() -> None:
     """Without optimizing, and what several runs have in common once."""
     jax.config.update("jax_disable_most_optimizations", True)
     # A cache that the user has set up is left as it is.
     if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
-        jax.config.update("jax_compilation_cache_dir", str(output / "compiled"))
+        # Never in the output folder, which is passed around: what is compiled is executed.
+        jax.config.update("jax_compilation_cache_dir", str(user_folder("cache") / "compiled"))
         # Unless told so, JAX keeps only what took a second or more to compile.
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
@@ -80,7 +82,7 @@ def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool,
         _print_plan(works)
         return
     if scale.quick_compilation:
-        _compile_quickly(output)
+        _compile_quickly()
     try:
         conduct(works, output, _watch(len(left), quiet))
     except KeyboardInterrupt:

@@ -1,5 +1,6 @@
 """The commands that show mutations: explore, video."""
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +53,7 @@ def explore(
     """
     from evolvability.explorer.export import export_page
     from evolvability.explorer.films import draw_without_window
-    from evolvability.explorer.server import Server
+    from evolvability.explorer.server import EVERYWHERE, Server
     from evolvability.explorer.service import Explorer
 
     found = open_runs(runs, dimensions, trust=trust)
@@ -66,6 +67,8 @@ def explore(
         print_text(f"wrote {export}, {export.stat().st_size / 1e6:.1f} MB")
         return
     server = Server(Explorer(found), port, host)
+    if host in EVERYWHERE:
+        warnings.warn("whoever can reach this machine and knows the address below sees these runs.", stacklevel=1)
     print_text(f"exploring {plural(len(found), 'run')} at {server.address}\nstop with Ctrl-C")
     if browser:
         server.open_browser()

@@ -287,6 +287,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         table = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"No configuration file at {path}.") from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.") from None
     found = table.pop("format", FORMAT)

@@ -136,10 +136,7 @@ def history(run: Run, seed_index: int, farthest: float) -> Arrays:
 
 def curves(run: Run) -> Arrays:
     """Every metric, (num_seeds, num_points) each over ``generation``; long ones thinned out."""
-    try:
-        metrics = run.metrics
-    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        raise RunFolderError(f"{run.path}: metrics.jsonl is damaged.") from None
+    metrics = run.metrics
     if not metrics:
         return {"generation": np.zeros(0, np.uint32)}
     every = -(-metrics["generation"].shape[1] // MAX_CURVE_POINTS)

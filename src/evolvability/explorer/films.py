@@ -21,6 +21,7 @@ from evolvability.tasks.rendering import from_jpeg
 from evolvability.tasks.replay import HostArray, Motion, Stage
 
 RATES = {"mp4": 30, "gif": 15}  # frames per second
+SLOWEST, FASTEST = 0.05, 100.0  # than life
 SIZES = {"mp4": (720, 1280), "gif": (360, 640)}
 SIZE = SIZES["mp4"]
 TRACK_POINTS = 120
@@ -58,8 +59,8 @@ def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1
     """
     if kind not in RATES:
         raise ConfigError(f"A film is written as .mp4 or .gif, got '{kind}'.")
-    if not speed > 0:
-        raise ConfigError(f"speed must be positive, got {speed}.")
+    if not SLOWEST <= speed <= FASTEST:  # slower, a film would be drawn for hours
+        raise ConfigError(f"speed must be between {SLOWEST} and {FASTEST}, got {speed}.")
     longest = max(int(motion.num_frames.max()) for motion in motions)
     # A little beyond the last moment, so that it is included, and a single moment is a film too.
     moments = np.arange(0, longest - 1 + 1e-9, speed / (RATES[kind] * stage.time_step)).astype(int)

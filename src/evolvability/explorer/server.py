@@ -1,8 +1,11 @@
 """The local web server of `ees explore`."""
 
 import ipaddress
+import secrets
+import socket
 import threading
 import webbrowser
+from contextlib import suppress
 from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +17,7 @@ from evolvability.explorer.page import page
 from evolvability.explorer.service import Explorer
 
 HOST = "127.0.0.1"
-QUESTIONS = "/ask/"
+QUESTIONS = "ask/"
 EVERYWHERE = ("0.0.0.0", "")
 HEADERS = {
     # The page brings everything along: nothing may be loaded from elsewhere, nor sent there.
@@ -31,9 +34,12 @@ class Server(ThreadingHTTPServer):
     """Serves the page and its answers: at any free port if 0, and to this machine alone unless the host is 0.0.0.0."""
 
     daemon_threads = True  # a slow answer does not keep the program from ending
+    request_queue_size = 1024  # of requests that come at once
 
     def __init__(self, explorer: Explorer, port: int = 0, host: str = HOST) -> None:
         self.explorer, self.host, self.html = explorer, host, page().encode()
+        # Before all paths: other users of this machine can reach the port, but do not know it.
+        self.token = secrets.token_urlsafe(16)
         try:
             super().__init__((host, port), Handler)
         except (OSError, OverflowError) as error:  # OverflowError: of a port above 65535
@@ -44,9 +50,9 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the page is."""
-        shown = HOST if self.host in EVERYWHERE else self.host
-        return f"http://{shown}:{self.server_address[1]}/"
+        """Where the page is, for whoever may see it; with the token that lets them in."""
+        shown = _outward() if self.host in EVERYWHERE else self.host
+        return f"http://{shown}:{self.server_address[1]}/{self.token}/"
 
     def open_browser(self) -> None:
         """Show the page in the user's browser."""
@@ -67,15 +73,20 @@ class Handler(BaseHTTPRequestHandler):
     """One request to a `Server`."""
 
     server: Server
+    timeout = 60  # seconds in which a request must have been sent
 
     def do_GET(self) -> None:
         """A page or an answer."""
         if not is_own(self.headers, self.server.host):
             self._send(HTTPStatus.FORBIDDEN, "text/plain", b"Pages from elsewhere are not answered.")
-        elif self.path == "/":
+            return
+        _, token, path = [*self.path.split("/", 2), "", ""][:3]
+        if not secrets.compare_digest(token.encode(), self.server.token.encode()):
+            self._send(HTTPStatus.FORBIDDEN, "text/plain", b"Open the address that ees explore printed, whole.")
+        elif not path:
             self._send(HTTPStatus.OK, "text/html; charset=utf-8", self.server.html)
-        elif self.path.startswith(QUESTIONS):
-            self._answer(self.path.removeprefix(QUESTIONS))
+        elif path.startswith(QUESTIONS):
+            self._answer(path.removeprefix(QUESTIONS))
         else:
             self._send(HTTPStatus.NOT_FOUND, "text/plain", b"There is no such page.")
 
@@ -100,6 +111,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Nothing: a page asks often."""
+
+
+def _outward() -> str:
+    """The address of this machine that others reach it by; no packet is sent to find it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, suppress(OSError):
+        one.connect(("192.0.2.1", 9))  # an address for documentation: it leads nowhere
+        return str(one.getsockname()[0])
+    return HOST
 
 
 def is_own(headers: Message, host: str) -> bool:

@@ -13,6 +13,7 @@ from evolvability.reproduction.items import Item
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import duration, times
 from evolvability.reproduction.report import TABLES, Report, figure_title, hyperparameters, unfinished
+from evolvability.runs.files import markdown_text
 from evolvability.runs.folder import Run
 from evolvability.studies.comparison import p_text
 from evolvability.studies.statistics import SIGNIFICANT
@@ -38,13 +39,13 @@ def to_markdown(report: Report, output: Path) -> str:
     rows = [(f"[{item.title}](#{anchor(item.title)})", *_counts(report, [item], output)) for item in report.items]
     parts = [
         "# Evolvability ES, reproduced",
-        f"{text(report.summary)}. {verdict_line(report)}.",
+        f"{markdown_text(report.summary)}. {verdict_line(report)}.",
         _table(("item", *report.verdicts, "time"), [*rows, ("all", *_counts(report, report.items, output))]),
         UNJUDGED if NOT_JUDGED in report.verdicts else NOTE,
     ]
     for item in report.items:
         parts.append(f"## {item.title}")
-        parts += [f"**Not done:** {text(warning)}" for warning in unfinished(item, report.runs)]
+        parts += [f"**Not done:** {markdown_text(warning)}" for warning in unfinished(item, report.runs)]
         parts += [_figure(number, report.figures[number], output) for number in item.figures]
         if claims := report.claims[item.name]:
             parts.append(_table(CLAIM_COLUMNS, [_claim(*named) for named in claims.items()]))
@@ -60,17 +61,6 @@ def to_markdown(report: Report, output: Path) -> str:
         _table(MACHINE_COLUMNS, machines),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def text(plain: str) -> str:
-    r"""Text as Markdown that shows it as it is, whatever characters it has: names of folders are not ours.
-
-    >>> print(text("max_entropy <b> *x* [y](z) a|b"), text("_a_ p < 0.05"))
-    max_entropy \<b> \*x\* \[y\](z) a\|b \_a\_ p < 0.05
-    """
-    # An underscore inside a word, and < or & before a space, mean nothing in Markdown: names stay readable.
-    special = r"([\\`*\[\]|~]|<(?=[A-Za-z/!?])|&(?=[#\w])|(?<![^\W_])_|_(?![^\W_]))"
-    return re.sub(special, r"\\\1", " ".join(plain.split()))
 
 
 def anchor(title: str) -> str:
@@ -109,9 +99,9 @@ def _counts(report: Report, items: Sequence[Item], output: Path) -> tuple[str, .
 def _figure(number: str, drawn: Path | str, output: Path) -> str:
     title = figure_title(number)
     title = title[0].upper() + title[1:]
-    caption = f"**{title}** {text(PICTURES[number].caption)}"
+    caption = f"**{title}** {markdown_text(PICTURES[number].caption)}"
     if isinstance(drawn, str):
-        return f"{caption} *Not drawn: {text(drawn)}*"
+        return f"{caption} *Not drawn: {markdown_text(drawn)}*"
     return f"![{title}]({os.path.relpath(drawn, output)})\n\n{caption}"
 
 
@@ -122,12 +112,12 @@ def _claim(name: str, claim: Claim) -> tuple[str, ...]:
     # Three digits tell a p-value from the bounds 0.05 and 0.1; smaller ones have two that count.
     p = "" if claim.p is None else f"{claim.p:.3f}" if claim.p >= SIGNIFICANT / 5 else p_text(claim.p)
     runs = " and ".join(map(str, claim.num_runs)) or "0"
-    says = f"{text(claim.statement)} `{name}`"
-    return claim.section, says, text(claim.paper), here, p, runs, _noted(claim.verdict, claim.reason)
+    says = f"{markdown_text(claim.statement)} `{name}`"
+    return claim.section, says, markdown_text(claim.paper), here, p, runs, _noted(claim.verdict, claim.reason)
 
 
 def _noted(word: str, *notes: str) -> str:
-    return " ".join([f"**{word}**", *(f"*{text(note)}*" for note in notes if note)])
+    return " ".join([f"**{word}**", *(f"*{markdown_text(note)}*" for note in notes if note)])
 
 
 def _value(claim: Claim) -> str:
@@ -145,7 +135,7 @@ def _run(run: Run, name: str) -> tuple[str, ...]:
     steps = getattr(config.task_options, "num_steps", None)
     is_maml = config.objective == MAML
     return (
-        text(name),
+        markdown_text(name),
         str(config.seeds),
         f"{done}" if done == config.generations else f"{done} of {config.generations}",
         f"{config.population_size:,}",
@@ -163,4 +153,4 @@ def _machine(machine: dict[str, Any]) -> tuple[str, ...]:
     """What runs were made with, for `MACHINE_COLUMNS`."""
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
     parts = (", ".join(machine["devices"]), machine["platform"], machine["python"], packages, str(machine["commit"]))
-    return tuple(map(text, parts))
+    return tuple(map(markdown_text, parts))

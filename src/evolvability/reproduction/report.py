@@ -1,5 +1,6 @@
 """What the report is about: figures, verdicts and the paper's tables, all of it from run folders."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,7 +47,7 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
     named = {row["item"] for row in times(output)} | {item.name for item in items}
     items = [item for item in ITEMS.values() if item.name in named]
     # Sorted: folders come in any order, and the report should not change with it.
-    runs = [run for path in sorted(output.rglob("config.toml")) if (run := Run(path.parent)).rows]
+    runs = [run for path in sorted(output.rglob("config.toml")) if (run := _readable(path.parent)) is not None]
     if scale is not None:
         runs = of_scale(runs, scale)
     figures = {number: _drawn(number, runs, output) for item in items for number in item.figures}
@@ -56,6 +57,19 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
     if scale is not None and not scale.judged and are_of([run.config for run in runs], scale):
         claims = {item: {name: _unjudged(claim) for name, claim in own.items()} for item, own in claims.items()}
     return Report(summary, items, runs, figures, claims)
+
+
+def _readable(path: Path) -> Run | None:
+    """A run of which all can be read that a report tells; None of one without rows, and of others, which is said."""
+    try:
+        run = Run(path)
+        environment = run.environment
+        _ = environment["packages"].items(), [*environment["devices"]], environment["platform"], environment["python"]
+        _ = run.origin, run.metrics
+    except (RunFolderError, KeyError, TypeError, AttributeError) as error:
+        warnings.warn(f"{path} is left out: {error}", stacklevel=3)
+        return None
+    return run if run.rows else None
 
 
 def _unjudged(claim: Claim) -> Claim:

@@ -43,6 +43,17 @@ def json_text(table: Any) -> str:
     return json.dumps(json.loads(json.dumps(table), parse_constant=lambda constant: None), indent=2) + "\n"
 
 
+def markdown_text(plain: str) -> str:
+    r"""Text as Markdown that shows it as it is, whatever characters it has: names of folders are not ours.
+
+    >>> print(markdown_text("max_entropy <b> *x* [y](z) a|b"), markdown_text("_a_ p < 0.05"))
+    max_entropy \<b> \*x\* \[y\](z) a\|b \_a\_ p < 0.05
+    """
+    # An underscore inside a word, and < or & before a space, mean nothing in Markdown: names stay readable.
+    special = r"([\\`*\[\]|~]|<(?=[A-Za-z/!?])|&(?=[#\w])|(?<![^\W_])_|_(?![^\W_]))"
+    return re.sub(special, r"\\\1", " ".join(plain.split()))
+
+
 def slug(text: str) -> str:
     """A text as part of a file's name.
 

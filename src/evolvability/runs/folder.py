@@ -18,6 +18,7 @@ Nothing in it is executable: opening somebody else's run folder never runs code.
 """
 
 import os
+import socket
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -51,6 +52,7 @@ from evolvability.runs.rows import read_rows, to_lines
 from evolvability.runs.sealed import (
     PART,
     Arrays,
+    damaged,
     is_changed,
     read_arrays,
     read_json,
@@ -167,7 +169,10 @@ class Run(TrainedPopulation):
     @property
     def metrics(self) -> Arrays:
         """Every metric by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
-        return metric_arrays(self.rows, self.config.seeds)
+        try:
+            return metric_arrays(self.rows, self.config.seeds)
+        except (ValueError, TypeError) as error:  # a stranger's rows may hold anything
+            raise damaged(self.path / "metrics.jsonl", error) from None
 
     @property
     def recorded(self) -> list[int]:
@@ -310,13 +315,21 @@ class RunWriter:
         self._unsynced.append(path)
 
     def checkpoint(self, state: PyTree, config: Config) -> None:
-        """Save a State with a seed axis in front, and the configuration that made it."""
+        """Save a State with a seed axis in front, and the configuration that made it; refused unless it is finite."""
+        generation, arrays = int(state.generation[0]), named_arrays(state)
+        learned = [name for name in arrays if name.partition("/")[0] in ("cloud", "optimizer", "memory")]
+        for name in learned:
+            if np.issubdtype(arrays[name].dtype, np.floating) and not np.isfinite(arrays[name]).all():
+                raise RunFolderError(
+                    f"{self.path}: after {generation} generations {name} is not finite, so it is not saved; the "
+                    "checkpoints before are kept. Lower the learning rate or sigma, or look for extreme values in the task."
+                )
         # What a checkpoint vouches for is on the disk before it is.
         folders = dict.fromkeys(path.parent for path in self._unsynced)
         for path in (*self._unsynced, *folders, self.path / "metrics.jsonl", self.path):
             sync_to_disk(path)
         self._unsynced.clear()
-        save_checkpoint(self.path, int(state.generation[0]), state, config)
+        save_checkpoint(self.path, generation, arrays, config)
 
 
 @contextmanager
@@ -328,9 +341,17 @@ def locked(path: Path) -> Iterator[None]:
         # Not waited for: a run may go on for days.
         lock = filelock.FileLock(path / ".lock", timeout=0)
         lock.acquire()
+        (path / ".lock").write_text(f"process {os.getpid()} on {socket.gethostname()}")
     except filelock.Timeout:
+        holder = (path / ".lock").read_text(errors="replace")[:100] or "another process"
         raise RunFolderError(
-            f"{path} is in use: another process is writing to it. Wait for it, or choose another --output."
+            f"{path} is in use: {holder} is writing to it. Wait for it, or choose another --output. If that machine "
+            f"is gone for good, remove {path / '.lock'}."
+        ) from None
+    except NotImplementedError:
+        raise RunFolderError(
+            f"{path} lies on a file system without locks, where two processes could write to one run. Choose another "
+            "--output, and copy the folder when the run is done."
         ) from None
     except OSError as error:
         raise RunFolderError(f"{path} cannot be written: {error.strerror or error}. Choose another --output.") from None

@@ -34,14 +34,16 @@ def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Write a file so that a reader sees all of it or none, even if the process is killed."""
     # Beside the file: renaming is atomic only within one file system.
     temporary = path.with_suffix(path.suffix + PART)
-    with temporary.open("wb") as file:
-        file.write(data)
-    if sync:
-        # Before the renaming: after a power failure the name could otherwise lead to an empty file.
-        sync_to_disk(temporary)
-    temporary.replace(path)
-    if sync:
-        sync_to_disk(path.parent)  # where its new name is
+    try:
+        temporary.write_bytes(data)
+        if sync:
+            # Before the renaming: after a power failure the name could otherwise lead to an empty file.
+            sync_to_disk(temporary)
+        temporary.replace(path)
+        if sync:
+            sync_to_disk(path.parent)  # where its new name is
+    except OSError as error:
+        raise RunFolderError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def sync_to_disk(path: Path) -> None:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evolvability.core.errors import ConfigError, unknown
+from evolvability.runs.files import markdown_text
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import load_adaptation
 from evolvability.studies.adapters import ADAPTERS
@@ -146,9 +147,10 @@ def reach_of(groups: Sequence[RunGroup], generation: int | None = None) -> float
 
 def to_markdown(report: Report) -> str:
     """A report as Markdown."""
-    lines = [f"**{title(report)}**", "", *(line for remark in report.remarks for line in (remark, ""))]
+    lines = [f"**{markdown_text(title(report))}**", ""]
+    lines += [line for remark in report.remarks for line in (markdown_text(remark), "")]
     for headings, *rows in _tables(report):
-        head, *others = [f"| {' | '.join(row)} |" for row in (headings, *rows)]
+        head, *others = [f"| {' | '.join(map(markdown_text, row))} |" for row in (headings, *rows)]
         lines += [head, "|---" * len(headings) + "|", *others, ""]
     return "\n".join([*lines, note(report), ""])
 

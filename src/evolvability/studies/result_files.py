@@ -41,7 +41,7 @@ def keep(run: Run, kind: str, name: str, table: dict[str, Any]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
     except OSError as error:
-        raise RunFolderError(f"{path} cannot be written: {error.strerror or error}.") from None
+        raise RunFolderError(f"{path.parent} cannot be written: {error.strerror or error}.") from None
 
 
 def kept(run: Run, kind: str, name: str, command: str = "") -> dict[str, Any]:

@@ -24,7 +24,7 @@ def told(what: str, kind: type[UserError] = TaskError, advice: str = "") -> Iter
     # Told already, in its own words.
     except UserError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # nobody else's code ends this program, least of all with success
         raise kind(f"{what}: {type(error).__name__}: {str(error).strip()}{advice}") from error
 
 

@@ -128,7 +128,8 @@ def host_task(
         # The key is a generation's own: in this process, a generation's number need not tell members apart.
         run = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
         members = np.asarray(sample.members())
-        trials = [build()(member, Address(run, 0, k), memory) for k, member in enumerate(members)]
+        with told(f"Task '{name}': its simulator failed"):
+            trials = [build()(member, Address(run, 0, k), memory) for k, member in enumerate(members)]
         part = joined([part_of(trial) for trial in trials])
         return jax.tree.map(jnp.asarray, part.outcome), absorb(memory, part.seen)
 

@@ -12,7 +12,7 @@ from jax import Array
 
 from evolvability.config.pieces import Pieces, taken_apart
 from evolvability.config.schema import MAML, Config, layered
-from evolvability.core.errors import ConfigError, RunFolderError, unknown
+from evolvability.core.errors import ConfigError, RunFolderError, TaskError, unknown
 from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Outcome, PyTree
@@ -28,6 +28,7 @@ from evolvability.runs.trust import check_trust, remember
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON
 from evolvability.training.evolution import Evolution
+from evolvability.training.interrupts import Terminated, terminations
 from evolvability.training.metrics import Rows, behavior_arrays
 from evolvability.training.processes import first_alone, is_first
 from evolvability.training.progress import live
@@ -246,7 +247,9 @@ def _saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
 def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_generation: Callable[[Rows], None]) -> State:
     """From a State to the last generation; what is to be kept of each is written, if this process writes."""
     saved, saved_at = state, time.monotonic()
+    held = ExitStack()
     try:
+        is_terminated = held.enter_context(terminations())
         for new, rows, outcome in evolution.generations(state):
             if writer:
                 # With the former state, which the generation was drawn around.
@@ -256,10 +259,15 @@ def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_genera
                 writer.checkpoint(local(state), evolution.config)
                 saved, saved_at = state, time.monotonic()
             on_generation(rows)
+            if is_terminated():
+                raise Terminated
+    except SystemExit as stop:  # or a run that is not finished would end as if it were
+        raise TaskError(f"The task ended the program, by sys.exit({stop.code!r}), before the run was done.") from stop
     finally:
         # Also when interrupted: no generation that was recorded is lost.
         if writer and saved is not state:
             writer.checkpoint(local(state), evolution.config)
+        held.close()
     return state
 
 

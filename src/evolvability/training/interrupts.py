@@ -1,8 +1,8 @@
-"""Ctrl-C at a moment that does no harm."""
+"""Ctrl-C, and the wish of a cluster to have its machine back, at a moment that does no harm."""
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,3 +33,31 @@ def delayed_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, former)
         if came:
             signal.raise_signal(signal.SIGINT)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: all is saved, and the program ends as it does after Ctrl-C."""
+
+
+@contextmanager
+def terminations() -> Iterator[Callable[[], bool]]:
+    """Whether SIGTERM has come since; it ends nothing by itself, unless it comes twice.
+
+    It is what clusters send before they take a machine away.
+    """
+    came = False
+
+    def remember(number: int, frame: Any) -> None:
+        nonlocal came
+        if came:
+            raise Terminated
+        came = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: came
+        return
+    former = signal.signal(signal.SIGTERM, remember)
+    try:
+        yield lambda: came
+    finally:
+        signal.signal(signal.SIGTERM, former)

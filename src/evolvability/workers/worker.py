@@ -88,7 +88,7 @@ def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *
         # One BLAS thread: workers are many already, and a product's bits must not depend on a machine's cores.
         with _libraries().limit(limits=1, user_api="blas"):
             result = getattr(_workbench(recipe), method)(*arguments)
-    except Exception as error:  # not of a member but of the worker, and the next one would have it too
+    except (Exception, SystemExit) as error:  # not of a member but of the worker, and the next one would have it too
         raise TaskError(f"Worker {_worker_name()} cannot do its work: {type(error).__name__}: {error}") from None
     return Report(result, _worker_name(), time.perf_counter() - began)
 
@@ -153,7 +153,8 @@ class Workbench:
                         f"the behavior has {len(trial.behavior)} entries, but {self.recipe.num_behaviors} are expected"
                     )
                 return part_of(trial)
-            except Exception as error:
+            # SystemExit: code that was a script may end the program, and it is not its own any more.
+            except (Exception, SystemExit) as error:
                 # The simulator may be in any state by now: the next member, too, gets a new one.
                 text, self._simulator = f"{type(error).__name__}: {error}", None
         return lost(self.recipe.num_behaviors, address.member, text)
