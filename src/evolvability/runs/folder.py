@@ -322,7 +322,7 @@ class RunWriter:
             if np.issubdtype(arrays[name].dtype, np.floating) and not np.isfinite(arrays[name]).all():
                 raise RunFolderError(
                     f"{self.path}: after {generation} generations {name} is not finite, so it is not saved; the "
-                    "checkpoints before are kept. Lower the learning rate or sigma, or look for extreme values in the task."
+                    "checkpoints before are kept. Lower the learning rate or sigma, or look for extremes in the task."
                 )
         # What a checkpoint vouches for is on the disk before it is.
         folders = dict.fromkeys(path.parent for path in self._unsynced)
