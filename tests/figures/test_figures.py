@@ -34,6 +34,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     evolve("interference", objective="max_variance", seeds=2, output=folder / "variance", **small)
     fitness = written(folder / "fitness", config(objective="mean_fitness", seeds=2), np.ones((2, 5)))
     with_behaviors(fitness, 4, np.linspace(-1, 1, 8).reshape(2, 4, 1))
+    small["objective"] = "max_variance"
     evolve("point", task_options={"num_steps": 10, "hidden": 4}, output=folder / "point", **small)
     evolve("maze", task_options={"num_steps": 4, "hidden": 4}, output=folder / "maze", **small)
     scores = np.arange(6.0).reshape(2, 3)

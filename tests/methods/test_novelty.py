@@ -10,20 +10,20 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from evolvability import AskTell, ConfigError, Run, evolve, function_task, resume
-from evolvability.core.objectives import max_entropy, mean_fitness, sample_weights
+from evolvability.core.objectives import max_entropy, mean_fitness
 from evolvability.core.shaping import centered_ranks
 from evolvability.core.stateful_objectives import Ramp, StatefulObjective, center_outcome, lifted, weighted_sum
-from evolvability.core.types import Outcome, outcome
+from evolvability.core.types import Outcome
 from evolvability.methods.novelty import Adapted, add, empty_archive, novelty, ns_es, nsr_es, nsra_es
 from evolvability.runs.checkpoints import named_arrays
 from evolvability.tasks.simulators import simulator_task
-from tests.conftest import clustered_outcome
+from tests.conftest import clustered_outcome, compiled_outcome, compiled_weights
 
 SETTINGS: dict[str, Any] = {"population_size": 32, "task_options": {"num_steps": 5, "hidden": 4}, "archive_size": 4}
 
 
 def center(behavior: Any, fitness: float = 0.0) -> Outcome:
-    return outcome(jnp.atleast_2d(jnp.asarray(behavior)), jnp.array([fitness]))
+    return compiled_outcome(np.atleast_2d(np.asarray(behavior, np.float32)), np.array([fitness], np.float32))
 
 
 @pytest.mark.parametrize(("size", "num_neighbors"), [(50, 10), (3, 10), (50, 1)])
@@ -58,17 +58,17 @@ def test_the_centers_behavior_is_the_mean_of_its_valid_members() -> None:
 def test_weights_are_the_ranks_of_novelty_against_what_was_remembered() -> None:
     result, stateful = clustered_outcome(), ns_es(2, num_neighbors=1)
     history = stateful.remember(stateful.init(), center([6.0, 6.0]))
-    weights, _ = sample_weights(stateful.at(history, jnp.array(0)), result)
+    weights, _ = compiled_weights(stateful.at(history, jnp.array(0)), result)
     distances = np.linalg.norm(np.asarray(result.behavior) - 6.0, axis=1)
-    np.testing.assert_allclose(weights, centered_ranks(jnp.asarray(distances), result.valid), atol=1e-6)
+    np.testing.assert_allclose(weights, jax.jit(centered_ranks)(distances.astype(np.float32), result.valid), atol=1e-6)
 
 
 def test_reward_and_novelty_weigh_alike_in_nsr() -> None:
     result, stateful, search = clustered_outcome(), nsr_es(2), ns_es(2)
     seen = center([1.0, 2.0])
-    weights, _ = sample_weights(stateful.at(stateful.remember(stateful.init(), seen), jnp.array(0)), result)
-    novel, _ = sample_weights(search.at(search.remember(search.init(), seen), jnp.array(0)), result)
-    fit, _ = sample_weights(mean_fitness(), result)
+    weights, _ = compiled_weights(stateful.at(stateful.remember(stateful.init(), seen), jnp.array(0)), result)
+    novel, _ = compiled_weights(search.at(search.remember(search.init(), seen), jnp.array(0)), result)
+    fit, _ = compiled_weights(mean_fitness(), result)
     np.testing.assert_allclose(weights, (novel + fit) / 2, atol=1e-6)
 
 
@@ -77,6 +77,7 @@ def test_nsra_turns_to_novelty_when_fitness_stalls_and_back_when_it_rises() -> N
     patience, change, weight, best, waited = 3, 0.25, 1.0, -np.inf, 0
     stateful = nsra_es(1, patience=patience, change=change)
     history: Adapted = stateful.init()
+    remember = jax.jit(stateful.remember)
     weights = [weight]
     for fitness in np.random.default_rng(1).normal(0.3, size=80).cumsum():
         if fitness > best:
@@ -85,7 +86,7 @@ def test_nsra_turns_to_novelty_when_fitness_stalls_and_back_when_it_rises() -> N
             waited += 1
         if waited >= patience:
             waited, weight = 0, max(0.0, weight - change)
-        history = stateful.remember(history, center([0.0], float(fitness)))
+        history = remember(history, center([0.0], float(fitness)))
         assert float(history.weight) == weight
         weights.append(weight)
     assert {-change, change} <= set(np.diff(weights))  # it went both ways
@@ -94,9 +95,9 @@ def test_nsra_turns_to_novelty_when_fitness_stalls_and_back_when_it_rises() -> N
 def test_weights_follow_their_schedule() -> None:
     result = clustered_outcome()
     stateful = weighted_sum((1.0, mean_fitness()), (Ramp(1.0, 0.0, 10), max_entropy()))
-    fit, diverse = (sample_weights(objective, result)[0] for objective in (mean_fitness(), max_entropy()))
+    fit, diverse = (compiled_weights(objective, result)[0] for objective in (mean_fitness(), max_entropy()))
     for generation, weight in ((0, 1.0), (4, 0.6), (30, 0.0)):
-        weights, _ = sample_weights(stateful.at(stateful.init(), jnp.array(generation)), result)
+        weights, _ = compiled_weights(stateful.at(stateful.init(), jnp.array(generation)), result)
         np.testing.assert_allclose(weights, fit + weight * diverse, rtol=1e-4, atol=1e-5)
 
 
@@ -204,6 +205,6 @@ def test_a_sum_may_have_terms_with_a_history() -> None:
     archive = loop.state.history[1]
     assert int(archive.added) == 1
     result = clustered_outcome()
-    both, _ = sample_weights(objective.at(loop.state.history, jnp.array(1)), result)
-    novel, _ = sample_weights(ns_es(2).at(archive, jnp.array(1)), result)
-    np.testing.assert_allclose(both, sample_weights(mean_fitness(), result)[0] + 0.5 * novel, rtol=1e-4, atol=1e-5)
+    both, _ = compiled_weights(objective.at(loop.state.history, jnp.array(1)), result)
+    novel, _ = compiled_weights(ns_es(2).at(archive, jnp.array(1)), result)
+    np.testing.assert_allclose(both, compiled_weights(mean_fitness(), result)[0] + 0.5 * novel, rtol=1e-4, atol=1e-5)

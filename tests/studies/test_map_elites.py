@@ -21,7 +21,8 @@ pytestmark = PYRIBS
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("elites") / "run"
-    evolve("point", generations=4, population_size=32, seeds=2, sigma=0.5, task_options={"num_steps": 8}, output=path)
+    settings: dict[str, Any] = {"objective": "max_variance", "generations": 4, "population_size": 32, "seeds": 2}
+    evolve("point", sigma=0.5, task_options={"num_steps": 8}, output=path, **settings)
     return Run(path)
 
 

@@ -41,7 +41,8 @@ SMALL: dict[str, dict[str, Any]] = {
 def small_run(folder: Path, task: str, **values: Any) -> Run:
     output = folder / task
     settings = (
-        {"checkpoint_seconds": 1e6, "generations": 3, "population_size": 30, "seeds": 2, "record_every": 1}
+        {"objective": "max_variance", "generations": 3, "population_size": 30, "seeds": 2}
+        | {"checkpoint_seconds": 1e6, "record_every": 1}
         | SMALL[task]
         | values
     )

@@ -23,7 +23,9 @@ from evolvability.tasks.base import Task
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("studied") / "run"
     options = {"num_steps": 10, "hidden": 4}
-    evolve("point", seeds=3, generations=2, population_size=8, task_options=options, output=path)
+    evolve(
+        "point", objective="max_variance", seeds=3, generations=2, population_size=8, task_options=options, output=path
+    )
     return Run(path)
 
 

@@ -28,7 +28,13 @@ from tests.cluster import NUM_STEPS, Cluster, Diary, cluster_in, diary_task
 from tests.workers.test_evaluators import assert_same
 
 POPULATION_SIZE, GENERATIONS = 32, 3
-SETTINGS: dict[str, Any] = {"population_size": POPULATION_SIZE, "generations": GENERATIONS, "sigma": 0.1, "units": 8}
+SETTINGS: dict[str, Any] = {
+    "objective": "max_variance",
+    "population_size": POPULATION_SIZE,
+    "generations": GENERATIONS,
+    "sigma": 0.1,
+    "units": 8,
+}
 CONFIG = layered("python:diary", values=SETTINGS)
 EVERYONE = {(generation, member) for generation in range(GENERATIONS) for member in range(POPULATION_SIZE)}
 DEADLINE = 3.0

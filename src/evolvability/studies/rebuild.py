@@ -68,7 +68,9 @@ def members(parent: Parent, indices: Sequence[int]) -> Brood:
         rows = [pair[sign] for pair, sign in zip(pairs, signs, strict=True)]
         return Brood(written_out(jnp.stack(rows)), np.arange(len(rows)), key, addresses)
     unique, places = np.unique(draws, return_inverse=True)
-    sample = population.sample(noise_key(parent.key), parent.cloud, parent.generation, jnp.asarray(unique))
+    # Compiled, as in training: operation by operation, numbers may be rounded otherwise.
+    draw = jax.jit(population.sample)
+    sample = draw(noise_key(parent.key), parent.cloud, parent.generation, jnp.asarray(unique))
     # Mirrored members stay together: a product of one row is summed in another order than one of two.
     return Brood(sample, places * population.num_signs + signs, key, addresses)
 
