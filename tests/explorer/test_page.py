@@ -114,8 +114,7 @@ def test_a_member_that_cannot_be_rebuilt_is_said_and_fresh_ones_are_offered(
 def test_a_run_of_another_engine_shows_both_ends(opened: Any, ant_run: Run, tmp_path: Path) -> None:
     path = tmp_path / "gpu"
     shutil.copytree(ant_run.path, path)
-    environment = json.loads((path / "environment.json").read_text())
-    (path / "environment.json").write_text(json.dumps(environment | {"devices": ["gpu: NVIDIA H200"]}))
+    (path / "environment.json").write_text(json.dumps(ant_run.environment | {"devices": ["gpu: NVIDIA H200"]}))
     arrays = ant_run.behaviors(2)
     recorded = arrays["behavior"] + np.array([0.3, 0.4], np.float32)
     RunWriter(path).record_behaviors(2, arrays | {"behavior": recorded})
