@@ -240,6 +240,16 @@ def test_report_has_a_verdict_for_every_claim_and_loads_nothing(tmp_path: Path) 
     assert "There are no runs of 'cheetah' trained by MAML" in text
 
 
+@pytest.mark.parametrize("text", ["{", "{}", '{"packages": 1, "devices": 2}', "[]"])
+def test_a_folder_that_cannot_be_read_is_left_out_and_named(text: str, tmp_path: Path) -> None:
+    for name in ("good", "foreign"):
+        made_up(tmp_path / name, config("ant"), ring()[:1, :4], seconds=scores(1.0, 2)[:1])
+    (tmp_path / "foreign" / "environment.json").write_text(text)
+    with pytest.warns(UserWarning, match="foreign is left out"):
+        report = make_report([], tmp_path, "")
+    assert [run.path.name for run in report.runs] == ["good"]
+
+
 def test_names_from_run_folders_are_text_on_the_page(tmp_path: Path) -> None:
     """Neither HTML nor Markdown: a folder's name and a machine's description may have any characters."""
     name = "a|b <img src=x> *c* _d_ [e](http:f) `g` &lt; \\| ~~h~~"

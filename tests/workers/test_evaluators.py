@@ -1,6 +1,7 @@
 """Workers: the same bits wherever members are evaluated, and whatever happens there."""
 
 import dataclasses
+import importlib
 import os
 import signal
 import subprocess
@@ -27,7 +28,8 @@ from evolvability.training.driver import Result
 from evolvability.training.evolution import Evolution, InvalidMembersError
 from evolvability.workers.connect import make_pool
 from evolvability.workers.evaluator import NUM_SUMS, split
-from evolvability.workers.pools import ExecutorPool, LocalProcesses, LostError, Pool
+from evolvability.workers.pools import ExecutorPool, LocalProcesses, LostError, Pool, _stay_below, machine_memory
+from evolvability.workers.worker import _check_code, recipe_of
 from tests.cluster import NUM_STEPS, Diary, diary_task
 
 SETTINGS: dict[str, Any] = {
@@ -229,6 +231,27 @@ def test_other_versions_on_a_worker_are_refused(tmp_path: Path, monkeypatch: pyt
         evaluator.evaluate([broadcast])
 
 
+def test_another_version_of_the_simulator_on_a_worker_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The module that a simulator uses has changed since the driver imported it: the worker's file is another one."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    (tmp_path / "physics_of_mine.py").write_text("GRAVITY = 9.81\n\ndef fall(x):\n    return x * GRAVITY\n")
+    simulator = "import physics_of_mine\n\nclass Falls:\n    def __call__(self, parameters, seed):\n"
+    (tmp_path / "falls_of_mine.py").write_text(f"{simulator}        return physics_of_mine.fall(parameters[:1])\n")
+    task = simulator_task(importlib.import_module("falls_of_mine").Falls, start=np.zeros(2))
+    recipe = recipe_of(Config("python:falls", population_size=4), task)
+    assert {"falls_of_mine", "physics_of_mine"} <= set(recipe.code)
+    assert not {"numpy", "jax"} & set(recipe.code)
+    _check_code(recipe)  # in the driver itself there is nothing to check
+    elsewhere = dataclasses.replace(recipe, driver=("another machine", 1))
+    _check_code(elsewhere)
+    (tmp_path / "physics_of_mine.py").write_text("GRAVITY = 1.62\n\ndef fall(x):\n    return x * GRAVITY\n")
+    with pytest.raises(RuntimeError, match="another version of the module physics_of_mine"):
+        _check_code(elsewhere)
+
+
 def test_simulator_that_cannot_be_pickled_is_refused_by_name(tmp_path: Path) -> None:
     lock = threading.Lock()
     task = dataclasses.replace(diary_task(Diary(tmp_path / "diary.txt")), simulator=lambda: lock)
@@ -267,6 +290,33 @@ def test_gradient_that_costs_every_worker_stops_the_run(tmp_path: Path) -> None:
 
     with pytest.raises(ClusterError, match="lost 3 times"):
         evolve(diary_task(Diary(tmp_path / "diary.txt")), **SETTINGS, workers=Losing())
+
+
+def test_members_that_cost_every_worker_stop_the_run_soon(tmp_path: Path) -> None:
+    asked = []
+
+    class Losing(Pool):
+        def submit(self, function: Any, *arguments: Any) -> Future[Any]:
+            asked.append(arguments)
+            future: Future[Any] = Future()
+            future.set_exception(LostError("its worker was lost"))
+            return future
+
+    with pytest.raises(ClusterError, match=r"9 calls in a row came to nothing.*its worker was lost"):
+        evolve(diary_task(Diary(tmp_path / "diary.txt")), **SETTINGS, workers=Losing())
+    assert len(asked) < 24
+
+
+def test_a_worker_that_takes_too_much_memory_ends_and_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    with pytest.raises(SystemExit):
+        _stay_below(1e6)
+    assert "of memory, of 0.0 GB at most" in capsys.readouterr().err
+    pool = LocalProcesses(3)
+    pool.close()
+    assert 0 < pool.memory <= machine_memory() / 3
 
 
 def test_broken_executor_stops_the_run_resumably(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ NUM_SUMS = 32
 """Partial gradients per generation, at most: what comes back to the driver does not grow with the population."""
 MAX_NAMED = 3  # members named per generation; of more, the number is told
 MAX_LOSSES = 3  # so many workers may a call cost before it is suspected
+MAX_LOST, MAX_LOST_PER_SLOT = 6, 3  # so many calls may be lost in a row before the run is stopped
 AHEAD = 2  # calls handed out per slot: one to work on, and one so that nobody waits for us
 TICK = 1.0  # seconds between looks at the number of workers
 
@@ -105,7 +106,7 @@ def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -
     losses: Counter[int] = Counter()  # workers that each call has cost
     # Workers come and go, so their number is asked for again at every tick.
     slots, looked = pool.slots(), time.monotonic()
-    heard = looked
+    heard, most_slots = looked, slots
     while len(reports) < len(calls):
         # At least one, also while there is no worker: it waits for whoever comes.
         while to_do and len(out) < max(ahead * slots, 1):
@@ -116,8 +117,10 @@ def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -
             index, heard = out.pop(future), time.monotonic()
             try:
                 reports[index] = future.result()
+                pool.lost_in_a_row = 0
             except LostError as error:
                 losses[index] += 1
+                _check_losses(pool, most_slots, error)
                 if (report := _in_place_of(calls[index], losses[index], pool, error)) is None:
                     to_do.appendleft(index)
                 else:
@@ -128,7 +131,18 @@ def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -
             raise ClusterError(f"There has been no worker for {patience:g} s.")
         if time.monotonic() - looked > TICK:
             slots, looked = pool.slots(), time.monotonic()
+            most_slots = max(slots, most_slots)
     return [reports[index] for index in range(len(calls))]
+
+
+def _check_losses(pool: Pool, slots: int, error: LostError) -> None:
+    """Stop a run whose members end every worker: it would go on so for hours, until all of them are invalid."""
+    pool.lost_in_a_row += 1
+    if pool.lost_in_a_row >= MAX_LOST_PER_SLOT * max(slots, 1) + MAX_LOST:
+        raise ClusterError(
+            f"{pool.lost_in_a_row} calls in a row came to nothing; of the last one {error}. Try one member in this "
+            "process, with --workers 0: what ends workers is seen there."
+        )
 
 
 def _in_place_of(call: tuple[Any, ...], losses: int, pool: Pool, error: LostError) -> Report | None:

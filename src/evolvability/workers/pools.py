@@ -11,9 +11,12 @@ import os
 import queue
 import signal
 import statistics
+import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent import futures
+from pathlib import Path
 from typing import Any
 
 from evolvability.core.cores import num_cores
@@ -23,6 +26,7 @@ from evolvability.workers.worker import Report
 DEADLINE = 600.0
 MAX_STARTS = 3  # so many processes in a row may die while they get ready before the run is stopped
 START_SECONDS = 120.0  # how long a worker may take to get ready, whatever the deadline: it imports, builds and compiles
+MEMORY_SHARE = 0.9  # of the machine's memory, for all workers together
 MANY_WORKERS = 1000  # calls handed at a time to an executor that does not tell the number of its workers
 
 
@@ -42,6 +46,8 @@ class Pool:
 
     A call that takes more seconds than the deadline is made again elsewhere; in this process none can be kept.
     """
+
+    lost_in_a_row = 0  # calls that came to nothing since the last answer
 
     def __init__(self, description: str = "this process", deadline: float = DEADLINE) -> None:
         self.description, self.deadline = description, deadline
@@ -127,14 +133,18 @@ class ExecutorPool(Pool):
 
 
 class LocalProcesses(Pool):
-    """Worker processes on this machine, one per core unless told; one that dies or hangs is replaced."""
+    """Worker processes on this machine, one per core unless told; one that dies or hangs is replaced.
 
-    def __init__(self, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
+    One that takes more than ``memory`` bytes, its share of the machine's unless given, is ended.
+    """
+
+    def __init__(self, num_workers: int | None = None, deadline: float = DEADLINE, memory: float | None = None) -> None:
         self.num_workers = num_cores() if num_workers is None else num_workers
         if self.num_workers < 1:
             raise ConfigError(f"workers must be 1 or more, got {num_workers}.")
         super().__init__(f"{self.num_workers} local worker process{'es' * (self.num_workers != 1)}", deadline)
-        self._workers = [_Worker() for _ in range(self.num_workers)]
+        self.memory = memory or MEMORY_SHARE * machine_memory() / self.num_workers
+        self._workers = [_Worker(self.memory) for _ in range(self.num_workers)]
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
@@ -180,7 +190,8 @@ class LocalProcesses(Pool):
 class _Worker:
     """One worker process after another: the next begins when the last has died or was killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: float) -> None:
+        self.memory = memory
         self.process_id = 0  # of no process yet
         self._executor: futures.Executor | None = None
         self._is_closed = False
@@ -206,7 +217,7 @@ class _Worker:
             return executor.submit(function, *arguments).result(deadline)
         except futures.BrokenExecutor:
             self._end()
-            raise LostError("its worker was lost") from None
+            raise LostError("its worker was lost, whose own words are above, if it had any") from None
         except TimeoutError:
             self._end()
             raise OverdueError(deadline) from None
@@ -218,7 +229,7 @@ class _Worker:
 
     def _begin(self) -> None:
         spawn = multiprocessing.get_context("spawn")  # a forked JAX hangs
-        executor = self._executor = futures.ProcessPoolExecutor(1, spawn, _begin_process)
+        executor = self._executor = futures.ProcessPoolExecutor(1, spawn, _begin_process, (self.memory,))
         if self._is_closed:  # meanwhile, by another thread, which may not have seen this process
             self._end()
         try:
@@ -242,8 +253,31 @@ class _Worker:
             executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _begin_process() -> None:
+def machine_memory() -> float:
+    """Bytes of memory that this machine has, or this container may use."""
+    total = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with contextlib.suppress(OSError, ValueError):  # no container, or "max"
+        return min(total, float(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return total
+
+
+def _stay_below(memory: float) -> None:
+    """End this process once it takes more memory, so that it does not take the driver along."""
+    while True:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        if (taken := pages * os.sysconf("SC_PAGE_SIZE")) > memory:
+            sys.stderr.write(f"A worker took {taken / 1e9:.1f} GB of memory, of {memory / 1e9:.1f} GB at most.\n")
+            sys.stderr.flush()
+            os._exit(1)
+        time.sleep(0.2)
+
+
+def _begin_process(memory: float) -> None:
     """The first thing in a worker process."""
+    if Path("/proc/self/statm").exists():  # on Linux
+        threading.Thread(target=_stay_below, args=(memory,), daemon=True).start()
+        with contextlib.suppress(OSError):  # if memory ends all the same, the kernel takes workers first
+            Path("/proc/self/oom_score_adj").write_text("500")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle
     parent = multiprocessing.parent_process()
     if parent is not None:  # a driver that is killed takes its workers along

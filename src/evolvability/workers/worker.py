@@ -32,6 +32,7 @@ from evolvability.core.populations import Population
 from evolvability.core.types import Cloud, PyTree
 from evolvability.tasks.base import Task
 from evolvability.tasks.simulators import Address, Part, Simulator, joined, lost, part_of
+from evolvability.workers.fingerprint import code_of, file_checksum, simulators_loaded
 
 SAME_VERSIONS = ("evolvability-es", "jax", "numpy")  # packages whose version decides over bits
 
@@ -46,6 +47,7 @@ class Recipe:
     num_behaviors: int  # the length of a behavior
     factory: bytes  # builds the simulator; pickled, so that nothing of it is loaded before the worker is ready for it
     versions: dict[str, str]  # the driver's packages
+    code: dict[str, str]  # checksums of the modules that the simulator consists of
     driver: tuple[str, int]  # the driver's machine and process
 
 
@@ -70,15 +72,16 @@ class Report(NamedTuple):
 
 def recipe_of(config: Config, task: Task, population: Population | None = None) -> Recipe:
     """A run's recipe, ready to travel; with its population, where that was given as an object."""
-    versions = {name: version(name) for name in SAME_VERSIONS}
+    versions = {name: version(name) for name in (*SAME_VERSIONS, *simulators_loaded())}
     try:
         factory = cloudpickle.dumps((task.simulator, population))
+        code = code_of(factory)
     except Exception as error:  # whatever a simulator's own __reduce__ raises
         raise TaskError(
             f"Task '{task.name}': its simulator cannot be sent to workers ({type(error).__name__}: {error}). "
             "Open files, locks and engines belong into what it builds, once per worker."
         ) from error
-    return Recipe(uuid4().hex, config, task.shapes, len(task.behavior), factory, versions, _this_process())
+    return Recipe(uuid4().hex, config, task.shapes, len(task.behavior), factory, versions, code, _this_process())
 
 
 def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *arguments: Any) -> Report:
@@ -177,13 +180,23 @@ def _workbench(recipe: Recipe) -> Workbench:
     """This thread's workbench for a run; the one before is given up."""
     bench: Workbench | None = getattr(_own, "bench", None)
     if bench is None or bench.recipe.name != recipe.name:
-        for name, wanted in recipe.versions.items():
-            if version(name) != wanted:
-                raise RuntimeError(f"this worker has {name} {version(name)}, but the driver has {wanted}")
+        _check_code(recipe)
         if recipe.driver != _this_process():  # where the driver works too, its threads and devices are its own affair
             _pin()
         bench = _own.bench = Workbench(recipe)
     return bench
+
+
+def _check_code(recipe: Recipe) -> None:
+    """Refuse to work with other code than the driver's: the results would differ without a word."""
+    for name, wanted in recipe.versions.items():
+        if version(name) != wanted:
+            raise RuntimeError(f"this worker has {name} {version(name)}, but the driver has {wanted}")
+    if recipe.driver == _this_process():
+        return  # it is the driver's
+    for name, wanted in recipe.code.items():
+        if file_checksum(name) != wanted:
+            raise RuntimeError(f"this worker has another version of the module {name} than the driver")
 
 
 def _this_process() -> tuple[str, int]:
