@@ -48,7 +48,7 @@ def ees(*arguments: str, cwd: Path, expect: int = 0) -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one short run in it."""
     path = tmp_path_factory.mktemp("user")
-    ees("train", "point", *TINY, "--output", "runs/first", cwd=path)
+    main(["train", "point", *TINY, "--output", str(path / "runs" / "first"), "--quiet"])
     return path
 
 
@@ -75,8 +75,11 @@ def test_train_tells_what_it_does_and_what_came_of_it(folder: Path) -> None:
     assert Run(folder / "runs" / "interference-max_variance-1").is_complete
 
 
-def test_quiet_prints_the_result_alone(folder: Path) -> None:
-    output = ees("train", "point", *TINY, "--quiet", cwd=folder)
+def test_quiet_prints_the_result_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    output = run(capsys, "train", "point", *TINY, "--quiet")
     assert output.startswith("runs/point-max_entropy-1: variance")
     assert "evaluations/s" not in output
 
@@ -246,14 +249,17 @@ def test_a_task_that_raises_ends_with_a_message_and_no_traceback(tmp_path: Path)
     assert "the behavior function raised at the start parameters: RuntimeError: elbow" in output
 
 
-def test_square_brackets_are_the_users_own(tmp_path: Path) -> None:
-    (tmp_path / "arm.py").write_text(
+def test_square_brackets_are_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "brackets.py").write_text(
         "from evolvability import function_task\n"
         "def throw(x):\n    raise RuntimeError('[/elbow] of [red]')\n"
         "def task():\n    return function_task(throw, [1.0, 2.0])\n"
     )
-    assert "[/elbow] of [red]" in ees("train", "arm:task", cwd=tmp_path, expect=2)
-    output = ees("train", "interference", *TINY, "--output", "runs/[bold]a[/b]", "--quiet", cwd=tmp_path)
+    assert "[/elbow] of [red]" in error(capsys, "train", "brackets:task")
+    output = run(capsys, "train", "interference", *TINY, "--output", "runs/[bold]a[/b]", "--quiet")
     assert output.startswith("runs/[bold]a[/b]: variance")
 
 
