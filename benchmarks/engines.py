@@ -148,10 +148,10 @@ def _seconds(way: Way) -> tuple[float, float]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", default=["cheetah", "ant"], choices=sorted(ROBOTS))
-    parser.add_argument("--members", type=int, default=512)
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--members", type=int, default=128 * num_cores())
+    parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--hidden", type=int, default=256)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=Path, default=None, help="write all numbers as JSON")
     return parser.parse_args()
 
