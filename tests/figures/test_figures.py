@@ -379,8 +379,14 @@ def test_behaviors_refuse_runs_that_cannot_be_compared(tmp_path: Path, real: dic
 # Files
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("name", ["interference", "curves", "behaviors", "final", "distance"])
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [
+        pytest.param(name, suffix, marks=() if name == "distance" or suffix == ".svg" else pytest.mark.full)
+        for name in ("interference", "curves", "behaviors", "final", "distance")
+        for suffix in SUFFIXES
+    ],
+)
 def test_the_same_runs_give_the_same_file(name: str, suffix: str, real: dict[str, Run], tmp_path: Path) -> None:
     files = [draw_figure(name, shown_in(name, real), tmp_path / "new" / f"{k}{suffix}") for k in range(2)]
     first, second = (file.read_bytes() for file in files)
