@@ -126,3 +126,9 @@ def test_every_setting_has_its_sentence(cls: type) -> None:
         and isinstance(field.target, ast.Name)
     }
     assert explained == {field.name for field in dataclasses.fields(cls)}
+
+
+def test_the_engine_of_earlier_versions_is_read_as_the_one_that_took_its_place(tmp_path: Path) -> None:
+    text = to_toml(layered("ant")).replace('engine = "auto"', 'engine = "mjx"\nmjx_implementation = "warp"')
+    (tmp_path / "config.toml").write_text(text)
+    assert from_table(read_toml(tmp_path / "config.toml")) == layered("ant")

@@ -299,8 +299,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         )
     # Until there was one engine for all devices, a robot's options named another one.
     robot = table.get("task_options", {})
-    if isinstance(robot, dict) and robot.pop("mjx_implementation", None) and robot.get("engine") == "mjx":
-        robot["engine"] = "auto"
+    if isinstance(robot, dict):
+        robot.pop("mjx_implementation", None)
+        if robot.get("engine") == "mjx":
+            robot["engine"] = "auto"
     return table
 
 
