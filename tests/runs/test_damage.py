@@ -115,7 +115,8 @@ def test_folders_of_earlier_versions_are_read_without_a_word(copy: Path, finishe
     for path in [*copy.glob("behaviors/*"), *copy.glob("centers/*")]:
         path.write_bytes(safetensors.numpy.save(safetensors.numpy.load_file(path)))
     config = copy / "config.toml"
-    config.write_text(config.read_text().partition(f"# {SEAL}")[0])
+    lines = config.read_text().splitlines(keepends=True)
+    config.write_text("".join(line for line in lines if not line.startswith(f"# {SEAL}")))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_same_run(copy, finished)

@@ -264,6 +264,9 @@ def from_table(table: dict[str, Any], cls: Any = Config, prefix: str = "") -> An
     for key in table:
         if key not in hints:
             raise ConfigError(unknown("configuration key", prefix + key, [prefix + name for name in hints]))
+    for needed in dataclasses.fields(cls):
+        if needed.name not in table and needed.default is needed.default_factory is dataclasses.MISSING:
+            raise ConfigError(f"the configuration lacks {prefix}{needed.name}.")
     return cls(**{key: _checked(prefix + key, value, hints[key]) for key, value in table.items()})
 
 

@@ -363,11 +363,16 @@ def locked(path: Path) -> Iterator[None]:
 
 def metric_arrays(rows: list[dict[str, Any]], num_seeds: int) -> Arrays:
     """Rows as arrays by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
-    names = rows[0].keys() - {"seed"} if rows else set()
-    # None becomes nan by itself; a row may lack a name that a later version added.
-    columns = {name: np.array([row.get(name) for row in rows], np.float64) for name in sorted(names)}
+    names = set[str]().union(*rows) - {"seed"}
+    columns = {name: _column([row.get(name) for row in rows]) for name in sorted(names)}
     # Rows lie generation after generation, each with its seeds in order.
     return {name: column.reshape(-1, num_seeds, *column.shape[1:]).swapaxes(0, 1) for name, column in columns.items()}
+
+
+def _column(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """One metric of all rows; a row may be lost, or lack a name that a later version added."""
+    shape = next((np.shape(value) for value in values if value is not None), ())
+    return np.array([np.full(shape, np.nan) if value is None else value for value in values], np.float64)
 
 
 def spread_out(recorded: Sequence[int], most: int) -> list[int]:

@@ -1,6 +1,6 @@
 """Files that vouch for themselves: every file of a run folder has a checksum, so that damage is noticed and named.
 
-JSON has it as its last field, arrays in their metadata, TOML in a comment at its end. Files of earlier versions have
+JSON has it as its last field, arrays in their metadata, TOML in a comment. Files of earlier versions have
 none, and are read as they are. What is found to be damaged is kept beside, as ``NAME.damaged``.
 """
 
@@ -108,15 +108,16 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:
 
 
 def to_sealed_toml(text: str) -> str:
-    """A TOML file's text with a checksum in a comment at its end."""
-    return f"{text}# {SEAL} {_checksum(text)}\n"
+    """A TOML file's text with a checksum in a comment in its second line, which is not lost with the file's end."""
+    first, newline, rest = text.partition("\n")
+    return f"{first}{newline}# {SEAL} {_checksum(text)}\n{rest}"
 
 
 def is_changed(path: Path) -> bool:
     """Whether a TOML file is not what `to_sealed_toml` wrote; of one without a checksum nobody knows."""
     text = path.read_text("utf-8", errors="replace")
-    found = re.search(rf"# {SEAL} ([0-9a-f]{{8}})\n?\Z", text)
-    return found is not None and found[1] != _checksum(text[: found.start()])
+    found = re.search(rf"^# {SEAL} ([0-9a-f]{{8}})\n", text, re.MULTILINE)
+    return found is not None and found[1] != _checksum(text[: found.start()] + text[found.end() :])
 
 
 def damaged(path: Path, error: Exception) -> RunFolderError:
