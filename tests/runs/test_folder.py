@@ -204,7 +204,7 @@ def test_a_second_process_is_refused(copy: Path) -> None:
     process = context.Process(target=hold, args=(str(copy), ready, done))
     process.start()
     assert ready.wait(60)
-    with pytest.raises(RunFolderError, match="is in use"):
+    with pytest.raises(RunFolderError, match=rf"is in use: process {process.pid} on .*remove .*\.lock"):
         resume(Run(copy), generations=GENERATIONS + 1)
     process.kill()  # the lock ends with the process, however it ends
     process.join()

@@ -105,8 +105,8 @@ def _summary(run: Run) -> str:
     parts = [
         f"{label} {median(metrics[name][:, 0]):.4g} -> {median(metrics[name][:, -1]):.4g}"
         for name, label in (("variance", "variance"), ("entropy", "entropy"), ("fitness_mean", "fitness"))
-        if name in metrics and np.isfinite(metrics[name][:, -1]).any()  # or its rows were damaged
+        if np.isfinite(metrics[name][:, -1]).any()
     ]
     # Of the first seed: all seeds are one batch, with the same seconds.
-    seconds = np.nansum(metrics["seconds"][0]) if "seconds" in metrics else 0.0
+    seconds = np.nansum(metrics["seconds"][0])  # a lost row has none
     return f"{run.path}: {', '.join(parts)} in {plural(metrics['generation'].shape[1], 'generation')}, {seconds:.1f} s"

@@ -341,20 +341,18 @@ def locked(path: Path) -> Iterator[None]:
         # Not waited for: a run may go on for days.
         lock = filelock.FileLock(path / ".lock", timeout=0)
         lock.acquire()
-        (path / ".lock").write_text(f"process {os.getpid()} on {socket.gethostname()}")
+        if not isinstance(lock, filelock.SoftFileLock):  # of file systems without locks, which says the same by itself
+            (path / ".lock").write_text(f"{os.getpid()}\n{socket.gethostname()}\n")
     except filelock.Timeout:
-        holder = (path / ".lock").read_text(errors="replace")[:100] or "another process"
+        known = (path / ".lock").read_text(errors="replace")[:100].split()
+        holder = f"process {' on '.join(known[:2])}" if known else "another process"
         raise RunFolderError(
             f"{path} is in use: {holder} is writing to it. Wait for it, or choose another --output. If that machine "
             f"is gone for good, remove {path / '.lock'}."
         ) from None
-    except NotImplementedError:
-        raise RunFolderError(
-            f"{path} lies on a file system without locks, where two processes could write to one run. Choose another "
-            "--output, and copy the folder when the run is done."
-        ) from None
-    except OSError as error:
-        raise RunFolderError(f"{path} cannot be written: {error.strerror or error}. Choose another --output.") from None
+    except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
+        why = getattr(error, "strerror", None) or error
+        raise RunFolderError(f"{path} cannot be written: {why}. Choose another --output.") from None
     try:
         yield
     finally:
@@ -364,6 +362,8 @@ def locked(path: Path) -> Iterator[None]:
 def metric_arrays(rows: list[dict[str, Any]], num_seeds: int) -> Arrays:
     """Rows as arrays by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
     names = set[str]().union(*rows) - {"seed"}
+    if names <= {"generation"}:  # all rows are lost
+        return {}
     columns = {name: _column([row.get(name) for row in rows]) for name in sorted(names)}
     # Rows lie generation after generation, each with its seeds in order.
     return {name: column.reshape(-1, num_seeds, *column.shape[1:]).swapaxes(0, 1) for name, column in columns.items()}

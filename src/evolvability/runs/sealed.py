@@ -69,6 +69,9 @@ def from_json(text: str, *, sealed: bool = False) -> dict[str, Any]:
     Traceback (most recent call last):
     ValueError: its checksum does not fit
     """
+    body, _, seal = text.rpartition(f', "{SEAL}": "')
+    if seal == _checksum(body + "}") + '"}':  # a line as it was written, whose text need not be made again
+        return dict(json.loads(body + "}"))
     table = json.loads(text)
     if not isinstance(table, dict) or not table:
         raise ValueError("it is not what was written")
