@@ -339,7 +339,7 @@ def locked(path: Path) -> Iterator[None]:
         path.mkdir(parents=True, exist_ok=True)
         check_files(path, RUN_FOLDER_NAMES)  # before anything is written: by a link it would be written elsewhere
         # Not waited for: a run may go on for days.
-        lock = filelock.FileLock(path / ".lock", timeout=0)
+        lock: filelock.BaseFileLock = filelock.FileLock(path / ".lock", timeout=0)
         lock.acquire()
         if not isinstance(lock, filelock.SoftFileLock):  # of file systems without locks, which says the same by itself
             (path / ".lock").write_text(f"{os.getpid()}\n{socket.gethostname()}\n")
