@@ -447,7 +447,7 @@ def test_errors_say_what_to_do(
 
 def test_a_file_that_cannot_be_written_is_named(real: dict[str, Run], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match=r"a\.png cannot be written: .* Choose another --output"):
+    with pytest.raises(UserError, match=r"a\.png cannot be written: .* Choose another place"):
         draw_figure("curves", [real["point"]], tmp_path / "file" / "a.png")
 
 

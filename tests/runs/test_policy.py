@@ -1,6 +1,7 @@
 """A trained population is an object to use: what is picked, acted with and saved does what it did in training."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -177,18 +178,23 @@ def test_damaged_and_foreign_files_get_one_sentence(cart: Result, tmp_path: Path
         load_policy(path)
     cart.pick("left", k=2, repeats=1).policy.save(path)
     whole = path.read_bytes()
-    for content in (whole[: len(whole) // 2], b"", b"PK a zip file"):
+    flipped = bytearray(whole)
+    flipped[-5] ^= 64
+    for content in (whole[: len(whole) // 2], b"", b"PK a zip file", bytes(flipped)):
         path.write_bytes(content)
-        with pytest.raises(UserError, match="is damaged, or no safetensors file"):
+        with pytest.raises(UserError, match=r"one\.safetensors is damaged"):
             load_policy(path)
     arrays, about = safetensors.numpy.load(whole), _metadata(whole)
     for change in ({}, {"policy": "{"}, {"policy": "[]"}, {"policy": json.dumps(about | {"shapes": [[3, 2], [2]]})}):
         path.write_bytes(safetensors.numpy.save(arrays, change))
         with pytest.raises(UserError, match="is no policy"):
             load_policy(path)
-    path.write_bytes(safetensors.numpy.save(arrays | {"memory/mean": np.zeros((1, 7))}, {"policy": json.dumps(about)}))
-    with pytest.raises(UserError, match="is no policy"):
-        load_policy(path)
+    without_statistics = {name: array for name, array in arrays.items() if not name.startswith("memory/")}
+    not_finite = {"parameters": np.full_like(arrays["parameters"], np.nan)}
+    for change in (arrays | {"memory/mean": np.zeros((1, 7))}, without_statistics, arrays | not_finite):
+        path.write_bytes(safetensors.numpy.save(change, {"policy": json.dumps(about)}))
+        with pytest.raises(UserError, match="is no policy"):
+            load_policy(path)
     path.write_bytes(safetensors.numpy.save(arrays, {"policy": json.dumps(about | {"format": 99})}))
     with pytest.raises(UserError, match="format 99"):
         load_policy(path)
@@ -208,9 +214,20 @@ def test_what_cannot_act_says_so(cart: Result, tmp_path: Path) -> None:
     assert run.pick("left", k=3, repeats=1).performance > 0
     with pytest.raises(ConfigError, match="are no network"):
         run.policy(run.center)
-    run.pick("left", k=3, repeats=1).policy.save(tmp_path / "arm.safetensors")
     with pytest.raises(ConfigError, match="are no network"):
-        load_policy(tmp_path / "arm.safetensors")
+        run.pick("left", k=3, repeats=1).policy.save(tmp_path / "arm.safetensors")
+
+
+def test_ees_adapt_saves_no_pick_over_another(pole: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(pole.path, tmp_path / "other" / pole.path.name)
+    folders = [str(pole.path), str(tmp_path / "other" / pole.path.name)]
+    (tmp_path / "file").touch()
+    for arguments, message in (
+        ([*folders, "--save", str(tmp_path)], "named pole"),
+        ([folders[0], "--save", str(tmp_path / "file")], "is a file"),
+    ):
+        assert main(["adapt", *arguments, "-k", "2", "--repeats", "1"]) == 2
+        assert message in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_a_folder_without_a_checkpoint_says_so(pole: Run, tmp_path: Path) -> None:
@@ -232,4 +249,4 @@ def test_an_onnx_graph_acts_like_the_policy(pole: Run, cart: Result, tmp_path: P
     ):
         act.to_onnx(tmp_path / "act.onnx")
         (found,) = ReferenceEvaluator(str(tmp_path / "act.onnx")).run(None, {"observation": seen})
-        np.testing.assert_allclose(found, act(seen), atol=1e-5)
+        np.testing.assert_allclose(np.asarray(found, np.float32), act(seen), atol=1e-5)

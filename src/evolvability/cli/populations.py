@@ -15,7 +15,7 @@ from evolvability.cli.arguments import Count, File, Folder, Goals, MaybeFloat, R
 from evolvability.cli.printing import console, finish, plural, print_text, say, spread
 from evolvability.cli.runs import watch_runs
 from evolvability.config.schema import UNSET, layered
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, UserError
 from evolvability.runs.files import command_line, slug, write_output
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import Adaptation
@@ -62,6 +62,8 @@ def adapt(
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     found_runs = open_runs(runs, trust=trust)
+    if save is not None:
+        _check_places(found_runs, save)
     table = Table("run", "direction", "seeds", "one mutation", f"best of {mutations}")
     for run in found_runs:
         for found in adapt_run(run, direction, mutations=mutations, repeats=repeats, start_noise=start_noise):
@@ -73,6 +75,17 @@ def adapt(
     console.print(table)
     print_text(f"the pick's mean over {plural(repeats, 'evaluation')} with different start states; {SEVERAL_SEEDS}")
     _draw("adaptation", found_runs, output)
+
+
+def _check_places(runs: Sequence[Run], folder: Path) -> None:
+    """Before anything is evaluated: every pick has a file of its own."""
+    names = [run.path.resolve().name for run in runs]
+    if len(set(names)) < len(names):
+        raise UserError(
+            f"Several of these runs are named {max(names, key=names.count)}: save each to a folder of its own."
+        )
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"--save must be a folder, and {folder} is a file.")
 
 
 def _save_policies(run: Run, found: Adaptation, stem: Path) -> None:

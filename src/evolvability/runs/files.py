@@ -16,7 +16,7 @@ def write_output(output: Path, content: bytes) -> None:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_bytes(content)
     except OSError as error:
-        raise UserError(f"{output} cannot be written: {error.strerror or error}. Choose another --output.") from None
+        raise UserError(f"{output} cannot be written: {error.strerror or error}. Choose another place.") from None
 
 
 def user_folder(kind: Literal["cache", "state"]) -> Path:

@@ -14,8 +14,6 @@ from typing import Any
 
 import jax
 import numpy as np
-import safetensors
-import safetensors.numpy
 
 from evolvability.core.errors import ConfigError, UserError
 from evolvability.core.noise import Shapes
@@ -23,7 +21,7 @@ from evolvability.core.types import PyTree
 from evolvability.runs.checkpoints import named_arrays
 from evolvability.runs.environment import version_of
 from evolvability.runs.files import write_output
-from evolvability.runs.sealed import Arrays
+from evolvability.runs.sealed import Arrays, read_arrays, to_bytes
 from evolvability.tasks.actions import Actions
 from evolvability.tasks.normalizer import Moments, scaled, scaling
 from evolvability.tasks.policies import network
@@ -54,6 +52,9 @@ class TrainedPolicy:
     memory: PyTree  # what the task remembers: statistics of observations, where it scales them
     actions: Actions | None  # what outputs mean; None for parameters that are no network, which do not act
 
+    def __repr__(self) -> str:
+        return f"TrainedPolicy({self.task}, {len(self.parameters):,} parameters)"
+
     def __call__(self, observation: Any) -> Any:
         """The action at an observation; or one per row of (num_rows, num_observations)."""
         actions = acting(self)
@@ -72,13 +73,12 @@ class TrainedPolicy:
         """Write all that is needed to act into one safetensors file; `load_policy` reads it."""
         tree: dict[str, Any] = {"parameters": self.parameters, "memory": self.memory}
         about: dict[str, Any] = {"format": FORMAT, "version": version_of("evolvability-es"), "task": self.task}
-        about["shapes"] = self.shapes
-        if self.actions is not None:
-            fields = self.actions._asdict()
-            tree["actions"] = {name: fields.pop(name) for name in BOUNDS}
-            about["actions"] = fields
+        fields = acting(self)._asdict()
+        tree["actions"] = {name: fields.pop(name) for name in BOUNDS}
         arrays = named_arrays(jax.tree.map(lambda leaf: np.asarray(leaf)[None], tree))
-        write_output(Path(path), safetensors.numpy.save(arrays, {METADATA: json.dumps(about)}))
+        # With the arrays' names: a policy whose statistics were lost would act all the same, and otherwise.
+        about |= {"shapes": self.shapes, "actions": fields, "arrays": sorted(arrays)}
+        write_output(Path(path), to_bytes(arrays, {METADATA: json.dumps(about)}))
 
     def to_onnx(self, path: str | PathLike[str]) -> None:
         """Write the same function as an ONNX graph, from ``observation`` (num_rows, num_observations) to ``action``."""
@@ -114,23 +114,16 @@ def load_policy(path: str | PathLike[str]) -> TrainedPolicy:
         >>> act = load_policy("left.safetensors")                  # doctest: +SKIP
         >>> observation, *_ = env.step(act(observation))            # doctest: +SKIP
     """
+    if not Path(path).is_file():
+        raise ConfigError(f"{path} cannot be read: it is no file.")
+    arrays, facts = read_arrays(Path(path))
     try:
-        with safetensors.safe_open(path, "numpy") as file:
-            text = (file.metadata() or {}).get(METADATA)
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dictionary)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except safetensors.SafetensorError as error:
-        raise ConfigError(f"{path} is damaged, or no safetensors file: {error}.") from None
-    try:
-        policy = _read(json.loads(text or ""), arrays)
-        if policy.actions is not None:
-            policy(np.zeros(policy.shapes[0][0]))  # so that what does not fit together says so now
+        policy = _read(json.loads(facts[METADATA]), arrays)
+        policy(np.zeros(policy.shapes[0][0]))  # so that what does not fit together says so now
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
         raise ConfigError(
             f"{path} is no policy: parameters, shapes and actions are expected as `ees adapt --save` writes them."
         ) from None
-    acting(policy)
     return policy
 
 
@@ -141,13 +134,13 @@ def _read(about: dict[str, Any], arrays: Arrays) -> TrainedPolicy:
             f"This policy has format {about['format']}, and this version of evolvability reads format {FORMAT}. Use "
             f"version {about['version']}, which wrote it."
         )
+    if about["arrays"] != sorted(arrays):
+        raise ValueError(about["arrays"])
     arrays = {name: array[0] for name, array in arrays.items()}
     shapes = tuple(map(tuple, about["shapes"]))
-    if sum(map(math.prod, shapes)) != arrays["parameters"].size:
+    if sum(map(math.prod, shapes)) != arrays["parameters"].size or not np.isfinite(arrays["parameters"]).all():
         raise ValueError(shapes)
     memory = Moments(*(arrays[f"memory/{name}"] for name in Moments._fields)) if "memory/mean" in arrays else ()
-    actions = None
-    if fields := about.get("actions"):
-        bounds = {name: arrays[f"actions/{name}"] for name in BOUNDS}
-        actions = Actions(**bounds, shape=tuple(fields["shape"]), dtype=fields["dtype"], first=fields["first"])
+    fields, bounds = about["actions"], {name: arrays[f"actions/{name}"] for name in BOUNDS}
+    actions = Actions(**bounds, shape=tuple(fields["shape"]), dtype=fields["dtype"], first=fields["first"])
     return TrainedPolicy(about["task"], arrays["parameters"], shapes, memory, actions)
