@@ -191,8 +191,8 @@ def test_damaged_and_foreign_files_get_one_sentence(cart: Result, tmp_path: Path
             load_policy(path)
     without_statistics = {name: array for name, array in arrays.items() if not name.startswith("memory/")}
     not_finite = {"parameters": np.full_like(arrays["parameters"], np.nan)}
-    for change in (arrays | {"memory/mean": np.zeros((1, 7))}, without_statistics, arrays | not_finite):
-        path.write_bytes(safetensors.numpy.save(change, {"policy": json.dumps(about)}))
+    for others in (arrays | {"memory/mean": np.zeros((1, 7))}, without_statistics, arrays | not_finite):
+        path.write_bytes(safetensors.numpy.save(others, {"policy": json.dumps(about)}))
         with pytest.raises(UserError, match="is no policy"):
             load_policy(path)
     path.write_bytes(safetensors.numpy.save(arrays, {"policy": json.dumps(about | {"format": 99})}))
@@ -222,11 +222,13 @@ def test_ees_adapt_saves_no_pick_over_another(pole: Run, tmp_path: Path, capsys:
     shutil.copytree(pole.path, tmp_path / "other" / pole.path.name)
     folders = [str(pole.path), str(tmp_path / "other" / pole.path.name)]
     (tmp_path / "file").touch()
-    for arguments, message in (
-        ([*folders, "--save", str(tmp_path)], "named pole"),
-        ([folders[0], "--save", str(tmp_path / "file")], "is a file"),
-    ):
-        assert main(["adapt", *arguments, "-k", "2", "--repeats", "1"]) == 2
+    cases = {
+        "named pole": [*folders, "--save", str(tmp_path)],
+        "is a file": [folders[0], "--save", str(tmp_path / "file")],
+    }
+    for message, arguments in cases.items():
+        with pytest.raises(SystemExit, match="2"):
+            main(["adapt", *arguments, "-k", "2", "--repeats", "1"])
         assert message in capsys.readouterr().err.replace("\n", " ")
 
 
