@@ -22,7 +22,7 @@ from evolvability import Run
 from evolvability.config.schema import layered
 from evolvability.explorer.server import Server
 from evolvability.explorer.service import Explorer
-from evolvability.runs.folder import RunWriter
+from evolvability.runs.writer import RunWriter
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 STEP = """async step => {

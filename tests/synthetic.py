@@ -7,7 +7,7 @@ import numpy as np
 
 from evolvability import Run
 from evolvability.config.schema import Config, layered, to_table
-from evolvability.runs.folder import RunWriter
+from evolvability.runs.writer import RunWriter
 
 Array = np.ndarray[Any, Any]
 

@@ -14,7 +14,7 @@ from evolvability import Run
 from evolvability.config.objective_text import parse_objective
 from evolvability.config.schema import PRESETS, Config, from_table, idle_settings, layered, read_toml, to_toml
 from evolvability.core.errors import ConfigError
-from evolvability.runs.folder import RunWriter
+from evolvability.runs.writer import RunWriter
 from evolvability.tasks.registry import TASKS
 
 

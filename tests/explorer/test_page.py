@@ -16,7 +16,7 @@ from evolvability.config.schema import layered
 from evolvability.explorer import data
 from evolvability.explorer.service import Explorer
 from evolvability.runs.behavior_names import keep_names
-from evolvability.runs.folder import RunWriter
+from evolvability.runs.writer import RunWriter
 from evolvability.tasks.robots import ant, cheetah
 from evolvability.training.driver import resume
 from tests.browsing import go_to, open_page, screen_of, until, wait_for_actor

@@ -24,7 +24,8 @@ from evolvability.explorer.page import page
 from evolvability.explorer.server import is_own
 from evolvability.explorer.service import Explorer
 from evolvability.runs.behavior_names import behavior_names
-from evolvability.runs.folder import Run, RunWriter
+from evolvability.runs.folder import Run
+from evolvability.runs.writer import RunWriter
 from tests.browsing import until
 from tests.explorer.serving import arrays, serving
 from tests.synthetic import made_up

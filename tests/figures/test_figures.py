@@ -17,7 +17,7 @@ from evolvability.figures.bands import Line, Lines
 from evolvability.figures.registry import FIGURES, draw_figure
 from evolvability.figures.style import METHOD_COLORS, line_styles, new_figure
 from evolvability.runs.behavior_names import keep_names
-from evolvability.runs.folder import RunWriter
+from evolvability.runs.writer import RunWriter
 from evolvability.studies.adaptation import Adaptation, save_adaptation
 from evolvability.studies.groups import identity, run_names
 from evolvability.studies.offspring import save_offspring

@@ -13,7 +13,7 @@ import pytest
 from evolvability import Config, Run, RunFolderError, evolve
 from evolvability.config.schema import layered
 from evolvability.runs.checkpoints import checkpoint_generations
-from evolvability.runs.folder import RunWriter, locked
+from evolvability.runs.writer import RunWriter, locked
 from evolvability.tasks.simulators import Trial, part_of
 from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution

@@ -12,7 +12,8 @@ from evolvability import cli
 from evolvability.config.schema import layered
 from evolvability.core.errors import RunFolderError
 from evolvability.runs.export import export
-from evolvability.runs.folder import Run, locked
+from evolvability.runs.folder import Run
+from evolvability.runs.writer import locked
 from evolvability.training.driver import evolve, resume
 from tests.synthetic import made_up
 

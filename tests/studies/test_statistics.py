@@ -13,7 +13,7 @@ from scipy import stats
 from evolvability import ConfigError
 from evolvability.cli import main
 from evolvability.runs.files import json_text
-from evolvability.runs.folder import RunWriter
+from evolvability.runs.writer import RunWriter
 from evolvability.studies.comparison import compare_runs, quantity, title, to_markdown
 from evolvability.studies.groups import group_runs, run_names
 from evolvability.studies.races import Raced, save_race

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evolvability import ConfigError, Run, RunFolderError, evolve, make_task
-from evolvability.runs.folder import RunWriter
+from evolvability.runs.writer import RunWriter
 from evolvability.studies.adaptation import adapt, load_adaptation
 from evolvability.studies.adapters import AdaptationContext, adapter_named
 from evolvability.studies.offspring import kept_generation, kept_offspring, offspring_of_run

@@ -7,8 +7,9 @@ import numpy as np
 
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.runs.checkpoints import load_checkpoint, save_checkpoint
-from evolvability.runs.folder import EXTRAS, FILES, Run, RunWriter, locked, spread_out
+from evolvability.runs.folder import EXTRAS, FILES, Run, spread_out
 from evolvability.runs.trust import objection, remember
+from evolvability.runs.writer import RunWriter, locked
 
 
 def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = False) -> Path:

@@ -18,49 +18,34 @@ Nothing in it is executable: opening somebody else's run folder never runs code.
 """
 
 import os
-import socket
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import filelock
 import numpy as np
 
-from evolvability.config.schema import Config, from_table, read_toml, to_toml
+from evolvability.config.schema import Config, from_table, read_toml
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.populations import Population
-from evolvability.core.types import PyTree
-from evolvability.runs.behavior_names import NAMES_FILE, behavior_names, keep_names
+from evolvability.runs.behavior_names import NAMES_FILE, behavior_names
 from evolvability.runs.checkpoints import (
     checkpoint_generations,
     generations_in,
     has_checkpoint,
     load_checkpoint,
-    named_arrays,
-    own_files,
-    rewind_checkpoints,
-    save_checkpoint,
     summary,
 )
-from evolvability.runs.environment import describe_environment
 from evolvability.runs.files import command_line
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
-from evolvability.runs.rows import read_rows, to_lines
+from evolvability.runs.rows import read_rows
 from evolvability.runs.sealed import (
-    PART,
     Arrays,
     damaged,
     is_changed,
     read_arrays,
     read_json,
-    sync_to_disk,
-    to_bytes,
-    to_json,
-    to_sealed_toml,
-    write_whole,
 )
 from evolvability.runs.trust import check_files, check_trust, remember
 from evolvability.tasks.base import Task
@@ -191,7 +176,7 @@ class Run(TrainedPopulation):
         if generation not in recorded:
             nearby = f"recorded: {summary(recorded)}" if recorded else "none was recorded"
             raise RunFolderError(f"{self.path} has no behaviors of generation {generation}; {nearby}.")
-        arrays, _ = read_arrays(_arrays_path(self.path / "behaviors", generation))
+        arrays, _ = read_arrays(arrays_path(self.path / "behaviors", generation))
         return arrays | {"behavior": self.along(arrays["behavior"])} if self.dimensions else arrays
 
     def along(self, behavior: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -209,7 +194,7 @@ class Run(TrainedPopulation):
         """What the dimensions that are looked at are called, with their units; none before anything is recorded."""
         if not self.recorded:
             return []
-        whole = read_arrays(_arrays_path(self.path / "behaviors", self.recorded[0]))[0]["behavior"].shape[-1]
+        whole = read_arrays(arrays_path(self.path / "behaviors", self.recorded[0]))[0]["behavior"].shape[-1]
         names = behavior_names(self.path, self.config, whole)
         return [names[index] for index in self.dimensions or range(whole)]
 
@@ -225,7 +210,7 @@ class Run(TrainedPopulation):
 
         The optimizer's may be missing.
         """
-        path = _arrays_path(self.path / "centers", generation)
+        path = arrays_path(self.path / "centers", generation)
         if path.is_file():
             return read_arrays(path)[0]
         if generation in self.rebuildable:
@@ -250,113 +235,6 @@ class Run(TrainedPopulation):
         """Whether every generation is done, and the last checkpoint is intact."""
         last = self.config.generations
         return checkpoint_generations(self.path)[-1:] == [last] and has_checkpoint(self.path, last)
-
-
-class RunWriter:
-    """Writes a run folder. One process at a time: see `locked`."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._unsynced: list[Path] = []
-
-    def create(self, config: Config, origin: dict[str, Any] | None = None, behavior: Sequence[str] = ()) -> None:
-        """A new folder for a run, what is to be known of the run it starts from, and the names of its behaviors."""
-        self.make_folders()
-        write_whole(self.path / "environment.json", to_json(describe_environment(), indent=2).encode())
-        if origin is not None:
-            write_whole(self.path / "origin.json", to_json(origin, indent=2).encode())
-        if behavior:
-            keep_names(self.path, behavior)
-        (self.path / "metrics.jsonl").touch()
-        self.write_config(config)
-
-    def make_folders(self) -> None:
-        """The folders inside of a run folder."""
-        for name in ARRAY_FOLDERS:
-            (self.path / name).mkdir(exist_ok=True)
-
-    def write_config(self, config: Config) -> None:
-        """The configuration. Written last when a folder is created: it makes the folder a run."""
-        write_whole(self.path / "config.toml", to_sealed_toml(to_toml(config)).encode())
-
-    def rewind(self, generation: int, seeds: Sequence[int]) -> None:
-        """Forget what was recorded from a generation on, so that it can be done again; seeds: of the run."""
-        # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
-        rows, _ = read_rows(self.path / "metrics.jsonl", seeds, at_least=generation)
-        write_whole(self.path / "metrics.jsonl", to_lines(rows[: generation * len(seeds)]).encode())
-        self.make_folders()  # of a run begun when there were fewer
-        for folder in ("behaviors", "centers"):
-            for recorded, file in own_files(self.path / folder):
-                if recorded >= generation or file.suffix == PART:
-                    file.unlink()
-        rewind_checkpoints(self.path, generation)
-
-    def record_metrics(self, rows: list[dict[str, Any]]) -> None:
-        """Append one generation's rows."""
-        with (self.path / "metrics.jsonl").open("a") as file:
-            # All seeds in one write; a reader that meets half a generation leaves it out (`Run.rows`).
-            file.write(to_lines(rows))
-
-    def record_behaviors(self, generation: int, arrays: Arrays) -> None:
-        """Keep one generation's behaviors."""
-        self._record("behaviors", generation, arrays)
-
-    def record_center(self, state: PyTree) -> None:
-        """Keep what a generation is drawn around: a State with a seed axis in front.
-
-        Without what only training needs, the optimizer's and the objective's.
-        """
-        self._record("centers", int(state.generation[0]), named_arrays(state._replace(optimizer=(), history=())))
-
-    def _record(self, folder: str, generation: int, arrays: Arrays) -> None:
-        path = _arrays_path(self.path / folder, generation)
-        # Not synced before the next checkpoint: waiting for the disk would take longer than many a generation.
-        write_whole(path, to_bytes(arrays), sync=False)
-        self._unsynced.append(path)
-
-    def checkpoint(self, state: PyTree, config: Config) -> None:
-        """Save a State with a seed axis in front, and the configuration that made it; refused unless it is finite."""
-        generation, arrays = int(state.generation[0]), named_arrays(state)
-        learned = [name for name in arrays if name.partition("/")[0] in ("cloud", "optimizer", "memory")]
-        for name in learned:
-            if np.issubdtype(arrays[name].dtype, np.floating) and not np.isfinite(arrays[name]).all():
-                raise RunFolderError(
-                    f"{self.path}: after {generation} generations {name} is not finite, so it is not saved; the "
-                    "checkpoints before are kept. Lower the learning rate or sigma, or look for extremes in the task."
-                )
-        # What a checkpoint vouches for is on the disk before it is.
-        folders = dict.fromkeys(path.parent for path in self._unsynced)
-        for path in (*self._unsynced, *folders, self.path / "metrics.jsonl", self.path):
-            sync_to_disk(path)
-        self._unsynced.clear()
-        save_checkpoint(self.path, generation, arrays, config)
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold a run folder for this process alone; the lock ends with the process, however it ends."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        check_files(path, RUN_FOLDER_NAMES)  # before anything is written: by a link it would be written elsewhere
-        # Not waited for: a run may go on for days.
-        lock: filelock.BaseFileLock = filelock.FileLock(path / ".lock", timeout=0)
-        lock.acquire()
-        if not isinstance(lock, filelock.SoftFileLock):  # of file systems without locks, which says the same by itself
-            (path / ".lock").write_text(f"{os.getpid()}\n{socket.gethostname()}\n")
-    except filelock.Timeout:
-        known = (path / ".lock").read_text(errors="replace")[:100].split()
-        holder = f"process {' on '.join(known[:2])}" if known else "another process"
-        raise RunFolderError(
-            f"{path} is in use: {holder} is writing to it. Wait for it, or choose another --output. If that machine "
-            f"is gone for good, remove {path / '.lock'}."
-        ) from None
-    except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
-        why = getattr(error, "strerror", None) or error
-        raise RunFolderError(f"{path} cannot be written: {why}. Choose another --output.") from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def metric_arrays(rows: list[dict[str, Any]], num_seeds: int) -> Arrays:
@@ -391,5 +269,6 @@ def spread_out(recorded: Sequence[int], most: int) -> list[int]:
     return [recorded[place] for place in np.unique(nearest)]
 
 
-def _arrays_path(folder: Path, generation: int) -> Path:
+def arrays_path(folder: Path, generation: int) -> Path:
+    """The file of a generation."""
     return folder / f"{generation:06d}.safetensors"

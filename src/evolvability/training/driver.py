@@ -19,12 +19,13 @@ from evolvability.core.types import Outcome, PyTree
 from evolvability.runs.checkpoints import check_config, checkpoint_generations, load_checkpoint, named_arrays, restore
 from evolvability.runs.damage import damage_in, set_aside
 from evolvability.runs.files import command_line
-from evolvability.runs.folder import RUN_FOLDER_NAMES, Run, RunWriter, locked, metric_arrays
+from evolvability.runs.folder import RUN_FOLDER_NAMES, Run, metric_arrays
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
 from evolvability.runs.sealed import Arrays
 from evolvability.runs.trained import describe_origin
 from evolvability.runs.trust import check_trust, remember
+from evolvability.runs.writer import RunWriter, locked
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON
 from evolvability.training.evolution import Evolution

@@ -1,0 +1,129 @@
+"""Writes the run folder: whole files or none, one process at a time."""
+
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import filelock
+import numpy as np
+
+from evolvability.config.schema import Config, to_toml
+from evolvability.core.errors import RunFolderError
+from evolvability.core.types import PyTree
+from evolvability.runs.behavior_names import keep_names
+from evolvability.runs.checkpoints import named_arrays, own_files, rewind_checkpoints, save_checkpoint
+from evolvability.runs.environment import describe_environment
+from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES, arrays_path
+from evolvability.runs.rows import read_rows, to_lines
+from evolvability.runs.sealed import PART, Arrays, sync_to_disk, to_bytes, to_json, to_sealed_toml, write_whole
+from evolvability.runs.trust import check_files
+
+
+class RunWriter:
+    """Writes a run folder. One process at a time: see `locked`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._unsynced: list[Path] = []
+
+    def create(self, config: Config, origin: dict[str, Any] | None = None, behavior: Sequence[str] = ()) -> None:
+        """A new folder for a run, what is to be known of the run it starts from, and the names of its behaviors."""
+        self.make_folders()
+        write_whole(self.path / "environment.json", to_json(describe_environment(), indent=2).encode())
+        if origin is not None:
+            write_whole(self.path / "origin.json", to_json(origin, indent=2).encode())
+        if behavior:
+            keep_names(self.path, behavior)
+        (self.path / "metrics.jsonl").touch()
+        self.write_config(config)
+
+    def make_folders(self) -> None:
+        """The folders inside of a run folder."""
+        for name in ARRAY_FOLDERS:
+            (self.path / name).mkdir(exist_ok=True)
+
+    def write_config(self, config: Config) -> None:
+        """The configuration. Written last when a folder is created: it makes the folder a run."""
+        write_whole(self.path / "config.toml", to_sealed_toml(to_toml(config)).encode())
+
+    def rewind(self, generation: int, seeds: Sequence[int]) -> None:
+        """Forget what was recorded from a generation on, so that it can be done again; seeds: of the run."""
+        # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
+        rows, _ = read_rows(self.path / "metrics.jsonl", seeds, at_least=generation)
+        write_whole(self.path / "metrics.jsonl", to_lines(rows[: generation * len(seeds)]).encode())
+        self.make_folders()  # of a run begun when there were fewer
+        for folder in ("behaviors", "centers"):
+            for recorded, file in own_files(self.path / folder):
+                if recorded >= generation or file.suffix == PART:
+                    file.unlink()
+        rewind_checkpoints(self.path, generation)
+
+    def record_metrics(self, rows: list[dict[str, Any]]) -> None:
+        """Append one generation's rows."""
+        with (self.path / "metrics.jsonl").open("a") as file:
+            # All seeds in one write; a reader that meets half a generation leaves it out (`Run.rows`).
+            file.write(to_lines(rows))
+
+    def record_behaviors(self, generation: int, arrays: Arrays) -> None:
+        """Keep one generation's behaviors."""
+        self._record("behaviors", generation, arrays)
+
+    def record_center(self, state: PyTree) -> None:
+        """Keep what a generation is drawn around: a State with a seed axis in front.
+
+        Without what only training needs, the optimizer's and the objective's.
+        """
+        self._record("centers", int(state.generation[0]), named_arrays(state._replace(optimizer=(), history=())))
+
+    def _record(self, folder: str, generation: int, arrays: Arrays) -> None:
+        path = arrays_path(self.path / folder, generation)
+        # Not synced before the next checkpoint: waiting for the disk would take longer than many a generation.
+        write_whole(path, to_bytes(arrays), sync=False)
+        self._unsynced.append(path)
+
+    def checkpoint(self, state: PyTree, config: Config) -> None:
+        """Save a State with a seed axis in front, and the configuration that made it; refused unless it is finite."""
+        generation, arrays = int(state.generation[0]), named_arrays(state)
+        learned = [name for name in arrays if name.partition("/")[0] in ("cloud", "optimizer", "memory")]
+        for name in learned:
+            if np.issubdtype(arrays[name].dtype, np.floating) and not np.isfinite(arrays[name]).all():
+                raise RunFolderError(
+                    f"{self.path}: after {generation} generations {name} is not finite, so it is not saved; the "
+                    "checkpoints before are kept. Lower the learning rate or sigma, or look for extremes in the task."
+                )
+        # What a checkpoint vouches for is on the disk before it is.
+        folders = dict.fromkeys(path.parent for path in self._unsynced)
+        for path in (*self._unsynced, *folders, self.path / "metrics.jsonl", self.path):
+            sync_to_disk(path)
+        self._unsynced.clear()
+        save_checkpoint(self.path, generation, arrays, config)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a run folder for this process alone; the lock ends with the process, however it ends."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        check_files(path, RUN_FOLDER_NAMES)  # before anything is written: by a link it would be written elsewhere
+        # Not waited for: a run may go on for days.
+        lock: filelock.BaseFileLock = filelock.FileLock(path / ".lock", timeout=0)
+        lock.acquire()
+        if not isinstance(lock, filelock.SoftFileLock):  # of file systems without locks, which says the same by itself
+            (path / ".lock").write_text(f"{os.getpid()}\n{socket.gethostname()}\n")
+    except filelock.Timeout:
+        known = (path / ".lock").read_text(errors="replace")[:100].split()
+        holder = f"process {' on '.join(known[:2])}" if known else "another process"
+        raise RunFolderError(
+            f"{path} is in use: {holder} is writing to it. Wait for it, or choose another --output. If that machine "
+            f"is gone for good, remove {path / '.lock'}."
+        ) from None
+    except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
+        why = getattr(error, "strerror", None) or error
+        raise RunFolderError(f"{path} cannot be written: {why}. Choose another --output.") from None
+    try:
+        yield
+    finally:
+        lock.release()
