@@ -214,6 +214,7 @@ def test_without_arguments_the_commands_are_shown(capsys: pytest.CaptureFixture[
         (["figure", "curves"], "give at least one run folder"),
         (["resume", "runs/from-python"], "from Python: evolvability.resume(path, task)"),
         (["show", "nowhere"], "nowhere is no run folder"),
+        (["show", "runs"], "Runs inside of it: from-python"),
         (["train", "no_such_module:task"], "could not be imported"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -22,6 +22,7 @@ from evolvability import (
     function_task,
     load_policy,
     measure,
+    resume,
 )
 from evolvability.cli import main
 from evolvability.runs.export import export
@@ -92,8 +93,9 @@ def test_parameters_are_not_taken_without_the_statistics_that_they_need(cart: Re
     for call in (lambda: pick_mutation(task, center, "left"), lambda: measure(task, center)):
         with pytest.raises(ConfigError, match=r"'cart' .*statistics.*run\.pick"):
             call()
-    with pytest.raises(ConfigError, match=r"seeds, 3 to 4.*of_seed=3"):
-        cart.policy(center)
+    for ask in (lambda: cart.policy(center), lambda: cart.pick("left"), lambda: cart.mutations(4)):
+        with pytest.raises(ConfigError, match=r"seeds, 3 to 4.*of_seed=3"):
+            ask()
     with pytest.raises(ConfigError, match=r"3 to 4, got 5"):
         cart.pick("left", of_seed=5)
     np.save(tmp_path / "mine.npy", center)
@@ -105,12 +107,12 @@ def test_parameters_are_not_taken_without_the_statistics_that_they_need(cart: Re
 
 
 def test_mutations_are_those_that_are_picked_from(cart: Result) -> None:
-    picked = cart.pick("right", k=5, repeats=1)
-    mutations = cart.mutations(5)
+    picked = cart.pick("right", k=5, repeats=1, of_seed=3)
+    mutations = cart.mutations(5, of_seed=3)
     np.testing.assert_array_equal(mutations[picked.chosen], picked.parameters)
-    steps = (cart.mutations(400, seed=1) - cart.centers[0, 0]) / 0.3
+    steps = (cart.mutations(400, seed=1, of_seed=3) - cart.centers[0, 0]) / 0.3
     np.testing.assert_allclose([steps.mean(), steps.std()], [0, 1], atol=0.05)  # mirrored pairs: once each
-    assert not np.array_equal(cart.mutations(5, seed=1), mutations)
+    assert not np.array_equal(cart.mutations(5, seed=1, of_seed=3), mutations)
 
 
 def test_a_run_folder_picks_what_ees_adapt_does_and_so_does_a_slim_export(pole: Run, tmp_path: Path) -> None:
@@ -162,7 +164,7 @@ def test_ees_adapt_saves_what_acts_elsewhere(pole: Run, tmp_path: Path, capsys: 
 
 
 def test_unbounded_actions_keep_their_infinities_in_a_file(cart: Result, tmp_path: Path) -> None:
-    policy = cart.pick("left", k=2, repeats=1).policy
+    policy = cart.pick("left", k=2, repeats=1, of_seed=3).policy
     policy.save(tmp_path / "one.safetensors")
     assert drive(load_policy(tmp_path / "one.safetensors")) == drive(policy)
     with safetensors.safe_open(tmp_path / "one.safetensors", "numpy") as file:
@@ -176,7 +178,7 @@ def test_damaged_and_foreign_files_get_one_sentence(cart: Result, tmp_path: Path
     path = tmp_path / "one.safetensors"
     with pytest.raises(UserError, match=r"one\.safetensors cannot be read"):
         load_policy(path)
-    cart.pick("left", k=2, repeats=1).policy.save(path)
+    cart.pick("left", k=2, repeats=1, of_seed=3).policy.save(path)
     whole = path.read_bytes()
     flipped = bytearray(whole)
     flipped[-5] ^= 64
@@ -232,12 +234,23 @@ def test_ees_adapt_saves_no_pick_over_another(pole: Run, tmp_path: Path, capsys:
         assert message in capsys.readouterr().err.replace("\n", " ")
 
 
-def test_a_folder_without_a_checkpoint_says_so(pole: Run, tmp_path: Path) -> None:
+def test_a_folder_without_a_checkpoint_says_so(pole: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     export(pole, tmp_path / "bare")
     for file in (tmp_path / "bare" / "checkpoints").iterdir():
         file.unlink()
     with pytest.raises(RunFolderError, match="no intact checkpoint"):
-        Run(tmp_path / "bare").pick("left")
+        Run(tmp_path / "bare").pick("left", of_seed=0)
+    # As in a repository, which has no empty folders: what is left must not be overwritten by a new start.
+    (tmp_path / "bare" / "checkpoints").rmdir()
+    rows = (tmp_path / "bare" / "metrics.jsonl").read_bytes()
+    for call in (lambda: Run(tmp_path / "bare").center, lambda: resume(tmp_path / "bare", progress=False)):
+        with pytest.raises(RunFolderError, match="left out"):
+            call()
+    assert rows == (tmp_path / "bare" / "metrics.jsonl").read_bytes()
+    shutil.rmtree(tmp_path / "bare" / "centers", ignore_errors=True)
+    with pytest.raises(SystemExit, match="2"):
+        main(["video", str(tmp_path / "bare"), "--fresh", "8"])
+    assert "left out" in capsys.readouterr().err.replace("\n", " ")
 
 
 @needs("onnx", "onnx")

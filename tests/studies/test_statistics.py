@@ -176,6 +176,10 @@ def test_groups_come_from_configurations_and_a_seed_counts_once(tmp_path: Path) 
     report = compare_runs([a, b, c], "distance")
     assert (report.generation, report.remarks) == (None, ["Settings differ: sigma (0.05, 0.5)."])
     assert list(report.values.values()) == [[2.0, 3.0, 4.0, 5.0], [9.0]]
+    # Where a name does not tell a setting, the remark says who has it.
+    d = made_up(tmp_path / "d", config(objective="max_variance", sigma=0.5), distance=np.array([[1.0, 9]]))
+    (remark,) = compare_runs([a, d], "distance").remarks
+    assert remark == "Settings differ: sigma (0.05 in MaxEnt-EES; 0.5 in MaxVar-EES)."
     assert [name.split(", ")[1] for name in report.values] == ["sigma 0.05", "sigma 0.5"]
     assert list(compare_runs([a], "distance", generation=0).values.values()) == [[1.0, 1.0, 1.0]]
 

@@ -267,6 +267,13 @@ def test_action_space_of_another_kind_is_refused() -> None:
         gymnasium_task(Odd)
 
 
+def test_a_task_from_python_is_named_by_its_environment() -> None:
+    options = GymnasiumOptions(hidden=2)
+    assert gymnasium_task(lambda: gymnasium.make("CartPole-v1"), options).name == "CartPole-v1"
+    assert gymnasium_task(lambda: Counting(ends=3), options).name == "gymnasium"  # it has no id
+    assert make_task("gymnasium", {"env": "CartPole-v1", "hidden": 2}).name == "gymnasium"
+
+
 def test_measures_have_names() -> None:
     assert make_task("gymnasium", {"env": "CartPole-v1", "behavior": "observation:0,2"}).behavior == (
         "observation 0",

@@ -67,7 +67,7 @@ def test_a_run_of_objects_is_written_resumed_and_shown(tmp_path: Path, capsys: p
     values: dict[str, Any] = {**SMALL, **objects, "seeds": 2}
     evolve(TASK, output=tmp_path / "whole", **values)
     evolve(TASK, output=tmp_path / "part", **values | {"generations": 2})
-    resume(tmp_path / "part", TASK, generations=4, progress=False, **objects)
+    result = resume(tmp_path / "part", TASK, generations=4, progress=False, **objects)
     part, config = Run(tmp_path / "part"), Run(tmp_path / "whole").config
     np.testing.assert_array_equal(part.center, Run(tmp_path / "whole").center)
     assert (config.objective, config.population, config.optimizer) == ("python:apart", "python:mixture", "python:optax")
@@ -78,7 +78,18 @@ def test_a_run_of_objects_is_written_resumed_and_shown(tmp_path: Path, capsys: p
     assert "python:apart" in shown
     assert "learning_rate" not in shown  # the object's own is not known
     assert run_names([config]) == ["apart"]
-    assert Run(part.path, task=TASK, population=objects["population"]).mutations(3).shape == (3, 2)
+    assert Run(part.path, task=TASK, population=objects["population"]).mutations(3, of_seed=1).shape == (3, 2)
+    # As `evolve` returns it, with the generations before.
+    np.testing.assert_array_equal(result.metrics["variance"], Run(tmp_path / "whole").metrics["variance"])
+    np.testing.assert_array_equal(result.centers, part.center)
+    assert result.mutations(3, of_seed=1).shape == (3, 2)
+    # No command could give the objects.
+    main(["resume", str(part.path)])
+    shown = capsys.readouterr().out.replace("\n", " ")
+    assert "task=..., objective=..., population=..., optimizer=..., generations=N)" in shown
+    with pytest.raises(SystemExit, match="2"):
+        main(["figure", "adaptation", str(part.path)])
+    assert "task=..., population=...), from Python" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_what_a_folder_does_not_hold_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

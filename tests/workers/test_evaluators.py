@@ -331,10 +331,16 @@ def test_task_without_simulator_refuses_workers() -> None:
         evolve("point", generations=1, population_size=4, workers=Pool())
 
 
-@pytest.mark.parametrize("workers", [0, "nowhere.json", 2.5, True])
+@pytest.mark.parametrize("workers", [-1, "nowhere.json", 2.5, True])
 def test_workers_that_cannot_be_meant_are_refused(workers: Any) -> None:
     with pytest.raises(ConfigError, match=r"expected|must be 1"):
         make_pool(workers)
+
+
+def test_no_workers_are_this_process() -> None:
+    assert type(make_pool(0)) is type(make_pool(None)) is Pool
+    # The task has no simulator for workers, and needs none.
+    evolve("point", generations=1, population_size=4, workers=0, progress=False)
 
 
 def test_plain_class_is_a_task() -> None:

@@ -123,7 +123,11 @@ def resume(
     found = Run(run, trust=trust)
     is_asked = generations in (None, found.config.generations)
     if found.is_complete and is_asked and not damage_in(found):
-        print_text(f"{run} is complete. To make it longer: {command_line('resume', run)} --generations N")
+        longer = f"{command_line('resume', run)} --generations N"
+        if objects := found.config.from_python:
+            given = ", ".join(f"{name}=..." for name in objects)
+            longer = f"evolvability.resume({str(run)!r}, {given}, generations=N), from Python"
+        print_text(f"{run} is complete. To make it longer: {longer}")
         return
     config = found.config if generations is None else dataclasses.replace(found.config, generations=generations)
     task = found.task

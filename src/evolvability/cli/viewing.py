@@ -121,6 +121,8 @@ def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: in
         )
     if seed not in run.seeds:
         raise ConfigError(f"{run.path} has the seeds {run.seeds.start} to {run.seeds.stop - 1}, but not {seed}.")
+    if not run.rebuildable:
+        raise ConfigError(f"{run.path}: its centers were left out, so there is nothing to film mutations of.")
     task = watchable_task(run)
     if task.stage is None or (task.stage.model is None and task.stage.simulator is None):
         why = "does not draw itself (no render mode rgb_array)" if task.simulator else "has no robot to film"

@@ -181,6 +181,12 @@ class Config:
         return " ".join(filter(None, (self.task, getattr(self.task_options, "env", ""))))
 
     @property
+    def from_python(self) -> list[str]:
+        """What was given as objects, so that Python alone can give it again."""
+        pieces = ("task", "objective", "population", "optimizer")
+        return [name for name in pieces if str(getattr(self, name)).startswith(FROM_PYTHON)]
+
+    @property
     def explores(self) -> bool:
         """Whether members are followed step by step through their episodes, with drawn actions."""
         return self.estimator == "actions" or self.action_std > 0 or bool(self.times)

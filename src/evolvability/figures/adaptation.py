@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
 from evolvability.figures.style import ZERO_LINE, Array, letter, line_styles, new_figure
-from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import adapted_goals, load_adaptation
 from evolvability.studies.groups import group_runs
 from evolvability.studies.races import Raced, races_of
+from evolvability.studies.result_files import how_to_make
 
 ADAPTERS = {
     "mutations": ("best of k mutations", "-", "o", "#D55E00"),
@@ -37,7 +37,7 @@ def data_from_runs(runs: Sequence[Run]) -> Lines:
             numbers = np.arange(1, growth.shape[1] + 1)
             panels.setdefault(goal, []).append(Line(name, group.config.objective, numbers, growth))
     if not panels:
-        first = command_line("adapt", *(run.path for run in runs))
+        first = how_to_make(runs, "adaptation.adapt", "adapt")
         raise RunFolderError(f"Nothing to draw: no mutation was picked in {runs[0].path} yet. First: {first}")
     return Lines(dict(sorted(panels.items())))
 
@@ -51,7 +51,7 @@ def race_data(runs: Sequence[Run]) -> Lines:
             found[raced.goal, raced.adapter].append(raced)
         groups += [(group, found)] if found else []
     if not groups:
-        first = command_line("race", *(run.path for run in runs))
+        first = how_to_make(runs, "races.race", "race")
         raise RunFolderError(f"Nothing to draw: nothing was raced in {runs[0].path} yet. First: {first}")
     styles = line_styles([group.config.objective for group, _ in groups])
     panels: dict[str, list[Line]] = defaultdict(list)

@@ -19,10 +19,10 @@ from evolvability.figures.style import (
     method_color,
     new_figure,
 )
-from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import check_one_task, run_names
 from evolvability.studies.offspring import kept_offspring, kept_sigmas
+from evolvability.studies.result_files import how_to_make
 from evolvability.studies.statistics import median_index
 
 NUM_BINS = 60
@@ -62,7 +62,7 @@ def data_from_runs(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Histogr
     if not rows:
         raise RunFolderError(
             f"Nothing to draw: no offspring was kept in {runs[0].path} yet. First: "
-            f"{command_line('measure', *(run.path for run in runs), '--keep')}"
+            f"{how_to_make(runs, 'offspring.offspring_of_run', 'measure', '--keep')}"
         )
     # Symmetric around the origin, so that left and right are compared at a glance.
     farthest = max(float(np.abs(row.behavior[:, 0]).max()) for row in rows)

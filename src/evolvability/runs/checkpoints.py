@@ -85,10 +85,20 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
         if generation is not None:
             raise RunFolderError(damaged)
         warnings.warn(f"{damaged} The one before is used.", stacklevel=2)
+    check_not_left_out(path)
     raise RunFolderError(
         f"{path} has no intact checkpoint. Start the run anew with: "
         f"{command_line('train', '--config', path / 'config.toml')}"
     )
+
+
+def check_not_left_out(path: Path) -> None:
+    """Refuse an export without centers; a run of one's own has the folder from its beginning."""
+    if not (path / "checkpoints").is_dir():
+        raise RunFolderError(
+            f"{path} is an export without centers: they were left out, so it has no mutations, and cannot go on. "
+            f"What was recorded: {command_line('show', path)}"
+        )
 
 
 def check_config(path: Path, generation: int, config: Config) -> None:

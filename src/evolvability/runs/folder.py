@@ -56,6 +56,7 @@ ARRAY_FOLDERS = ("behaviors", "centers", "checkpoints")
 EXTRAS = ("adaptations", "races", "offspring")
 """Folders of what was made of a finished run."""
 RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, "unfinished", ".lock"}
+MAX_NAMED = 20  # runs that an error lists
 MAX_SEEDS = 10_000
 """Of a run: a stranger's folder could ask for a billion."""
 
@@ -89,7 +90,9 @@ class Run(TrainedPopulation):
         self.path, self.dimensions = Path(path), tuple(dimensions)
         self.by_name, self._task, self.population = task is None, task, population
         if not (self.path / "config.toml").is_file():
-            raise RunFolderError(f"{self.path} is no run folder: it has no config.toml.")
+            inside = ", ".join(sorted(file.parent.name for file in self.path.glob("*/config.toml"))[:MAX_NAMED])
+            runs = f" Runs inside of it: {inside}." if inside else ""
+            raise RunFolderError(f"{self.path} is no run folder: it has no config.toml.{runs}")
         check_files(self.path, RUN_FOLDER_NAMES)
         try:
             self.config: Config = from_table(read_toml(self.path / "config.toml"))

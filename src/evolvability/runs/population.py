@@ -46,7 +46,7 @@ class TrainedPopulation:
             repeats: further evaluations of each, each with a key of its own.
             start_noise: by how much the start states of those differ, where the task has this option; 0.1 unless given,
                 or what the run was trained with.
-            of_seed: which of the run's seeds; the first unless given.
+            of_seed: which of the run's seeds, where it has several.
             seed: of mutations and evaluations; with 0 they are those of ``ees adapt``.
         """
         parent = self._parent(of_seed)
@@ -60,7 +60,7 @@ class TrainedPopulation:
 
         Args:
             number: how many.
-            of_seed: which of the run's seeds they are of; the first unless given.
+            of_seed: which of the run's seeds they are of, where it has several.
             seed: of the mutations.
         """
         parent = self._parent(of_seed)
@@ -74,16 +74,16 @@ class TrainedPopulation:
             parameters: of a mutation, or of a center.
             of_seed: which of the run's seeds they are of, where it has several: each has statistics of its own.
         """
-        if of_seed is None and len(self.seeds) > 1:
-            raise ConfigError(
-                f"Each of the run's seeds, {self.seeds[0]} to {self.seeds[-1]}, has statistics of observations of its "
-                f"own. Say which the parameters are of, e.g. of_seed={self.seeds[0]}; or use the `policy` of a pick."
-            )
         policy = self._parent(of_seed).policy(parameters)
         acting(policy)  # or refused now, not at the first observation
         return policy
 
     def _parent(self, of_seed: int | None) -> Parent:
+        if of_seed is None and len(self.seeds) > 1:
+            raise ConfigError(
+                f"Each of the run's seeds, {self.seeds[0]} to {self.seeds[-1]}, has a population and statistics of "
+                f"observations of its own. Say which is meant, e.g. of_seed={self.seeds[0]}."
+            )
         seed = self.seeds[0] if of_seed is None else of_seed
         if seed not in self.seeds:
             raise ConfigError(f"of_seed: the run has the seeds {self.seeds[0]} to {self.seeds[-1]}, got {seed}.")

@@ -101,8 +101,15 @@ def _remarks(groups: Sequence[RunGroup], common: int | None) -> list[str]:
     remarks = [f"Different numbers of generations: {told}."] if len(lengths) > 1 else []
     if common is not None:
         remarks.append(f"Compared at generation {common}, the last that all have; --generation chooses another.")
-    different = [f"{name} ({', '.join(values)})" for name, values in differing_settings(groups).items()]
+    different = [f"{name} ({_told(name, values)})" for name, values in differing_settings(groups).items()]
     return remarks + ([f"Settings differ: {'; '.join(different)}."] if different else [])
+
+
+def _told(setting: str, values: dict[str, list[str]]) -> str:
+    """A setting's values, each with the groups that have it, unless their names tell."""
+    if all(f"{setting} {value}" in group for value, groups in values.items() for group in groups):
+        return ", ".join(values)
+    return "; ".join(f"{value} in {' and '.join(groups)}" for value, groups in values.items())
 
 
 def _is_of_results(metric: str) -> bool:

@@ -60,14 +60,20 @@ def check_one_task(runs: Sequence[Run]) -> None:
             )
 
 
-def differing_settings(groups: Sequence[RunGroup]) -> dict[str, list[str]]:
-    """What groups differ in beside their objective, of the settings that several of them heed: values by name."""
-    tables = [_settings(group.config) for group in groups]
-    found: dict[str, list[str]] = {}
-    for key in dict.fromkeys(key for table in tables for key in table if key != "objective"):
-        values = list(dict.fromkeys(str(table[key]) for table in tables if key in table))
+def differing_settings(groups: Sequence[RunGroup]) -> dict[str, dict[str, list[str]]]:
+    """What groups differ in beside their objective, of the settings that several of them heed.
+
+    By a setting's name its values, and by each value the names of the groups that have it.
+    """
+    tables = {group.name: _settings(group.config) for group in groups}
+    found: dict[str, dict[str, list[str]]] = {}
+    for key in dict.fromkeys(key for table in tables.values() for key in table if key != "objective"):
+        values: dict[str, list[str]] = {}
+        for name, table in tables.items():
+            if key in table:
+                values.setdefault(str(table[key]) or "none", []).append(name)
         if len(values) > 1:
-            found[_words(key)] = [value or "none" for value in values]
+            found[_words(key)] = values
     return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from evolvability.core.errors import RunFolderError
 from evolvability.runs.checkpoints import checkpoint_generations
-from evolvability.runs.files import slug
+from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
 from evolvability.runs.sealed import damaged, read_arrays, read_json, to_bytes, to_json, write_whole
 
@@ -57,6 +57,15 @@ def kept(run: Run, kind: str, name: str, command: str = "") -> dict[str, Any]:
         return {key: json.loads(value) for key, value in facts.items()} | arrays
     except ValueError as error:
         raise damaged(path, error) from None
+
+
+def how_to_make(runs: Sequence[Run], function: str, command: str, *options: str) -> str:
+    """How to make what is not kept yet: by a command, or by a function of a study where a run needs objects."""
+    for run in runs:
+        if objects := [name for name in run.config.from_python if name in ("task", "population")]:
+            given = ", ".join(f"{name}=..." for name in objects)
+            return f"evolvability.studies.{function} of Run({str(run.path)!r}, {given}), from Python"
+    return command_line(command, *(run.path for run in runs), *options)
 
 
 def kept_names(run: Run, kind: str) -> list[str]:

@@ -70,7 +70,7 @@ def gymnasium_named(options: GymnasiumOptions) -> Task:
         arguments = None
     if not isinstance(arguments, dict):
         raise ConfigError(f"env_arguments: a JSON object is expected, got '{options.env_arguments}'.")
-    return gymnasium_task(Made(options.env, arguments), options)
+    return gymnasium_task(Made(options.env, arguments), options, name="gymnasium")
 
 
 def gymnasium_task(
@@ -79,7 +79,7 @@ def gymnasium_task(
     *,
     behavior: Measure | None = None,
     fitness: Measure | None = None,
-    name: str = "gymnasium",
+    name: str = "",
     behavior_names: tuple[str, ...] = (),
 ) -> Task:
     """A task from any function that makes a Gymnasium environment.
@@ -89,7 +89,7 @@ def gymnasium_task(
         options: everything else; its ``env`` is not used.
         behavior: from an `Episode` to its behavior, in place of the option.
         fitness: from an `Episode` to its fitness, in place of the option.
-        name: the task's name.
+        name: the task's name; the environment's id unless given.
         behavior_names: a name for each behavior dimension.
     """
     behavior, fitness = behavior or named_behavior(options.behavior), fitness or named_fitness(options.fitness)
@@ -111,7 +111,7 @@ def gymnasium_task(
     # Not a closure: it travels to workers.
     factory = partial(_Driver, options, behavior, fitness, sizes)
     return host_task(
-        name,
+        name or getattr(getattr(env, "spec", None), "id", "gymnasium"),
         tuple(names),
         policy.init,
         partial(factory, make),

@@ -16,12 +16,20 @@ from evolvability.core.errors import ConfigError, RunFolderError, TaskError, unk
 from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Outcome, PyTree
-from evolvability.runs.checkpoints import check_config, checkpoint_generations, load_checkpoint, named_arrays, restore
+from evolvability.runs.checkpoints import (
+    check_config,
+    check_not_left_out,
+    checkpoint_generations,
+    load_checkpoint,
+    named_arrays,
+    restore,
+)
 from evolvability.runs.damage import damage_in, set_aside
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import RUN_FOLDER_NAMES, Run, metric_arrays
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
+from evolvability.runs.rows import read_rows
 from evolvability.runs.sealed import Arrays
 from evolvability.runs.trained import describe_origin
 from evolvability.runs.trust import check_trust, remember
@@ -34,7 +42,7 @@ from evolvability.training.metrics import Rows, behavior_arrays
 from evolvability.training.processes import first_alone, is_first
 from evolvability.training.progress import live
 from evolvability.training.sharding import local
-from evolvability.workers.connect import Workers, opened
+from evolvability.workers.connect import Workers, are_none, opened
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +124,7 @@ def evolve(
             show(new)
             on_generation(new)
 
-        evolution = Evolution(config, own_task, None if workers is None else pool, pieces)
+        evolution = Evolution(config, own_task, None if are_none(workers) else pool, pieces)
         state = train(evolution, None if output is None else Path(output), each)
     return Result(
         state, metric_arrays(rows, config.seeds), evolution.given, config, own_task is None, pieces.population
@@ -148,8 +156,8 @@ def resume(
     workers: Workers = None,
     progress: bool = True,
     **pieces: Any,
-) -> None:
-    """Go on from the newest intact checkpoint, as if the run had not been interrupted.
+) -> Result:
+    """Go on from the newest intact checkpoint, as if the run had not been interrupted; returns what `evolve` does.
 
     Where runs repeat bit for bit (docs/run-folder.md has a table), so does a resumed one.
 
@@ -168,13 +176,16 @@ def resume(
     config = run.config if generations is None else replace(run.config, generations=generations)
     if task is None:
         check_trust(run.path, config)
-    damage = damage_in(run)  # by every process, before one of them mends it
+    given = Pieces(**pieces)
+    # By every process, before one of them mends it.
+    damage, done = damage_in(run), max(checkpoint_generations(run.path), default=0)
+    rows, _ = read_rows(run.path / "metrics.jsonl", run.seeds, at_least=done)
     with ExitStack() as held:
         with first_alone() as first:
             # Before the checkpoint is read: another process might be about to write a newer one.
             writer = _locked_folder(run.path, held) if first else None
-        pool = None if workers is None else held.enter_context(opened(workers))
-        evolution = Evolution(config, task, pool, Pieces(**pieces))
+        pool = None if are_none(workers) else held.enter_context(opened(workers))
+        evolution = Evolution(config, task, pool, given)
         # Read by every process, not sent by the first: each needs to see the folder.
         state = _saved_state(run.path, evolution, min(damage.values(), default=None))
         generation = int(state.generation[0])
@@ -190,11 +201,15 @@ def resume(
             writer.rewind(generation, run.seeds)
         show = held.enter_context(live(config, progress and is_first(), pool.status if pool else str))
 
-        def each(rows: Rows) -> None:
-            show(rows)
-            on_generation(rows)
+        rows = rows[: generation * config.seeds]
 
-        _run(evolution, state, writer, each)
+        def each(new: Rows) -> None:
+            rows.extend(new)
+            show(new)
+            on_generation(new)
+
+        state = _run(evolution, state, writer, each)
+    return Result(state, metric_arrays(rows, config.seeds), evolution.given, config, task is None, given.population)
 
 
 def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWriter:
@@ -226,6 +241,7 @@ def _saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
 
     Where something from a generation on is damaged, the newest ``before`` that, if there is one.
     """
+    check_not_left_out(path)  # or all that is left of it would be overwritten
     if not checkpoint_generations(path):
         return evolution.start()
     generation, arrays = load_checkpoint(path, before=before)

@@ -9,7 +9,7 @@ from evolvability.core.errors import ConfigError, missing_extra
 from evolvability.workers.pools import DEADLINE, ExecutorPool, LocalProcesses, Pool
 
 Workers = Any
-"""None for this process, a number of local processes, the address of a Dask scheduler or its scheduler file, a
+"""None or 0 for this process, a number of local processes, the address of a Dask scheduler or its scheduler file, a
 `distributed.Client`, a `concurrent.futures.Executor`, or a Pool, which has a deadline of its own."""
 
 
@@ -24,11 +24,16 @@ def opened(workers: Workers = None, deadline: float = DEADLINE) -> Iterator[Pool
             pool.close()
 
 
+def are_none(workers: Workers) -> bool:
+    """Whether everything is to be done in this process."""
+    return workers is None or (type(workers) is int and workers == 0)  # False is an int, too
+
+
 def make_pool(workers: Workers = None, deadline: float = DEADLINE) -> Pool:
     """The pool that is meant; a unit of work that takes more seconds than the deadline is done again elsewhere."""
     if isinstance(workers, Pool):
         return workers
-    if workers is None:
+    if are_none(workers):
         return Pool()
     # True is an int, but no number of processes.
     if isinstance(workers, int) and not isinstance(workers, bool):
