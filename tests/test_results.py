@@ -67,7 +67,7 @@ def test_the_ant_on_the_front_page_is_adapted_and_filmed(tmp_path: Path) -> None
     shutil.copytree(RESULTS / "paper-h200" / "ant-max_entropy", copy)  # adapting keeps what it finds in the folder
     cli.main(["adapt", str(copy), "--mutations", "2", "--repeats", "1"])
     assert (copy / "adaptations" / "right.json").is_file()
-    cli.main(["video", str(copy), "--fresh", "1", "--speed", "200", "--output", str(tmp_path / "ant.gif")])
+    cli.main(["video", str(copy), "--fresh", "1", "--speed", "100", "--output", str(tmp_path / "ant.gif")])
     assert (tmp_path / "ant.gif").read_bytes().startswith(b"GIF8")
     with pytest.raises(SystemExit):  # what the page says is left out
         cli.main(["video", str(copy), "--offspring", "0", "--output", str(tmp_path / "ant.gif")])
