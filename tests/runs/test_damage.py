@@ -45,7 +45,7 @@ def test_a_damaged_row_stays_empty_and_all_others_stay(copy: Path, finished: Pat
     mended, whole = Run(copy).metrics["variance"], Run(finished).metrics["variance"]
     assert np.isnan(mended[0, 3])
     assert np.isfinite(mended).sum() == whole.size - 1
-    assert not damage_in(Run(copy))
+    assert not damage_in(Run(copy))[0]
 
 
 def test_what_was_damaged_after_a_checkpoint_is_done_again(copy: Path, finished: Path) -> None:  # noqa: F811

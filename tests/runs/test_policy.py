@@ -106,6 +106,14 @@ def test_parameters_are_not_taken_without_the_statistics_that_they_need(cart: Re
     assert drive(picked.policy) == pytest.approx(-picked.performance, rel=1e-5)
 
 
+def test_a_number_of_mutations_is_whole_and_positive(cart: Result) -> None:
+    for number in (0, 2.5):
+        with pytest.raises(ConfigError, match=f"got {number}"):
+            cart.mutations(number, of_seed=3)  # type: ignore[arg-type]
+        with pytest.raises(ConfigError, match=f"got {number}"):
+            cart.pick("left", k=number, of_seed=3)  # type: ignore[arg-type]
+
+
 def test_mutations_are_those_that_are_picked_from(cart: Result) -> None:
     picked = cart.pick("right", k=5, repeats=1, of_seed=3)
     mutations = cart.mutations(5, of_seed=3)

@@ -162,7 +162,7 @@ def test_bad_input_is_answered_with_a_reason(
     expected = {
         ("adapt", run, "--direction", "up"): "got 'up'",
         ("adapt", other, "--direction", "90"): "'90' in task 'interference'",
-        ("adapt", run, "--mutations", "0"): "got 0 and 10",
+        ("adapt", run, "--mutations", "0"): "mutations: a whole number of 1 or more is expected, got 0",
         ("adapt", run, "--start-noise", "0.1"): "'point' has no option start_noise",
         ("adapt",): "at least one run folder",
         ("evolve-from", run, other): "'interference'",

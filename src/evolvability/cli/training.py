@@ -122,7 +122,7 @@ def resume(
     join(processes)
     found = Run(run, trust=trust)
     is_asked = generations in (None, found.config.generations)
-    if found.is_complete and is_asked and not damage_in(found):
+    if found.is_complete and is_asked and not damage_in(found)[0]:
         longer = f"{command_line('resume', run)} --generations N"
         if objects := found.config.from_python:
             given = ", ".join(f"{name}=..." for name in objects)

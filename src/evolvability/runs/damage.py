@@ -6,24 +6,24 @@ from pathlib import Path
 from evolvability.core.errors import RunFolderError
 from evolvability.runs.checkpoints import checkpoint_generations, own_files
 from evolvability.runs.folder import Run
-from evolvability.runs.rows import read_rows
+from evolvability.runs.rows import Row, read_rows
 from evolvability.runs.sealed import PART, keep_beside, read_arrays
 
 Damage = dict[Path, int]
 """Damaged files, each with the first generation that it lost something of."""
 
 
-def damage_in(run: Run) -> Damage:
-    """What a checkpoint vouches for, and is not as it was written."""
+def damage_in(run: Run) -> tuple[Damage, list[Row]]:
+    """What a checkpoint vouches for, and is not as it was written; and the rows of metrics, which were read for it."""
     done = max(checkpoint_generations(run.path), default=0)
     metrics = run.path / "metrics.jsonl"
-    _, lost = read_rows(metrics, run.seeds, at_least=min(done, run.config.generations))
+    rows, lost = read_rows(metrics, run.seeds, at_least=min(done, run.config.generations))
     found: Damage = {metrics: lost[0]} if lost else {}
     for folder in ("behaviors", "centers"):
         for generation, file in own_files(run.path / folder):
             if generation < done and file.suffix != PART and _is_damaged(file):
                 found[file] = generation
-    return found
+    return found, rows
 
 
 def set_aside(damage: Damage, generation: int) -> None:

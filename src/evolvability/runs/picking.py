@@ -52,8 +52,8 @@ def pick(
         repeats: further evaluations of each.
         key: of their noise and their episodes.
     """
-    if mutations < 1 or repeats < 1:
-        raise ConfigError(f"1 mutation or more and 1 repeat or more are needed, got {mutations} and {repeats}.")
+    check_number(mutations, "mutations")
+    check_number(repeats, "repeats")
     wanted = [goal_of(parent, goal) for goal in goals]
     key_noise, key_once, key_again = pick_keys(key)
     sample, memory = parent.mutations(key_noise, mutations), parent.memory
@@ -62,6 +62,12 @@ def pick(
     further = [repeat(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
     outcome = once(key_once, sample, memory)[0]
     return [_best(parent, sample, goal, outcome, further) for goal in wanted]
+
+
+def check_number(number: int, what: str) -> None:
+    """Refuse what is no number of things."""
+    if not isinstance(number, int) or number < 1:
+        raise ConfigError(f"{what}: a whole number of 1 or more is expected, got {number!r}.")
 
 
 def pick_keys(key: Array) -> Array:

@@ -8,7 +8,7 @@ from evolvability.core.errors import ConfigError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import PyTree
 from evolvability.runs.parents import Parent
-from evolvability.runs.picking import Picked, pick, pick_keys, with_start_noise
+from evolvability.runs.picking import Picked, check_number, pick, pick_keys, with_start_noise
 from evolvability.runs.policy import TrainedPolicy, acting
 from evolvability.tasks.goals import Goal
 
@@ -63,6 +63,7 @@ class TrainedPopulation:
             of_seed: which of the run's seeds they are of, where it has several.
             seed: of the mutations.
         """
+        check_number(number, "mutations")
         parent = self._parent(of_seed)
         key_noise, *_ = pick_keys(_key(parent, seed))
         return jax.vmap(parent.task.unflatten)(parent.mutations(key_noise, number).members())

@@ -56,8 +56,7 @@ def function_task(
     # Once at the start, so that what cannot work says so now; a JAX function only in the abstract.
     first = evaluate_one if on_host else partial(jax.eval_shape, evaluate_one)
     with told(f"Task '{name}': the behavior function raised at the start parameters"):
-        # With NumPy's arrays, as members come on the host.
-        first_behavior, first_fitness = first(jax.device_get(unflatten(flat_start)))
+        first_behavior, first_fitness = first(jax.device_get(unflatten(flat_start)))  # NumPy's, as on the host
     num_behaviors = checked_result(first_behavior, first_fitness)
     found_by = partial(_found_on_host, name, num_behaviors) if on_host else _found_on_device
 

@@ -29,7 +29,6 @@ from evolvability.runs.files import command_line
 from evolvability.runs.folder import RUN_FOLDER_NAMES, Run, metric_arrays
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
-from evolvability.runs.rows import read_rows
 from evolvability.runs.sealed import Arrays
 from evolvability.runs.trained import describe_origin
 from evolvability.runs.trust import check_trust, remember
@@ -178,8 +177,7 @@ def resume(
         check_trust(run.path, config)
     given = Pieces(**pieces)
     # By every process, before one of them mends it.
-    damage, done = damage_in(run), max(checkpoint_generations(run.path), default=0)
-    rows, _ = read_rows(run.path / "metrics.jsonl", run.seeds, at_least=done)
+    damage, rows = damage_in(run)
     with ExitStack() as held:
         with first_alone() as first:
             # Before the checkpoint is read: another process might be about to write a newer one.
@@ -189,10 +187,6 @@ def resume(
         # Read by every process, not sent by the first: each needs to see the folder.
         state = _saved_state(run.path, evolution, min(damage.values(), default=None))
         generation = int(state.generation[0])
-        if generation > config.generations:
-            raise ConfigError(
-                f"{run.path} has already done {generation} generations, more than the {config.generations} asked for."
-            )
         if writer:
             # With another last generation, which config.toml is to tell.
             if config != run.config:
@@ -200,7 +194,6 @@ def resume(
             set_aside(damage, generation)
             writer.rewind(generation, run.seeds)
         show = held.enter_context(live(config, progress and is_first(), pool.status if pool else str))
-
         rows = rows[: generation * config.seeds]
 
         def each(new: Rows) -> None:
@@ -245,6 +238,10 @@ def _saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
     if not checkpoint_generations(path):
         return evolution.start()
     generation, arrays = load_checkpoint(path, before=before)
+    if generation > evolution.config.generations:
+        raise ConfigError(
+            f"{path} has already done {generation} generations, more than the {evolution.config.generations} asked for."
+        )
     check_config(path, generation, evolution.config)
     template = evolution.template()
     if (

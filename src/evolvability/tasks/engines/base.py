@@ -6,12 +6,14 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from evolvability.core.types import Sample
 from evolvability.tasks.base import at_least, check_share
 from evolvability.tasks.goals import heading
 from evolvability.tasks.normalizer import Moments
+from evolvability.tasks.replay import HostArray, Motion
 
 TORQUE_LIMIT = 1.0
 """Of every motor, in units of its gear."""
@@ -89,17 +91,29 @@ class Engine:
     on_host: bool
 
 
-def start_positions(keys: Array, start: Any, num_joints: int, noise: float) -> Array:
+def start_positions(keys: Array, robot: Any, noise: float) -> Array:
     """(num_members, num_positions) the pose each member starts in; all the same unless there is noise.
 
     ``keys``: (num_members,), a key for each.
     """
-    poses = jnp.tile(jnp.asarray(start, jnp.float32), (len(keys), 1))
+    poses = jnp.tile(jnp.asarray(robot.start, jnp.float32), (len(keys), 1))
     if noise == 0:
         return poses
-    offsets = jax.vmap(lambda key: jax.random.uniform(key, (num_joints,), minval=-noise, maxval=noise))(keys)
+    shape = (robot.num_joints,)
+    offsets = jax.vmap(lambda key: jax.random.uniform(key, shape, minval=-noise, maxval=noise))(keys)
     # The driven joints come last; the root starts where it always does.
-    return poses.at[:, -num_joints:].add(offsets)
+    return poses.at[:, -robot.num_joints :].add(offsets)
+
+
+def motion_of(robot: Any, episodes: Episodes, poses: HostArray) -> Motion:
+    """Episodes to watch; poses: (num_members, num_frames, num_positions)."""
+    return Motion(
+        behavior=np.asarray(episodes.displacement),
+        valid=np.asarray(episodes.valid),
+        num_frames=np.asarray(episodes.num_steps) + 1,
+        path=np.stack(robot.torso(poses, np.zeros_like(poses)).position[:2], axis=-1),
+        poses=poses,
+    )
 
 
 def remembered(keys: Array, share: float) -> Array:

@@ -11,7 +11,7 @@ from jax import Array
 
 from evolvability.core.cores import num_cores
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import Engine, Episodes, LocomotionOptions, remembered, start_positions
+from evolvability.tasks.engines.base import Engine, Episodes, LocomotionOptions, motion_of, remembered, start_positions
 from evolvability.tasks.engines.fused.episodes import episode_kernel
 from evolvability.tasks.engines.fused.kernel import loaded
 from evolvability.tasks.normalizer import Moments, pool, scaling
@@ -59,22 +59,14 @@ def cores_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> Re
         episodes, path = _run(
             robot, options, episode_kernel(robot, policy.shapes), host, poses, none_kept, moments, frames
         )
-        return Motion(
-            behavior=np.asarray(episodes.displacement),
-            valid=np.asarray(episodes.valid),
-            num_frames=np.asarray(episodes.num_steps) + 1,
-            path=np.stack(robot.torso(path, np.zeros_like(path)).position[:2], axis=-1),
-            poses=path,
-        )
+        return motion_of(robot, episodes, path)
 
     return replay
 
 
 def _starts(robot: Robot, options: LocomotionOptions, key: Array, sample: Sample) -> HostArray:
     key_start, _ = jax.random.split(key)
-    return np.asarray(
-        start_positions(sample.member_keys(key_start), robot.start, robot.num_joints, options.start_noise)
-    )
+    return np.asarray(start_positions(sample.member_keys(key_start), robot, options.start_noise))
 
 
 def _run(

@@ -41,7 +41,7 @@ def device_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
 
     def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
         key_start, key_seen = jax.random.split(key)
-        poses = start_positions(sample.member_keys(key_start), robot.start, robot.num_joints, options.start_noise)
+        poses = start_positions(sample.member_keys(key_start), robot, options.start_noise)
         networks, (mean, std) = policy.build(sample), scaling(moments)
 
         def control_step(now: _Progress, _: None) -> tuple[_Progress, None]:
@@ -68,7 +68,7 @@ def device_world(robot: Robot, policy: Policy, options: LocomotionOptions) -> Wo
 
     def begin(key: Array, num_episodes: int) -> Situation:
         keys = jax.random.split(key, num_episodes)
-        poses = start_positions(keys, robot.start, robot.num_joints, options.start_noise)
+        poses = start_positions(keys, robot, options.start_noise)
         return situation(_first(robot, poses)._replace(seen=None))
 
     def advance(now: Situation, actions: Array) -> Situation:

@@ -23,6 +23,7 @@ from evolvability.tasks.engines.base import (
     Engine,
     Episodes,
     LocomotionOptions,
+    motion_of,
     remembered,
     start_positions,
 )
@@ -42,7 +43,7 @@ def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
 
     def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
         key_start, key_seen = jax.random.split(key)
-        poses = start_positions(sample.member_keys(key_start), robot.start, robot.num_joints, options.start_noise)
+        poses = start_positions(sample.member_keys(key_start), robot, options.start_noise)
         kept = np.asarray(remembered(sample.member_keys(key_seen), options.observation_share))
         mean, std = (np.asarray(part) for part in scaling(moments))
 
@@ -68,7 +69,7 @@ def mujoco_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> R
 
     def replay(key: Array, sample: Sample, moments: Moments) -> Motion:
         key_start, _ = jax.random.split(key)
-        starts = start_positions(sample.member_keys(key_start), robot.start, robot.num_joints, options.start_noise)
+        starts = start_positions(sample.member_keys(key_start), robot, options.start_noise)
         host = _on_host(sample)
         mean, std = (np.asarray(part) for part in scaling(moments))
         poses: list[HostArray] = []
@@ -76,14 +77,7 @@ def mujoco_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> R
         with threadpool_limits(1, "blas"):
             block = _Block(robot, policy, options, host, np.asarray(starts, np.float64))
             episodes = block.run(mean, std, np.zeros(sample.num_members, bool), lambda qpos: poses.append(qpos.copy()))
-        moments_of_poses = np.stack(poses, axis=1).astype(np.float32)
-        return Motion(
-            behavior=np.asarray(episodes.displacement),
-            valid=np.asarray(episodes.valid),
-            num_frames=np.asarray(episodes.num_steps) + 1,
-            path=np.stack(robot.torso(moments_of_poses, np.zeros_like(moments_of_poses)).position[:2], axis=-1),
-            poses=moments_of_poses,
-        )
+        return motion_of(robot, episodes, np.stack(poses, axis=1).astype(np.float32))
 
     return replay
 

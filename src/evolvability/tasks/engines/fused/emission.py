@@ -34,7 +34,6 @@ typedef {name} R;
 #define COS(x) sine(x, 1)
 #define SQRT sqrt{suffix}
 #define FABS fabs{suffix}
-#define POW pow{suffix}
 #define FLOOR floor{suffix}
 #define ATAN2 atan2{suffix}
 #define ASIN asin{suffix}

@@ -41,7 +41,6 @@ OPERATIONS = {
     "sin": Operation("SIN({})", np.sin),
     "cos": Operation("COS({})", np.cos),
     "sqrt": Operation("SQRT({})", np.sqrt),
-    "power": Operation("POW({}, {})", np.power),
     "floor": Operation("FLOOR({})", np.floor),
     "arctan2": Operation("ATAN2({}, {})", np.arctan2),
     "arcsin": Operation("ASIN({})", np.arcsin),
@@ -161,7 +160,7 @@ def function(name: str) -> Callable[..., Value]:
 
 
 sin, cos, sqrt, floor = (function(name) for name in ("sin", "cos", "sqrt", "floor"))
-power, arctan2, arcsin, isfinite = (function(name) for name in ("power", "arctan2", "arcsin", "isfinite"))
+arctan2, arcsin, isfinite = (function(name) for name in ("arctan2", "arcsin", "isfinite"))
 
 
 def select(condition: Value, chosen: Value, other: Value) -> Value:

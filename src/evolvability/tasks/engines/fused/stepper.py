@@ -1,5 +1,6 @@
 """Any supported MuJoCo model, stepped in batches from JAX, also inside of a compiled program, or from NumPy."""
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -58,21 +59,25 @@ def stepper(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = 
 
 def _jax_step(kernel: wp.Kernel, sizes: list[int]) -> Callable[..., Any]:
     names = ("q_out", "v_out", "w_out", "low")
-    block = BLOCK if jax.default_backend() == "gpu" else None
+    # Made once, and not before the first call: steps in NumPy need none of JAX's devices.
+    call = functools.cache(
+        lambda: wp.jax_kernel(kernel, num_outputs=4, block_dim=BLOCK if jax.default_backend() == "gpu" else None)
+    )
 
-    def step(*arrays: Any) -> Any:
+    def step(*arrays: Any) -> list[Any]:
         number = len(arrays[0])
-        call = wp.jax_kernel(kernel, num_outputs=4, block_dim=block)
-
+        # Warp knows no output without columns: one that nothing is written to stands for it.
         shapes = {name: (number, max(size, 1)) for name, size in zip(names, sizes, strict=True)}
         arrays = tuple(jnp.asarray(array, jnp.float32) for array in arrays)
-        return call(*arrays, output_dims=shapes, launch_dims=number)
+        outputs = call()(*arrays, output_dims=shapes, launch_dims=number)
+        return [output[:, :size] for output, size in zip(outputs, sizes, strict=True)]
 
     return step
 
 
 def _numpy_step(kernel: wp.Kernel, sizes: list[int]) -> Callable[..., list[Any]]:
     num_threads = num_cores()
+    threads = ThreadPoolExecutor(num_threads)  # which begin when there is work for them
 
     def step(*arrays: Any) -> list[Any]:
         loaded(kernel, "cpu")
@@ -87,8 +92,7 @@ def _numpy_step(kernel: wp.Kernel, sizes: list[int]) -> Callable[..., list[Any]]
             wp.launch(kernel, dim=len(inputs[0][part]), inputs=views[0], outputs=views[1], device="cpu")
 
         bounds = np.linspace(0, number, num_threads + 1).astype(int)
-        with ThreadPoolExecutor(num_threads) as threads:
-            list(threads.map(launch, [slice(a, b) for a, b in itertools.pairwise(bounds) if a < b]))
+        list(threads.map(launch, [slice(a, b) for a, b in itertools.pairwise(bounds) if a < b]))
         return outputs
 
     return step
