@@ -22,6 +22,7 @@ from jax.typing import DTypeLike
 
 from evolvability.core.noise import Noise, Shapes, noise_sum, num_numbers, rows
 from evolvability.core.noise import low_rank as low_rank_noise
+from evolvability.core.normals import standard_normal
 from evolvability.core.types import Cloud, Sample, keys_of, named
 
 DEFAULT_RANK = 20
@@ -210,8 +211,7 @@ def draw_noise(
 ) -> Array:
     """(num_draws, num_params) standard normal noise; each row depends on its own address alone."""
     # Rounded rather than drawn in a short type, whose few random bits have neither tails nor a fine grain.
-    draw = jax.vmap(lambda key: jax.random.normal(key, (num_params,)).astype(dtype))
-    return draw(keys_of(jax.random.fold_in(key, generation), draws))
+    return standard_normal(keys_of(jax.random.fold_in(key, generation), draws), num_params).astype(dtype)
 
 
 def _population(

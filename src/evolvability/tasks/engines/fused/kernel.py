@@ -71,11 +71,17 @@ def _copied(size: int, left: str, right: str, indexed: str = "left") -> str:
 
 
 def made(
-    name: str, text: str, types: dict[str, Any], native: Callable[..., None], whole: Callable[..., None]
+    name: str,
+    text: str,
+    types: dict[str, Any],
+    native: Callable[..., None],
+    whole: Callable[..., None],
+    bounds: tuple[int, int] = (BLOCK, 1),
 ) -> wp.Kernel:
     """A kernel ``whole`` with arguments of the given types, whose function ``native`` is a C++ text.
 
-    Their names have the text's hash, as Warp tells programs apart, also those of earlier runs, by name.
+    ``bounds``: threads per block, and blocks that a multiprocessor should hold at least. Names have the text's hash, as
+    Warp tells programs apart, also those of earlier runs, by name.
     """
     unique = f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     native.__annotations__, whole.__annotations__ = {**types, "tid": int}, types
@@ -86,7 +92,7 @@ def made(
     whole.__closure__[0].cell_contents = function
     whole.__name__ = whole.__qualname__ = unique
     # No fused multiply-add across statements is lost: Warp allows it within them by default.
-    return wp.kernel(whole, module="unique", enable_backward=False, launch_bounds=(BLOCK, 1))
+    return wp.kernel(whole, module="unique", enable_backward=False, launch_bounds=bounds)
 
 
 def loaded(kernel: wp.Kernel, device: str) -> wp.Kernel:
