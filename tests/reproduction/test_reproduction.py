@@ -37,7 +37,7 @@ PAPER_FIGURES = {*map(str, range(1, 8)), *(f"S{number}" for number in range(1, 1
 def test_every_claim_and_every_figure_of_the_paper_belongs_to_one_item() -> None:
     figures = Counter(number for item in ITEMS.values() for number in item.figures)
     assert set(figures.values()) == {1}
-    assert {claim.item for claim in CLAIMS.values()} == set(ITEMS) - {"graphs"}
+    assert {claim.item for claim in CLAIMS.values()} == {item.name for item in items_named([])} - {"graphs"}
     assert set(figures) == set(PICTURES)
     assert set(PICTURES) >= PAPER_FIGURES
 
@@ -65,9 +65,7 @@ def test_each_run_of_a_plan_starts_from_one_before_it_that_has_its_seeds(scale: 
 
 def test_main_comparisons_have_the_papers_seeds_at_gpu_and_paper_scale() -> None:
     for name, size in (("gpu", 1000), ("paper", 10_000)):
-        runs = [
-            work for work in plan.plan(list(ITEMS.values()), SCALES[name], Path("out")) if isinstance(work, Planned)
-        ]
+        runs = [work for work in plan.plan(items_named([]), SCALES[name], Path("out")) if isinstance(work, Planned)]
         seeds: Counter[str] = Counter()
         for work in runs:
             seeds[work.name.split("_seeds")[0]] += work.config.seeds
@@ -75,6 +73,41 @@ def test_main_comparisons_have_the_papers_seeds_at_gpu_and_paper_scale() -> None
                 assert (work.config.population_size, work.config.task_options.num_steps) == (size, 1000)
         assert {seeds[name] for name in seeds if "species" in name or "split" in name} == {6}
         assert {seeds[name] for name in seeds if "species" not in name and "split" not in name} == {12}
+
+
+def test_a_batch_of_seeds_of_everything_comes_before_the_next_and_can_be_done_alone() -> None:
+    items, scale = items_named(["ant", "evolution", "adaptation"]), SCALES["paper"]
+    whole = [work.name for work in plan.plan(items, scale, Path("out"))]
+    parts = [[work.name for work in plan.plan(items, scale, Path("out"), [number])] for number in range(1, 7)]
+    assert [name for part in parts for name in part] == whole
+    assert [len(part) for part in parts] == [9] * 6  # 5 runs of ants, 2 of cheetahs, 2 of picks
+    assert all("seeds-2-3" in name for name in parts[1])
+    with pytest.raises(ConfigError, match=r"from 1 to 6.*got 7"):
+        plan.plan(items, scale, Path("out"), [7])
+    with pytest.raises(SystemExit):
+        cli.main(["reproduce", "--batches", "a", "--dry-run"])
+
+
+def test_what_is_not_in_the_paper_is_done_only_if_named() -> None:
+    assert "legs" not in {item.name for item in items_named([])}
+    works = plan.plan(items_named(["legs"]), SCALES["paper"], Path("out"))
+    shapings = {work.name: work.config.behavior_shaping for work in works if isinstance(work, Planned)}
+    assert shapings["cheetah/ranked-then-whitened"] == "standardize"
+    assert shapings["cheetah/whitened-then-whitened"] == "standardize"
+    starts = {work.name: Path(work.config.start_from).name for work in works if isinstance(work, Planned)}
+    assert starts["cheetah/ranked-then-whitened"] == "first-ranked"
+
+
+def test_a_slim_run_is_done_and_starts_others_but_cannot_go_on(tmp_path: Path) -> None:
+    made = config("point", generations=2, population_size=4, checkpoint_seconds=0.0)
+    first = Planned("first", made, tmp_path, slim=True)
+    first.conduct(lambda rows: None)
+    assert first.status() == "done"
+    assert {file.stem for file in (first.path / "checkpoints").iterdir()} == {"000002"}
+    assert not any(name.startswith("optimizer") for name in Run(first.path).state())
+    Planned("second", replace(made, start_from=str(first.path)), tmp_path).conduct(lambda rows: None)
+    with pytest.raises(RunFolderError, match="slim export"):
+        Planned("first", replace(made, generations=3), tmp_path).conduct(lambda rows: None)
 
 
 def test_an_item_needs_no_other_and_an_unknown_one_is_refused() -> None:
@@ -356,7 +389,7 @@ def test_a_preset_changes_populations_and_leaves_maml_alone() -> None:
     """So that MAML's folder serves both settings."""
     as_text, as_code = SCALES["gpu"], replace(SCALES["gpu"], preset="released-code")
     changed = set()
-    for item in ITEMS.values():
+    for item in items_named([]):
         for training in item.trainings:
             one, other = to_table(as_text.config(training)), to_table(as_code.config(training))
             if differences := {name for name in one if one[name] != other[name]}:

@@ -31,9 +31,9 @@ def flip(path: Path, place: int) -> None:
     path.write_bytes(bytes(data))
 
 
-def flip_row(path: Path, generation: int) -> None:
-    lines = (path / "metrics.jsonl").read_bytes().splitlines(keepends=True)
-    flip(path / "metrics.jsonl", len(b"".join(lines[: SEEDS * generation])) + 60)
+def flip_row(path: Path, generation: int, name: str = "metrics.jsonl") -> None:
+    lines = (path / name).read_bytes().splitlines(keepends=True)
+    flip(path / name, len(b"".join(lines[: SEEDS * generation])) + 60)
 
 
 def test_a_damaged_row_stays_empty_and_all_others_stay(copy: Path, finished: Path) -> None:  # noqa: F811
@@ -48,8 +48,29 @@ def test_a_damaged_row_stays_empty_and_all_others_stay(copy: Path, finished: Pat
     assert not damage_in(Run(copy))[0]
 
 
+def test_a_damaged_histogram_is_named_and_all_others_stay(copy: Path, finished: Path) -> None:  # noqa: F811
+    flip_row(copy, 3, "histograms.jsonl")
+    with pytest.warns(UserWarning, match=r"histograms\.jsonl is damaged.*generations 3"):
+        left = Run(copy).histograms()
+    whole = Run(finished).histograms()
+    assert whole.keys() - left.keys() == {(3, 0)}
+    with pytest.warns(UserWarning, match=r"histograms\.jsonl is damaged.*generation 3"):
+        resume(Run(copy))
+    assert (copy / "histograms.jsonl.damaged").exists()
+    assert Run(copy).histograms().keys() == left.keys()
+    assert not damage_in(Run(copy))[0]
+
+
+def test_a_run_that_was_begun_without_histograms_goes_on_without(copy: Path, finished: Path) -> None:  # noqa: F811
+    (copy / "histograms.jsonl").unlink()
+    resume(Run(copy), generations=GENERATIONS + 1)
+    assert Run(copy).histograms() == {}
+    assert not damage_in(Run(copy))[0]
+
+
 def test_what_was_damaged_after_a_checkpoint_is_done_again(copy: Path, finished: Path) -> None:  # noqa: F811
     flip_row(copy, GENERATIONS - 2)
+    flip_row(copy, GENERATIONS - 1, "histograms.jsonl")
     flip(copy / "behaviors" / "000011.safetensors", -1)
     (copy / "centers" / "000010.safetensors").write_bytes(b"")  # as after a power loss
     with pytest.warns(UserWarning, match="done again"):
@@ -149,6 +170,7 @@ def test_what_a_checkpoint_vouches_for_is_on_the_disk_before_it(
     files = [
         file for folder in ("behaviors", "centers", "checkpoints") for file in (tmp_path / "run" / folder).iterdir()
     ]
-    folders = {file.parent for file in files} | {tmp_path / "run" / "metrics.jsonl", tmp_path / "run"}
-    assert len(folders) == 5
+    rows = {tmp_path / "run" / name for name in ("metrics.jsonl", "histograms.jsonl")}
+    folders = {file.parent for file in files} | rows | {tmp_path / "run"}
+    assert len(folders) == 6
     assert {file.stat().st_ino for file in [*files, *folders]} <= synced

@@ -71,6 +71,7 @@ def assert_same_run(a: Path, b: Path) -> None:
             np.testing.assert_array_equal(values, second.behaviors(generation)[name])
     strip = [[{k: v for k, v in row.items() if k != "seconds"} for row in run.rows] for run in (first, second)]
     assert strip[0] == strip[1]
+    assert (a / "histograms.jsonl").read_bytes() == (b / "histograms.jsonl").read_bytes()
 
 
 def test_a_finished_run_reads_as_documented(finished: Path) -> None:

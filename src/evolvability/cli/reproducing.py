@@ -13,6 +13,7 @@ from tyro.conf import Positional, arg
 from evolvability.cli.arguments import Folder
 from evolvability.cli.printing import console, errors, plural, print_text, say
 from evolvability.config.schema import UNSET
+from evolvability.core.errors import ConfigError
 from evolvability.runs.files import user_folder
 from evolvability.training.progress import display
 
@@ -28,6 +29,7 @@ def reproduce(
     scale: Literal["smoke", "laptop", "gpu", "paper"] = "laptop",
     preset: Annotated[Literal["released-code"] | None, arg(metavar="NAME"), UNSET] = None,
     stage: Literal["all", "train", "report"] = "all",
+    batches: Annotated[str, arg(metavar="N[,N...]"), UNSET] = "",
     output: Folder = None,
     dry_run: bool = False,
     quiet: bool = False,
@@ -35,27 +37,37 @@ def reproduce(
     """Repeat the paper's experiments, draw its figures, and judge each of its claims. Finished work is skipped.
 
     Args:
-        items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; all unless given.
+        items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; all of these unless
+            given. Not in the paper, but why a population loses a side: left, legs.
         scale: How large: smoke (two minutes), laptop (three hours on two cores), gpu (12 seeds, population
-            1,000: about an hour of one large GPU), paper (12 seeds, population 10,000: many hours).
+            1,000: about an hour of one large GPU), paper (12 seeds, population 10,000: some hours).
         preset: Other settings: released-code, what the authors' published program did where it differs from the
             paper's text.
         stage: Only train, which needs no matplotlib, or only report, from the run folders that are there.
+        batches: Only these batches of seeds, counted from 1: of the paper's scale two seeds each.
         output: The folder for run folders and report; runs/reproduce-SCALE unless given, with the preset's name.
         dry_run: Only tell what would be done, and how long runs like those begun here would take.
         quiet: Print nothing but the result.
     """
     from evolvability.reproduction.items import items_named
+    from evolvability.reproduction.plan import plan
     from evolvability.reproduction.scales import SCALES
 
     chosen, size = items_named(items), replace(SCALES[scale], preset=preset)
     folder = output or Path("runs") / "-".join(filter(None, ("reproduce", scale, preset)))
     if stage != "report":
-        _train(chosen, size, folder, dry_run, quiet)
+        _train(plan(chosen, size, folder, _numbers(batches)), size, folder, dry_run, quiet)
     if stage == "report" and dry_run:
         print_text(f"would make report.html, report.md, claims.json and figures of the run folders in {folder}")
     elif stage != "train" and not dry_run:
         _report(chosen, scale, size, folder)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    parts = text.split(",") if text else []
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigError(f"--batches takes numbers from 1 on, e.g. 1,2, got '{text}'.")
+    return tuple(map(int, parts))
 
 
 def _compile_quickly() -> None:
@@ -69,10 +81,9 @@ def _compile_quickly() -> None:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
-def _train(items: "Sequence[Item]", scale: "Scale", output: Path, dry_run: bool, quiet: bool) -> None:
-    from evolvability.reproduction.plan import conduct, plan
+def _train(works: "Sequence[Work]", scale: "Scale", output: Path, dry_run: bool, quiet: bool) -> None:
+    from evolvability.reproduction.plan import conduct
 
-    works = plan(items, scale, output)
     left = [work for work in works if work.status() != "done"]
     count = f"{plural(len(works), 'piece')} of work, {len(works) - len(left)} of them done, in {output}"
     say(quiet, count if works else "no runs are needed")

@@ -3,13 +3,14 @@
 Which item a claim belongs to is said with the claim, in `claims`.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from evolvability.core.errors import ConfigError, unknown
 
-Kind = Literal["train", "species", "further", "split", "maml"]
+Kind = Literal["train", "species", "further", "split", "maml", "few", "first leg", "second leg"]
+"""Which of a scale's sizes a run has; the last three are a tenth of its members, and two parts of one run."""
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,16 @@ class Training:
 
     task: str
     objective: str
-    kind: Kind = "train"  # which of a scale's sizes it has
+    kind: Kind = "train"
     start: str = ""  # the training whose population it starts from, by name
+    label: str = ""  # its own name, where settings tell it from others
+    settings: Mapping[str, Any] = field(default_factory=dict)  # over those of the scale
 
     @property
     def name(self) -> str:
         """The name of its folder, TASK/NAME."""
+        if self.label:
+            return f"{self.task}/{self.label}"
         if self.kind in ("train", "maml"):
             return f"{self.task}/{self.objective}"
         method = self.start.rpartition("/")[2] or self.objective
@@ -49,6 +54,7 @@ class Item:
     trainings: tuple[Training, ...] = ()  # its runs, those of other items that it needs among them
     studies: tuple[Study, ...] = ()  # what is made of them
     figures: tuple[str, ...] = ()  # numbers in the paper, and names of further pictures; see `pictures`
+    in_paper: bool = True  # what is not is done only if it is named
 
 
 def _trained(task: str) -> tuple[Training, Training, Training]:
@@ -105,12 +111,46 @@ _ITEMS = (
         figures=("S6", "S7", "S8", "S9", "S10", "S11"),
     ),
 )
-ITEMS = {item.name: item for item in _ITEMS}  # by name, in the paper's order
+WHITENED, RANKED = {"behavior_shaping": "standardize"}, {"behavior_shaping": "centered_ranks"}
+SHAPINGS = {"whitened": WHITENED, "ranked": RANKED}
+
+
+def _maxvar(kind: Kind, label: str, start: str = "", **settings: Any) -> Training:
+    return Training("cheetah", "max_variance", kind, start, label, settings)
+
+
+# Why a population loses a side: experiments of ours, no part of the paper.
+_WHY = (
+    Item(
+        "left",
+        "Standard ES to the left: is the left side's distance a ceiling?",
+        (
+            *_trained("cheetah")[:2],
+            Training("cheetah", "mean_fitness", label="left", settings={"goal": "left"}),
+        ),
+        in_paper=False,
+    ),
+    Item(
+        "legs",
+        "Ranks for 20 generations, then whitening, and the reverse: a founder effect?",
+        (
+            *(_maxvar("first leg", f"first-{name}", **shaping) for name, shaping in SHAPINGS.items()),
+            # Those that go on as they began are the control: a restart forgets the optimizer's moments.
+            *(
+                _maxvar("second leg", f"{first}-then-{second}", f"cheetah/first-{first}", **shaping)
+                for first in SHAPINGS
+                for second, shaping in SHAPINGS.items()
+            ),
+        ),
+        in_paper=False,
+    ),
+)
+ITEMS = {item.name: item for item in (*_ITEMS, *_WHY)}  # by name, in the paper's order
 
 
 def items_named(names: Sequence[str]) -> list[Item]:
-    """Items by name, in the paper's order; all of them if none is named."""
+    """Items by name, in the paper's order; all of the paper if none is named."""
     for name in names:
         if name not in ITEMS:
             raise ConfigError(unknown("item", name, ITEMS))
-    return [item for item in ITEMS.values() if not names or item.name in names]
+    return [item for item in ITEMS.values() if (item.name in names if names else item.in_paper)]

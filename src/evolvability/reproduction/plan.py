@@ -6,11 +6,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from evolvability.config.schema import MAML, Config
-from evolvability.core.errors import RunFolderError
+from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.reproduction.claims.uses import GOALS
 from evolvability.reproduction.items import Item, Study, Training
 from evolvability.reproduction.scales import Scale
@@ -76,29 +77,39 @@ class StudyWork:
 Work = Planned | StudyWork
 
 
-def plan(items: Sequence[Item], scale: Scale, output: Path) -> list[Work]:
-    """All pieces of work of some items, in an order in which each finds what it starts from; none of them twice."""
-    found: dict[str, Work] = {}
+def plan(items: Sequence[Item], scale: Scale, output: Path, batches: Sequence[int] = ()) -> list[Work]:
+    """All pieces of work of some items, in an order in which each finds what it starts from; none of them twice.
+
+    The first batch of seeds of everything comes before the second of anything: whenever it is interrupted, all items
+    have about as many seeds. Of some ``batches`` alone, where those are given, counted from 1.
+    """
+    found: dict[str, tuple[int, Work]] = {}
     for item in items:
         made: dict[str, list[Planned]] = {}
         for training in item.trainings:
             # An item lists what others start from before these.
             made[training.name] = list(_runs(item, training, scale, output / "runs", made.get(training.start, [])))
-        works: list[Work] = [run for runs in made.values() for run in runs]
+        works: list[tuple[int, Work]] = [pair for runs in made.values() for pair in enumerate(runs, start=1)]
         for study in item.studies:
             sizes = dict(scale.studies[study.kind])
-            works += [StudyWork(item.name, study, run.path, sizes) for name in study.trainings for run in made[name]]
-        for work in works:
-            found.setdefault(work.name, work)  # what several items need is booked under the first
-    return list(found.values())
+            for number, run in (pair for name in study.trainings for pair in enumerate(made[name], start=1)):
+                works.append((number, StudyWork(item.name, study, run.path, sizes)))
+        for number, work in works:
+            found.setdefault(work.name, (number, work))  # what several items need is booked under the first
+    most = max((number for number, _ in found.values()), default=1)
+    for number in batches:
+        if not 1 <= number <= most:
+            raise ConfigError(f"--batches takes numbers from 1 to {most}, as many as these items have; got {number}.")
+    # Sorting keeps the order within a batch.
+    return [work for number, work in sorted(found.values(), key=itemgetter(0)) if not batches or number in batches]
 
 
 def _runs(item: Item, training: Training, scale: Scale, folder: Path, starts: Sequence[Planned]) -> Iterator[Planned]:
     """A training's seeds in batches, each of which starts from the batch that has its seeds."""
-    for number, run in enumerate(batches(training.name, scale.config(training), scale.batch)):
+    for number, run in enumerate(batches(training.name, scale.config(training), scale.batch_of(training))):
         start = str(starts[number].path) if starts else ""
         config = _settled(folder / run.name, replace(run.config, start_from=start))
-        yield replace(run, config=config, folder=folder, item=item.name)
+        yield replace(run, config=config, folder=folder, item=item.name, slim=scale.slim)
 
 
 def _settled(path: Path, config: Config) -> Config:

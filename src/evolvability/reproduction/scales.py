@@ -22,13 +22,14 @@ class Scale:
 
     summary: str
     seeds: Mapping[str, int]  # of each training, by kind of run; ``""`` is for kinds that are not named
-    batch: int  # how many seeds of a training run side by side, at most
+    batch: Mapping[str, int]  # how many seeds of a training run side by side, at most; by kind or task, likewise
     tasks: Mapping[str, Mapping[str, Any]]  # settings by task, and further ones by the name of a training, TASK/NAME
     kinds: Mapping[Kind, Mapping[str, Any]]  # further settings by kind of run, over those of the task
     studies: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: STUDIES)  # arguments of studies, by kind
     quick_compilation: bool = False  # whether programs are so small that optimizing them takes longer than running them
     judged: bool = True  # whether its runs are large enough to say anything about the paper
     preset: str | None = None  # settings below all of these, by name; none for MAML, which has no such settings
+    slim: bool = False  # whether finished runs keep only what figures, claims and further runs need of them
 
     def config(self, training: Training) -> Config:
         """The configuration of a training with all of its seeds; where it starts from is not set yet."""
@@ -36,12 +37,17 @@ class Scale:
             **self.tasks[training.task],
             **self.tasks.get(training.name, {}),
             **self.kinds.get(training.kind, {}),
+            **training.settings,
         }
         settings["seeds"] = self.seeds.get(training.kind, self.seeds[""])
         if training.task != "interference":
             settings["record_centers"] = False  # 300 kB per seed and generation, which no figure and no claim needs
         preset = None if training.kind == MAML else self.preset
         return layered(training.task, objective=training.objective, preset=preset, values=settings)
+
+    def batch_of(self, training: Training) -> int:
+        """How many of a training's seeds run side by side."""
+        return next(self.batch[name] for name in (training.kind, training.task, "") if name in self.batch)
 
 
 def are_of(configs: Sequence[Config], scale: Scale) -> bool:
@@ -65,6 +71,9 @@ FULL_KINDS: dict[Kind, dict[str, Any]] = {
     "further": FURTHER,
     "split": {**SPECIES, "generations": 20},
     "maml": {"generations": 200},
+    "few": {"population_size": 1000},
+    "first leg": {"population_size": 1000, "generations": 20},
+    "second leg": {"population_size": 1000, "generations": 80},
 }
 TINY = {
     "num_steps": 2,
@@ -81,16 +90,16 @@ def _robots(**settings: Any) -> dict[str, dict[str, Any]]:
 
 
 def _full(population_size: int) -> dict[str, dict[str, Any]]:
-    """The paper's sizes, but for its population."""
-    steps = {"num_steps": 1000}
-    return _robots(population_size=population_size, generations=100, noise_dtype="bfloat16", task_options=steps)
+    """The paper's sizes, but for its population. Of behaviors the first and the last: all others have histograms."""
+    sizes = {"population_size": population_size, "generations": 100, "record_every": 100}
+    return _robots(**sizes, noise_dtype="bfloat16", task_options={"num_steps": 1000})
 
 
 SCALES: dict[str, Scale] = {
     "smoke": Scale(
         "under two minutes on two CPU cores, and worth nothing but that every step is taken",
         seeds={"": 5},
-        batch=5,
+        batch={"": 5},
         tasks=_robots(population_size=8, generations=2, task_options=TINY)
         | {
             "interference": {"population_size": 50, "generations": 30, "record_every": 10},
@@ -116,7 +125,7 @@ SCALES: dict[str, Scale] = {
     "laptop": Scale(
         "about three hours on two CPU cores",
         seeds={"": 4},
-        batch=4,
+        batch={"": 4},
         tasks={"interference": {}, "cheetah": CHEETAH_LAPTOP, "ant": ANT_LAPTOP},  # those of the preset of that name
         kinds={**FULL_KINDS, "maml": {"generations": 30, "maml": {"tasks": 8, "episodes": 5}}},
         studies={**STUDIES, "offspring": {"number": 200}},
@@ -124,16 +133,18 @@ SCALES: dict[str, Scale] = {
     "gpu": Scale(
         "about an hour on one large GPU, the paper's seeds, a tenth of its population",
         seeds=PAPER_SEEDS,
-        batch=12,
+        batch={"": 12},
         tasks=_full(1000),
         kinds={**FULL_KINDS, "maml": {"generations": 100}},
     ),
     "paper": Scale(
-        "the paper's own sizes, many hours on one large GPU",
+        "the paper's own sizes, some hours on one large GPU",
         seeds=PAPER_SEEDS,
-        batch=4,
+        # Two populations of 10,000 fill a GPU, and so a sitting may end after any two seeds of everything.
+        batch={"": 2, "interference": 12, MAML: 12, "few": 12, "first leg": 12, "second leg": 12},
         tasks=_full(10_000),
         kinds=FULL_KINDS,
+        slim=True,
     ),
 }
 """By name."""

@@ -24,14 +24,14 @@ KEPT = 3
 """How many checkpoints a run folder keeps: a damaged one has predecessors."""
 
 
-def save_checkpoint(path: Path, generation: int, state: PyTree, config: Config) -> None:
+def save_checkpoint(path: Path, generation: int, state: PyTree, config: Config, *, kept: int = KEPT) -> None:
     """Save a State in a run folder. Its JSON is written last: what has none is not there."""
     data = safetensors.numpy.save(named_arrays(state))
     stem = _stem(path, generation)
     write_whole(stem.with_suffix(".safetensors"), data)
     voucher = {"generation": generation, "sha256": hashlib.sha256(data).hexdigest(), "config": to_table(config)}
     write_whole(stem.with_suffix(".json"), to_json(voucher).encode())
-    for old in checkpoint_generations(path)[:-KEPT]:
+    for old in checkpoint_generations(path)[:-kept]:
         for suffix in (".json", ".safetensors"):  # in this order: arrays without their JSON count for nothing
             _stem(path, old).with_suffix(suffix).unlink(missing_ok=True)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from evolvability.core.errors import RunFolderError
 from evolvability.runs.checkpoints import checkpoint_generations, own_files
-from evolvability.runs.folder import Run
+from evolvability.runs.folder import Run, row_files
 from evolvability.runs.rows import Row, read_rows
 from evolvability.runs.sealed import PART, keep_beside, read_arrays
 
@@ -16,9 +16,11 @@ Damage = dict[Path, int]
 def damage_in(run: Run) -> tuple[Damage, list[Row]]:
     """What a checkpoint vouches for, and is not as it was written; and the rows of metrics, which were read for it."""
     done = max(checkpoint_generations(run.path), default=0)
-    metrics = run.path / "metrics.jsonl"
-    rows, lost = read_rows(metrics, run.seeds, at_least=min(done, run.config.generations))
-    found: Damage = {metrics: lost[0]} if lost else {}
+    found: Damage = {}
+    rows: list[Row] = []
+    for file in reversed(row_files(run.path)):  # metrics last, whose rows are returned
+        rows, lost = read_rows(file, run.seeds, at_least=min(done, run.config.generations))
+        found |= {file: lost[0]} if lost else {}
     for folder in ("behaviors", "centers"):
         for generation, file in own_files(run.path / folder):
             if generation < done and file.suffix != PART and _is_damaged(file):

@@ -8,6 +8,7 @@ import numpy as np
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.runs.checkpoints import load_checkpoint, save_checkpoint
 from evolvability.runs.folder import EXTRAS, FILES, Run, spread_out
+from evolvability.runs.sealed import Arrays
 from evolvability.runs.trust import objection, remember
 from evolvability.runs.writer import RunWriter, locked
 
@@ -28,9 +29,7 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
         raise ConfigError(f"behaviors must be 1 or more, got {behaviors}.")
     if destination.exists():
         raise RunFolderError(f"{destination} exists already. Choose another folder for the copy of {run.path}.")
-    generation, arrays = load_checkpoint(run.path)
-    # Adam's two moments are as large as the center each: two thirds of a checkpoint.
-    slim = {name: array for name, array in arrays.items() if not name.startswith("optimizer/")}
+    generation, slim = _slim_checkpoint(run)
     if half:
         slim["cloud/center"] = slim["cloud/center"].astype(np.float16)
     with locked(destination):
@@ -54,6 +53,19 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
     # Nobody writes to an export any more.
     (destination / ".lock").unlink(missing_ok=True)
     return destination
+
+
+def slim_down(run: Run) -> None:
+    """Leave of a finished run's checkpoints the last, without the optimizer's state: it can start others, not go on."""
+    generation, slim = _slim_checkpoint(run)
+    with locked(run.path):
+        save_checkpoint(run.path, generation, slim, run.config, kept=1)
+
+
+def _slim_checkpoint(run: Run) -> tuple[int, Arrays]:
+    generation, arrays = load_checkpoint(run.path)
+    # Adam's two moments are as large as the center each: two thirds of a checkpoint.
+    return generation, {name: array for name, array in arrays.items() if not name.startswith("optimizer/")}
 
 
 def folder_size(path: Path) -> int:

@@ -6,6 +6,7 @@
       behavior.json        the name of every behavior dimension, with its unit
       origin.json          the run this one started from, if any
       metrics.jsonl        one object per generation and seed, see docs/metrics.md
+      histograms.jsonl     a histogram of behaviors per generation and seed
       behaviors/           the population's behaviors, generation by generation
       centers/             what those generations were drawn around: State without the optimizer's
       checkpoints/         State as safetensors + JSON, the last ones
@@ -37,6 +38,7 @@ from evolvability.runs.checkpoints import (
     summary,
 )
 from evolvability.runs.files import command_line
+from evolvability.runs.histograms import Histogram, from_row
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
 from evolvability.runs.rows import read_rows
@@ -51,7 +53,9 @@ from evolvability.runs.trust import check_files, check_trust, remember
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 
-FILES = ("config.toml", "environment.json", NAMES_FILE, "origin.json", "metrics.jsonl")
+ROW_FILES = ("metrics.jsonl", "histograms.jsonl")
+"""One row per generation and seed."""
+FILES = ("config.toml", "environment.json", NAMES_FILE, "origin.json", *ROW_FILES)
 ARRAY_FOLDERS = ("behaviors", "centers", "checkpoints")
 EXTRAS = ("adaptations", "races", "offspring")
 """Folders of what was made of a finished run."""
@@ -142,15 +146,24 @@ class Run(TrainedPopulation):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The objects in metrics.jsonl, up to the last complete generation."""
-        # First: a run may be going on, and writes checkpoints after metrics.
+        return self._rows("metrics.jsonl")
+
+    def histograms(self) -> dict[tuple[int, int], Histogram]:
+        """Of behaviors, by generation and seed; of every generation, but in folders of earlier versions."""
+        rows = self._rows("histograms.jsonl") if (self.path / "histograms.jsonl").is_file() else []
+        found = {(row["generation"], row["seed"]): from_row(row) for row in rows}
+        return {place: one for place, one in found.items() if one is not None}
+
+    def _rows(self, name: str) -> list[dict[str, Any]]:
+        # First: a run may be going on, and writes checkpoints after rows.
         done = max(checkpoint_generations(self.path), default=0)
-        rows, lost = read_rows(self.path / "metrics.jsonl", self.seeds)
+        rows, lost = read_rows(self.path / name, self.seeds)
         if lost or len(rows) < done * self.config.seeds:
             which = summary(lost) if lost else f"{len(rows) // self.config.seeds} to {done - 1}"
             warnings.warn(
-                f"{self.path / 'metrics.jsonl'} is damaged, and empty for the generations {which}. "
+                f"{self.path / name} is damaged, and empty for the generations {which}. "
                 f"What can be is done again by: {command_line('resume', self.path)}",
-                stacklevel=2,
+                stacklevel=3,
             )
         return rows
 
@@ -270,6 +283,11 @@ def spread_out(recorded: Sequence[int], most: int) -> list[int]:
     nearest = np.abs(np.subtract.outer(wanted, recorded)).argmin(axis=1)
     # Unique also sorts; where generations were recorded unevenly two wishes may meet in one.
     return [recorded[place] for place in np.unique(nearest)]
+
+
+def row_files(path: Path) -> list[Path]:
+    """The files of rows in a run folder; one of an earlier version has no histograms."""
+    return [path / name for name in ROW_FILES if name == ROW_FILES[0] or (path / name).is_file()]
 
 
 def arrays_path(folder: Path, generation: int) -> Path:

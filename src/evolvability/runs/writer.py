@@ -16,8 +16,8 @@ from evolvability.core.types import PyTree
 from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.checkpoints import named_arrays, own_files, rewind_checkpoints, save_checkpoint
 from evolvability.runs.environment import describe_environment
-from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES, arrays_path
-from evolvability.runs.rows import read_rows, to_lines
+from evolvability.runs.folder import ARRAY_FOLDERS, ROW_FILES, RUN_FOLDER_NAMES, arrays_path, row_files
+from evolvability.runs.rows import Row, read_rows, to_lines
 from evolvability.runs.sealed import PART, Arrays, sync_to_disk, to_bytes, to_json, to_sealed_toml, write_whole
 from evolvability.runs.trust import check_files
 
@@ -37,7 +37,8 @@ class RunWriter:
             write_whole(self.path / "origin.json", to_json(origin, indent=2).encode())
         if behavior:
             keep_names(self.path, behavior)
-        (self.path / "metrics.jsonl").touch()
+        for name in ROW_FILES:
+            (self.path / name).touch()
         self.write_config(config)
 
     def make_folders(self) -> None:
@@ -51,9 +52,10 @@ class RunWriter:
 
     def rewind(self, generation: int, seeds: Sequence[int]) -> None:
         """Forget what was recorded from a generation on, so that it can be done again; seeds: of the run."""
-        # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
-        rows, _ = read_rows(self.path / "metrics.jsonl", seeds, at_least=generation)
-        write_whole(self.path / "metrics.jsonl", to_lines(rows[: generation * len(seeds)]).encode())
+        for file in row_files(self.path):
+            # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
+            rows, _ = read_rows(file, seeds, at_least=generation)
+            write_whole(file, to_lines(rows[: generation * len(seeds)]).encode())
         self.make_folders()  # of a run begun when there were fewer
         for folder in ("behaviors", "centers"):
             for recorded, file in own_files(self.path / folder):
@@ -61,9 +63,17 @@ class RunWriter:
                     file.unlink()
         rewind_checkpoints(self.path, generation)
 
-    def record_metrics(self, rows: list[dict[str, Any]]) -> None:
+    def record_metrics(self, rows: list[Row]) -> None:
         """Append one generation's rows."""
-        with (self.path / "metrics.jsonl").open("a") as file:
+        self._append("metrics.jsonl", rows)
+
+    def record_histograms(self, rows: list[Row]) -> None:
+        """Append one generation's histograms; a run that was begun without goes on without."""
+        if (self.path / "histograms.jsonl").exists():
+            self._append("histograms.jsonl", rows)
+
+    def _append(self, name: str, rows: list[Row]) -> None:
+        with (self.path / name).open("a") as file:
             # All seeds in one write; a reader that meets half a generation leaves it out (`Run.rows`).
             file.write(to_lines(rows))
 
@@ -96,7 +106,7 @@ class RunWriter:
                 )
         # What a checkpoint vouches for is on the disk before it is.
         folders = dict.fromkeys(path.parent for path in self._unsynced)
-        for path in (*self._unsynced, *folders, self.path / "metrics.jsonl", self.path):
+        for path in (*self._unsynced, *folders, *row_files(self.path), self.path):
             sync_to_disk(path)
         self._unsynced.clear()
         save_checkpoint(self.path, generation, arrays, config)

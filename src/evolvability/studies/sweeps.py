@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from evolvability.config.schema import MAML, Config, flat, layered, to_table
 from evolvability.core.errors import ConfigError, RunFolderError, UserError
+from evolvability.runs.export import slim_down
 from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
 from evolvability.runs.trust import check_trust
@@ -39,6 +40,7 @@ class Planned:
     config: Config
     folder: Path = Path()  # that its own is in
     item: str = ""  # of the paper: the first that needs it
+    slim: bool = False  # whether it keeps less once it is done, see `slim_down`
 
     @property
     def path(self) -> Path:
@@ -69,6 +71,8 @@ class Planned:
             train(Evolution(self.config), self.path, show)
         else:
             resume(self.path, generations=self.config.generations, on_generation=show, progress=False)
+        if self.slim:
+            slim_down(Run(self.path))
 
 
 def work_off(works: Sequence[Any], watch: Watch) -> None:

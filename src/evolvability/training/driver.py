@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 from jax import Array
 
 from evolvability.config.pieces import Pieces, taken_apart
@@ -27,6 +28,7 @@ from evolvability.runs.checkpoints import (
 from evolvability.runs.damage import damage_in, set_aside
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import RUN_FOLDER_NAMES, Run, metric_arrays
+from evolvability.runs.histograms import histogram_rows
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
 from evolvability.runs.sealed import Arrays
@@ -286,14 +288,16 @@ def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_genera
 
 
 def _record(evolution: Evolution, writer: RunWriter, state: State, rows: Rows, outcome: Outcome) -> None:
-    """Write a generation's metrics and, as often as is wanted, its behaviors; state: the one that it was drawn from."""
-    config, generation = evolution.config, rows[0]["generation"]
+    """Write what is kept of a generation; state: the one that it was drawn from."""
+    config, generation, did = evolution.config, rows[0]["generation"], local(outcome)
     if generation % config.record_every == 0 or generation == config.generations - 1:
         parent = local(state)
         if config.record_centers and config.objective != MAML:  # whose members are no mutations
             writer.record_center(parent)  # before the behaviors: who sees those finds it
         # Drawn again from its address: an Outcome does not tell who belongs to which component.
         component = evolution.components(parent.key, generation)
-        writer.record_behaviors(generation, behavior_arrays(component, local(outcome)))
+        writer.record_behaviors(generation, behavior_arrays(component, did))
+    seeds, seen = [row["seed"] for row in rows], (np.asarray(did.behavior), np.asarray(did.valid))
+    writer.record_histograms(histogram_rows(generation, seeds, *seen))
     # Last: who reads of a generation finds its behaviors.
     writer.record_metrics(rows)

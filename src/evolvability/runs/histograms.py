@@ -1,0 +1,116 @@
+"""Histograms of behaviors, one per generation and seed: what figures need of generations whose behaviors were not kept.
+
+They are the rows of ``histograms.jsonl``, sealed as those of metrics are. Cells are as wide as a power of two, and
+begin at multiples of it. So the cells of any two histograms nest: both can be counted in the wider cells exactly.
+"""
+
+import base64
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evolvability.runs.rows import Row
+from evolvability.runs.sealed import UNREADABLE
+
+Array = np.ndarray[Any, Any]
+
+MAX_CELLS = {1: 400, 2: 100}
+"""Per dimension, by the number of dimensions; further ones are left out."""
+COUNT = np.dtype("<u4")
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many members' behaviors lie in each cell."""
+
+    width: float  # of a cell, in every dimension
+    low: tuple[int, ...]  # where the first cell begins, in widths
+    counts: Array  # (num_cells,) or (num_cells, num_cells)
+
+    @property
+    def high(self) -> tuple[int, ...]:
+        """Where the last cell ends, in widths."""
+        return tuple(low + number for low, number in zip(self.low, self.counts.shape, strict=True))
+
+    def counted_in(self, width: float, low: Sequence[int], shape: Sequence[int]) -> Array:
+        """The same members, counted in cells of at least this one's width that hold all of them.
+
+        Examples:
+            >>> histogram(np.array([[0.1], [0.9], [2.5]])).counted_in(2.0, [-1], [3])
+            array([0, 2, 1])
+        """
+        counts = np.zeros(tuple(shape), int)
+        if not self.counts.any():  # nobody, who is in all cells of any width
+            return counts
+        ratio = round(width / self.width)
+        places = [
+            np.arange(own, own + number) // ratio - first
+            for own, number, first in zip(self.low, self.counts.shape, low, strict=True)
+        ]
+        np.add.at(counts, np.ix_(*places), self.counts)
+        return counts
+
+
+def histogram(behavior: Array) -> Histogram:
+    """A histogram of (num_members, num_behaviors), of the first two of them, with the narrowest cells allowed."""
+    behavior = np.asarray(behavior, np.float64)[:, : max(MAX_CELLS)]
+    dimensions = behavior.shape[1]
+    if not len(behavior):
+        return Histogram(1.0, (0,) * dimensions, np.zeros((1,) * dimensions, int))
+    first, last = behavior.min(axis=0), behavior.max(axis=0)
+    extent = float(np.max(last - first))
+    # One cell less than there may be: a range can begin in the middle of a cell. Where all members agree, cells are
+    # narrow, so that others decide in what they are counted.
+    narrowest = max(1.0, float(np.abs(behavior).max())) / 2**20
+    width = 2.0 ** math.ceil(math.log2(max(extent / (MAX_CELLS[dimensions] - 1), narrowest)))
+    places = np.floor(behavior / width).astype(np.int64)
+    low = places.min(axis=0)
+    shape = tuple(int(number) for number in places.max(axis=0) - low + 1)
+    counts = np.bincount(np.ravel_multi_index(tuple((places - low).T), shape), minlength=math.prod(shape))
+    return Histogram(width, tuple(map(int, low)), counts.reshape(shape))
+
+
+def common_cells(histograms: Sequence[Histogram]) -> tuple[float, tuple[int, ...], tuple[int, ...]]:
+    """The narrowest cells that all of some histograms can be counted in: their width, first place and numbers."""
+    peopled = [one for one in histograms if one.counts.any()] or histograms[:1]
+    width = max(one.width for one in peopled)
+    while True:
+        low, high = zip(*(_ends(one, width) for one in peopled), strict=True)
+        first, last = np.min(low, axis=0), np.max(high, axis=0)
+        if np.max(last - first) <= MAX_CELLS[len(first)]:
+            return width, tuple(map(int, first)), tuple(map(int, last - first))
+        width *= 2
+
+
+def _ends(one: Histogram, width: float) -> tuple[list[int], list[int]]:
+    ratio = round(width / one.width)
+    return [low // ratio for low in one.low], [-(-high // ratio) for high in one.high]
+
+
+def histogram_rows(generation: int, seeds: Sequence[int], behavior: Array, valid: Array) -> list[Row]:
+    """One generation's histograms, a row per seed, of (num_seeds, num_members, ...) valid members."""
+    found = [histogram(own[counts]) for own, counts in zip(behavior, valid, strict=True)]
+    return [{"generation": generation, "seed": seed, **_packed(one)} for seed, one in zip(seeds, found, strict=True)]
+
+
+def _packed(one: Histogram) -> Row:
+    packed = base64.b64encode(zlib.compress(one.counts.astype(COUNT).tobytes())).decode()
+    return {"width": one.width, "low": list(one.low), "shape": list(one.counts.shape), "counts": packed}
+
+
+def from_row(row: Row) -> Histogram | None:
+    """The histogram in a row; None where it is lost, or not one of ours."""
+    try:
+        width, low, shape = float(row["width"]), tuple(map(int, row["low"])), tuple(map(int, row["shape"]))
+        if not 0 < width < math.inf or len(low) != len(shape) or not all(0 < n <= MAX_CELLS[len(shape)] for n in shape):
+            return None
+        # No more than is expected: a stranger's few bytes could stand for many.
+        size = math.prod(shape) * COUNT.itemsize
+        data = zlib.decompressobj().decompress(base64.b64decode(row["counts"]), size)
+        return Histogram(width, low, np.frombuffer(data, COUNT).astype(int).reshape(shape))
+    except (*UNREADABLE, OverflowError, zlib.error):
+        return None

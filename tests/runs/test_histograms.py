@@ -1,0 +1,49 @@
+"""Histograms of behaviors: as NumPy counts them, nested, small, and read with care."""
+
+import numpy as np
+import pytest
+
+from evolvability.runs.histograms import MAX_CELLS, common_cells, from_row, histogram, histogram_rows
+from evolvability.runs.sealed import to_json
+
+RING = np.random.default_rng(0).normal(size=(10_000, 2))
+RING = 50 * RING / np.linalg.norm(RING, axis=1, keepdims=True) + 3 * np.random.default_rng(1).normal(size=(10_000, 2))
+
+
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_counts_are_those_of_numpy(dimensions: int) -> None:
+    cloud = RING[:, :dimensions]
+    one = histogram(cloud)
+    ends = zip(one.low, one.high, strict=True)
+    edges = [one.width * np.arange(low, high + 1) for low, high in ends]
+    np.testing.assert_array_equal(one.counts, np.histogramdd(cloud, edges)[0])
+    assert max(one.counts.shape) <= MAX_CELLS[dimensions] < 4 * max(one.counts.shape)
+
+
+def test_histograms_of_different_widths_are_counted_in_common_cells_without_an_error() -> None:
+    clouds = [RING, RING / 7 - 3, np.zeros((5, 2)), np.zeros((0, 2))]
+    several = [histogram(cloud) for cloud in clouds]
+    width, low, shape = common_cells(several)
+    edges = [width * np.arange(first, first + number + 1) for first, number in zip(low, shape, strict=True)]
+    for cloud, one in zip(clouds, several, strict=True):
+        np.testing.assert_array_equal(one.counted_in(width, low, shape), np.histogramdd(cloud, edges)[0])
+
+
+def test_a_row_holds_the_valid_members_in_a_few_kilobytes() -> None:
+    valid = np.arange(10_000) % 2 == 0
+    rows = histogram_rows(3, [7], RING[None], valid[None])
+    assert (rows[0]["generation"], rows[0]["seed"]) == (3, 7)
+    assert len(to_json(rows[0])) < 5000
+    found = from_row(rows[0])
+    assert found is not None
+    np.testing.assert_array_equal(found.counts, histogram(RING[valid]).counts)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"shape": [10**6, 10**6]}, {"shape": [3]}, {"width": 0}, {"width": None}, {"counts": "AAAA"}, {"low": [None, 1]}],
+)
+def test_what_is_no_histogram_of_ours_is_none(change: dict[str, object]) -> None:
+    row = histogram_rows(0, [0], RING[None], np.ones((1, len(RING)), bool))[0]
+    assert from_row(row) is not None
+    assert from_row(row | change) is None
