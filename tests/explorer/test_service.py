@@ -6,22 +6,25 @@ import threading
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import gymnasium
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evolvability import Run, cli, evolve
+from evolvability import Run, cli, evolve, load_policy
 from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.core.types import written_out
 from evolvability.explorer import data
 from evolvability.explorer.export import export_page
 from evolvability.explorer.films import film
 from evolvability.explorer.server import Handler, Server
-from evolvability.explorer.service import Explorer, Kept
+from evolvability.explorer.service import BROODS, Explorer, Kept
 from evolvability.studies import rebuild
 from evolvability.tasks.replay import Stage
 from evolvability.tasks.robots import ant, cheetah
@@ -106,6 +109,28 @@ def test_a_fresh_mutation_ends_where_the_pool_promised(ant_run: Run) -> None:
     pool = arrays(explorer, "fresh?run=0&seed=0&generation=3&chunk=0")["behavior"]
     motion = arrays(explorer, "replay?run=0&seed=0&generation=3&fresh=7")
     np.testing.assert_array_equal(motion["behavior"], pool[7])
+
+
+@pytest.mark.parametrize("which", ["member=13", "fresh=27"])
+def test_a_downloaded_policy_is_the_mutation_that_was_watched(which: str, ant_run: Run, tmp_path: Path) -> None:
+    explorer, where = Explorer([ant_run]), f"run=0&seed=1&generation=2&{which}"
+    (tmp_path / "policy.safetensors").write_bytes(explorer.answer(f"policy?{where}"))
+    policy = load_policy(tmp_path / "policy.safetensors")
+    center = ant_run.drawn_around(2)
+    np.testing.assert_array_equal(policy.memory.mean, center["memory/mean"][1])
+    kind, _, number = which.partition("=")
+    parent = rebuild.parent_of(ant_run, rebuild.watchable_task(ant_run), 2, 1)
+    brood = BROODS[kind](parent, int(number))
+    brood = replace(brood, sample=written_out(jnp.asarray(policy.parameters)[None]), wanted=np.array([0]))
+    ended = np.asarray(rebuild.evaluate(parent.task, parent, brood).behavior)[0]
+    np.testing.assert_allclose(ended, arrays(explorer, f"replay?{where}")["behavior"], atol=1e-4)
+
+
+def test_parameters_that_are_no_network_are_not_saved_as_a_policy(pattern_run: Run) -> None:
+    explorer = Explorer([pattern_run])
+    assert not json.loads(explorer.answer("robot?run=0"))["acts"]
+    with pytest.raises(ConfigError, match="no network"):
+        explorer.answer("policy?run=0&seed=0&generation=30&member=0")
 
 
 def test_what_cannot_be_answered_is_said(ant_run: Run, pattern_run: Run) -> None:

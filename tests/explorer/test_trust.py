@@ -62,7 +62,8 @@ def test_code_that_a_run_names_is_imported_only_if_trusted(
     explorer = Explorer([run])
     assert json.loads(explorer.answer("overview"))["runs"][0]["behavior"] == ["behavior 0", "behavior 1"]
     assert len(arrays(explorer, "cloud?run=0&seed=0&generation=1")["index"]) == 50
-    for question in ("robot?run=0", "replay?run=0&seed=0&generation=1&member=0", "center?run=0&seed=0&generation=1"):
+    member = "run=0&seed=0&generation=1&member=0"
+    for question in ("robot?run=0", f"replay?{member}", f"policy?{member}", "center?run=0&seed=0&generation=1"):
         with pytest.raises(ConfigError, match=f"names code, '{named}'.*--trust"):
             explorer.answer(question)
     assert not Path("executed").exists()

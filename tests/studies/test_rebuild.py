@@ -104,9 +104,20 @@ def test_center_is_unmutated(tmp_path: Path) -> None:
 
 def test_a_run_without_centers_says_which_generations_can_be_rebuilt(tmp_path: Path) -> None:
     run = small_run(tmp_path, "point", record_centers=False)
-    assert run.rebuildable == [0, 3]  # of the first and last checkpoints
-    with pytest.raises(RunFolderError, match=r"generation 2 .*: 0, 3"):
-        run.drawn_around(2)
+    assert run.rebuildable == [0, 2, 3]  # of checkpoints, and of the last generation, which is always kept
+    assert [file.name for file in (run.path / "centers").iterdir()] == ["000002.safetensors"]
+    with pytest.raises(RunFolderError, match=r"generation 1 .*: 0, 2, 3"):
+        run.drawn_around(1)
+
+
+def test_a_run_that_goes_on_without_centers_loses_none_that_it_had(tmp_path: Path) -> None:
+    run = small_run(tmp_path, "point")
+    config = (run.path / "config.toml").read_text().replace("record_centers = true", "record_centers = false")
+    (run.path / "config.toml").write_text(config)
+    with pytest.warns(UserWarning, match="edited"):
+        resume(run.path, generations=6)
+    kept = sorted(int(file.stem) for file in (run.path / "centers").iterdir())
+    assert kept == [0, 1, 2, 5]
 
 
 def test_resuming_records_the_centers_again_that_an_uninterrupted_run_has(tmp_path: Path) -> None:

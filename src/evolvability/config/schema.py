@@ -167,7 +167,7 @@ class Config:
     record_every: int = setting(1, ONE_OR_MORE, same_course=True)
     """Keep the whole population's behaviors every so many generations (the last one is always kept)."""
     record_centers: bool = setting(True, same_course=True)
-    """Keep the center and the task's memory beside recorded behaviors, so that each member can be rebuilt."""
+    """Keep the center and the task's memory beside all recorded behaviors, not the last ones' alone."""
     checkpoint_seconds: float = setting(10.0, ZERO_OR_MORE, same_course=True)
     """Seconds between checkpoints: at most this much work is lost when a run is killed."""
     max_invalid: float = setting(0.5, Rule("between 0 and 1", lambda value: 0 <= value <= 1), same_course=True)

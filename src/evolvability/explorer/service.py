@@ -22,7 +22,7 @@ from evolvability.tasks.replay import Motion, Stage
 
 Value = TypeVar("Value")
 Place = tuple[threading.Lock, list[Any]]
-QUESTIONS = ("overview", "cloud", "history", "curves", "robot", "center", "fresh", "replay", "video")
+QUESTIONS = ("overview", "cloud", "history", "curves", "robot", "center", "fresh", "replay", "policy", "video")
 FRAMES_PER_SECOND = 30
 NOT_DRAWN = "This environment does not draw itself (it has no render mode rgb_array): its behaviors are shown alone."
 MAX_ROBOTS = 16
@@ -129,7 +129,7 @@ class Explorer:
         # A way on the ground is along x and y, whatever behaviors lie there.
         draws, moves = stage.simulator is not None, stage.replay is not None and not self._run(asked).dimensions
         note = NOT_DRAWN if task.simulator is not None and not draws else ""
-        table = {"engine": stage.engine, "moves": moves, "draws": draws, "note": note}
+        table = {"engine": stage.engine, "moves": moves, "draws": draws, "acts": task.actions is not None, "note": note}
         return json.dumps({"robot": stage.model and data.robot(stage.model), **table}).encode()
 
     def center(self, asked: Question) -> bytes:
@@ -150,6 +150,13 @@ class Explorer:
         motion = motion._replace(behavior=self._run(asked).along(motion.behavior))
         return _arrays(_thinned(motion, 1.0 if stage is None else stage.time_step, self.pictures))
 
+    def policy(self, asked: Question) -> bytes:
+        """One mutation's network with the statistics of observations, as `ees adapt --save` writes it."""
+        kind = _kind(asked)
+        parent = self._parent(asked)
+        brood = BROODS[kind](parent, asked.integer(kind))
+        return parent.policy(brood.sample.members()[brood.wanted[0]]).to_file()
+
     def video(self, asked: Question) -> bytes:
         """The episodes of several mutations as a film."""
         from evolvability.explorer.films import film
@@ -162,13 +169,16 @@ class Explorer:
         return film(task.stage, motions, asked["format"], speed=float(asked["speed"]))
 
     def _motion(self, asked: Question) -> Motion:
-        return self._simulated(asked, "fresh" if "fresh" in asked else "member", rebuild.replay)
+        return self._simulated(asked, _kind(asked), rebuild.replay)
+
+    def _parent(self, asked: Question) -> Parent:
+        run, task, (_, seed, generation) = self._run(asked), self._task(asked), asked.place()
+        return self._kept(("parent", *asked.place()), lambda: rebuild.parent_of(run, task, generation, seed))
 
     def _simulated(self, asked: Question, kind: str, simulate: Callable[[Task, Parent, Brood], Value]) -> Value:
         """What members of a kind in `BROODS` do, the one whose number the question has under that name."""
-        run, task, (_, seed, generation) = self._run(asked), self._task(asked), asked.place()
+        task, parent = self._task(asked), self._parent(asked)
         number = 0 if kind == "center" else asked.integer(kind)
-        parent = self._kept(("parent", *asked.place()), lambda: rebuild.parent_of(run, task, generation, seed))
 
         def alone() -> Value:
             with self._simulator:
@@ -192,6 +202,10 @@ class Explorer:
         if steps > MAX_STEPS:
             raise ConfigError(f"{run.path}: episodes of {steps:,} steps take too long; {MAX_STEPS:,} at most.")
         return self._kept(("task", asked.integer("run")), lambda: rebuild.watchable_task(run))
+
+
+def _kind(asked: Question) -> str:
+    return "fresh" if "fresh" in asked else "member"
 
 
 def _address(word: str) -> dict[str, str]:

@@ -41,7 +41,7 @@ class Scale:
         }
         settings["seeds"] = self.seeds.get(training.kind, self.seeds[""])
         if training.task != "interference":
-            settings["record_centers"] = False  # 300 kB per seed and generation, which no figure and no claim needs
+            settings["record_centers"] = False  # the last is kept; others are 300 kB per seed that no claim needs
         preset = None if training.kind == MAML else self.preset
         return layered(training.task, objective=training.objective, preset=preset, values=settings)
 

@@ -71,6 +71,10 @@ class TrainedPolicy:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write all that is needed to act into one safetensors file; `load_policy` reads it."""
+        write_output(Path(path), self.to_file())
+
+    def to_file(self) -> bytes:
+        """The content of the file that `save` writes."""
         tree: dict[str, Any] = {"parameters": self.parameters, "memory": self.memory}
         about: dict[str, Any] = {"format": FORMAT, "version": version_of("evolvability-es"), "task": self.task}
         fields = acting(self)._asdict()
@@ -78,7 +82,7 @@ class TrainedPolicy:
         arrays = named_arrays(jax.tree.map(lambda leaf: np.asarray(leaf)[None], tree))
         # With the arrays' names: a policy whose statistics were lost would act all the same, and otherwise.
         about |= {"shapes": self.shapes, "actions": fields, "arrays": sorted(arrays)}
-        write_output(Path(path), to_bytes(arrays, {METADATA: json.dumps(about)}))
+        return to_bytes(arrays, {METADATA: json.dumps(about)})
 
     def to_onnx(self, path: str | PathLike[str]) -> None:
         """Write the same function as an ONNX graph, from ``observation`` (num_rows, num_observations) to ``action``."""

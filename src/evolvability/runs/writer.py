@@ -28,6 +28,7 @@ class RunWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._unsynced: list[Path] = []
+        self._newest_center: Path | None = None  # which the next one replaces
 
     def create(self, config: Config, origin: dict[str, Any] | None = None, behavior: Sequence[str] = ()) -> None:
         """A new folder for a run, what is to be known of the run it starts from, and the names of its behaviors."""
@@ -81,18 +82,25 @@ class RunWriter:
         """Keep one generation's behaviors."""
         self._record("behaviors", generation, arrays)
 
-    def record_center(self, state: PyTree) -> None:
+    def record_center(self, state: PyTree, *, newest_only: bool = False) -> None:
         """Keep what a generation is drawn around: a State with a seed axis in front.
 
-        Without what only training needs, the optimizer's and the objective's.
+        Without what only training needs, the optimizer's and the objective's. With ``newest_only`` it replaces the one
+        kept so before: the last generation's members can be rebuilt in any run, whenever it was stopped.
         """
-        self._record("centers", int(state.generation[0]), named_arrays(state._replace(optimizer=(), history=())))
+        arrays = named_arrays(state._replace(optimizer=(), history=()))
+        path = self._record("centers", int(state.generation[0]), arrays)
+        if (former := self._newest_center) is not None:
+            self._unsynced = [file for file in self._unsynced if file != former]
+            former.unlink(missing_ok=True)
+        self._newest_center = path if newest_only else None
 
-    def _record(self, folder: str, generation: int, arrays: Arrays) -> None:
+    def _record(self, folder: str, generation: int, arrays: Arrays) -> Path:
         path = arrays_path(self.path / folder, generation)
         # Not synced before the next checkpoint: waiting for the disk would take longer than many a generation.
         write_whole(path, to_bytes(arrays), sync=False)
         self._unsynced.append(path)
+        return path
 
     def checkpoint(self, state: PyTree, config: Config) -> None:
         """Save a State with a seed axis in front, and the configuration that made it; refused unless it is finite."""

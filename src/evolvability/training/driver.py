@@ -292,8 +292,9 @@ def _record(evolution: Evolution, writer: RunWriter, state: State, rows: Rows, o
     config, generation, did = evolution.config, rows[0]["generation"], local(outcome)
     if generation % config.record_every == 0 or generation == config.generations - 1:
         parent = local(state)
-        if config.record_centers and config.objective != MAML:  # whose members are no mutations
-            writer.record_center(parent)  # before the behaviors: who sees those finds it
+        if config.objective != MAML:  # whose members are no mutations
+            # Before the behaviors: who sees those finds it.
+            writer.record_center(parent, newest_only=not config.record_centers)
         # Drawn again from its address: an Outcome does not tell who belongs to which component.
         component = evolution.components(parent.key, generation)
         writer.record_behaviors(generation, behavior_arrays(component, did))

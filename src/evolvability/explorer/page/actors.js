@@ -1,9 +1,10 @@
 // The mutations on stage: who they are, what they did, and whether that is what was recorded.
 
-import { askArrays } from "explorer/answers";
+import { askArrays, isStatic } from "explorer/answers";
 import { css, robotColor } from "explorer/colors";
 import { restart } from "explorer/playing";
-import { $, button, element, place, redraw, say, scene, state } from "explorer/state";
+import { isFilmed, savePolicy } from "explorer/saving";
+import { $, button, element, fail, place, redraw, say, scene, state } from "explorer/state";
 
 const SAME = 1e-3; // ends nearer than this are the same
 
@@ -13,7 +14,7 @@ export async function bringOn(run, about, question) {
   const used = new Set(state.actors.map((actor) => actor.slot));
   let slot = 0;
   while (used.has(slot)) slot++;
-  const actor = { run: run.index, slot, color: robotColor(slot), waiting: true, ...about };
+  const actor = { run: run.index, slot, color: robotColor(slot), waiting: true, question, ...about };
   state.actors.push(actor);
   listActors();
   try {
@@ -58,8 +59,6 @@ export function remove(actor) {
   redraw();
 }
 
-export const isFilmed = (actor) => actor.poses || actor.pictures;
-
 function listActors() {
   $("cast").textContent = state.actors.length ? `${state.actors.length} of at most ${state.most}` : "";
   $("actors").replaceChildren(...state.actors.map(listed));
@@ -83,8 +82,12 @@ function listed(actor) {
     element("span", origin),
     ...lines.map(([line, kind]) => element("p", line, kind ? { class: kind } : {})),
   ]);
+  const title = "Its network and the statistics of observations, for evolvability.load_policy";
+  // A file has what mutations did, not what they are made of.
+  if (run.acts && !isStatic) text.append(button("save policy", () => savePolicy(actor).catch(fail), { title }));
   const dot = element("i", "", { style: `background:${css(actor.color)}` });
-  return element("li", "", {}, [dot, text, button("✕", () => remove(actor), { title: "Send it away" })]);
+  const away = { title: "Send it away", "aria-label": `send ${actor.label} away` };
+  return element("li", "", {}, [dot, text, button("✕", () => remove(actor), away)]);
 }
 
 // What is said of a mutation that was simulated: one [text, kind] per line.

@@ -1,6 +1,5 @@
-// To take away: the scene as a picture, the mutations on stage as a film.
+// To take away: the scene as a picture, the mutations on stage as a film, one of them as a policy to act with.
 
-import { isFilmed } from "explorer/actors";
 import { ask } from "explorer/answers";
 import { $, element, generationNow, say, scene, seedOf, state } from "explorer/state";
 
@@ -21,6 +20,14 @@ export async function savePicture() {
     pen.drawImage(frame, x + BORDER, y + BORDER, width - 2 * BORDER, height - 2 * BORDER);
   }
   download(await canvas.convertToBlob(), `${state.runs[0].task}-generation-${generationNow()}.png`);
+}
+
+export const isFilmed = (actor) => actor.poses || actor.pictures;
+
+export async function savePolicy({ run, generation, what, question }) {
+  const policy = await ask(question.replace("replay", "policy"));
+  download(new Blob([policy]), `${state.runs[run].task}-${generation}.${what}.safetensors`);
+  say("Saved. In Python: act = evolvability.load_policy(file); action = act(observation).");
 }
 
 // A film has one run's mutations: a scene has one robot.
