@@ -5,7 +5,6 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUNS   := runs/demo
-export NO_MKDOCS_2_WARNING := 1
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations 15
 
 # Warp, Box2D and PyBullet have wheels for some platforms and Pythons only. Where they have none, nothing is built: that
@@ -50,7 +49,8 @@ types: setup
 test: export XLA_FLAGS := --xla_cpu_use_fusion_emitters=false
 test: lint types
 	$(PYTEST) -m "not full"
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python scripts/command_pages.py docs/commands
+	$(BIN)/zensical build --strict
 
 # What takes longer than anybody waits for before a commit: many kills, many disturbances, many seeds, browsers.
 test-all: setup
@@ -68,7 +68,8 @@ platforms: $(VENV)/demo-ready
 	$(BIN)/python scripts/platforms.py
 
 docs: setup
-	$(BIN)/mkdocs serve
+	$(BIN)/python scripts/command_pages.py docs/commands
+	$(BIN)/zensical serve
 
 clean:
-	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site .cache docs/commands .pytest_cache .mypy_cache .ruff_cache

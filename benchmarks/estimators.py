@@ -5,7 +5,7 @@ r"""How noisy the two forms of MaxVar's gradient are, for equal episodes: parame
 
 Episodes are those of one center, a random start or the center of a run (`--run`); observations are scaled by what a
 first batch of episodes saw. `--action-std 0` stands for Evolvability ES as it is, without noise in actions and with
-mirrored members. Writes a JSON with `--output`; `docs/policy-gradient.md` says what the columns mean.
+mirrored members. Writes a JSON with `--output`; `docs/extensions.md` says what the columns mean.
 
 Of independent estimates $g_1, \ldots, g_R$ of a gradient, each from $n$ episodes, with mean $\bar g$:
 

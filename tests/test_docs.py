@@ -1,17 +1,24 @@
-"""Docs that run: every Python block, every command line, every example."""
+"""Docs that run: every Python block, every command line, every example and notebook; and links that lead somewhere."""
 
 import dataclasses
 import functools
+import importlib.util
 import inspect
+import itertools
+import json
 import re
 import runpy
 import shlex
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import command_pages
 import matplotlib as mpl
+import numpy as np
 import pytest
+import run_notebooks
 import tyro
 
 import evolvability
@@ -33,8 +40,27 @@ EXAMPLES = {
     "feasibility": r"are g in 4\d% and h in 4\d% of all cases",
 }
 NOT_RUN = "<!-- not run -->"
-TINY = ("--generations", "2", "--population-size", "64", "--seeds", "1")  # as the Python block: compiled once
+QUICK_START = ROOT / "docs" / "quick-start.md"
+WORDS, WORDS_OF_A_PAGE = 22_000, 1_500
 LONGER = "3"
+
+SMALL = ("--generations", "2", "--seeds", "1", "--quiet")
+SMALLER = {
+    "cheetah": ("--num-steps", "2", "--hidden", "4"),
+    "gymnasium": ("--num-steps", "3", "--hidden", "4", "--workers", "0"),
+    "cannon:task": ("--population-size", "16"),
+}
+LITTLE = {
+    "adapt": ("--mutations", "4", "--repeats", "1"),
+    "race": ("--episodes", "10", "--repeats", "1"),
+    "measure": ("--offspring", "8"),
+    "evolve-from": ("--generations", "2"),
+    "split": ("--generations", "2"),
+    "explore": ("--export", "page.html", "--embed", "1", "--mutations", "1"),
+    "reproduce": ("--dry-run",),  # `make smoke` does it
+    "maml": ("--generations", "1", "--seeds", "1", "--tasks", "2", "--episodes", "2", "--num-steps", "3", "--quiet"),
+}
+"""Options that leave a command little to do. The last of an option given twice wins."""
 
 
 class Block(NamedTuple):
@@ -63,13 +89,13 @@ def blocks(page: Path) -> Iterator[Block]:
     assert start is None, f"{page.name}: the block at line {start} is never closed"
 
 
-def commands(page: Path) -> list[list[str]]:
-    """The arguments of every `ees` command line in a page's shell blocks."""
+def commands(page: Path, *, runnable: bool = False) -> list[list[str]]:
+    """The arguments of every `ees` command line in a page's shell blocks; or of those that can be run."""
     found = []
     for block in blocks(page):
-        if block.language in ("bash", "console", "sh", "shell"):
+        if block.language in ("bash", "console", "sh", "shell") and not (runnable and block.not_run):
             for line in block.text.replace("\\\n", " ").splitlines():
-                words = shlex.split(line.removeprefix("$ "), comments=True)
+                words = shlex.split(line.removeprefix("$ ").removesuffix("&"), comments=True)
                 if words and Path(words[0]).name == "ees":
                     found.append(words[1:])
     return found
@@ -145,19 +171,52 @@ def test_command_lines_are_understood(page: Path, parse: Callable[[list[str]], N
 
 
 def tiny(arguments: list[str]) -> list[str]:
-    """The same command with little to do."""
-    if arguments[0] == "train":
-        return [*arguments, *TINY, "--quiet"]
-    return [
-        LONGER if before == "--generations" else word for before, word in zip(["", *arguments], arguments, strict=False)
-    ]
+    """The same command with little to do, its patterns expanded."""
+    name, *rest = arguments
+    rest = [path for word in rest for path in (sorted(map(str, Path().glob(word))) if "*" in word else [word])]
+    if name == "resume":
+        before = ["", *rest[:-1]]
+        return [name, *(LONGER if last == "--generations" else word for last, word in zip(before, rest, strict=True))]
+    if name == "train":
+        size = () if "--chunk-size" in rest else ("--population-size", "64")
+        return [name, *rest, *size, *SMALL, *SMALLER.get(rest[0], ())]
+    return [name, *rest, *LITTLE.get(name, ())]
 
 
-def test_getting_started_works_from_its_first_command_to_its_last(folder: Path) -> None:
-    for arguments in commands(ROOT / "docs" / "getting-started.md"):
+def test_quick_start_works_from_its_first_command_to_its_last(folder: Path) -> None:
+    for arguments in commands(QUICK_START, runnable=True):
         cli.main(tiny(arguments))
-    assert {"behaviors.png", "curves.png", "comparison.png", "figure1.png"} <= {path.name for path in folder.iterdir()}
+    assert {"behaviors.png", "comparison.png", "figure1.png"} <= {path.name for path in folder.iterdir()}
     assert evolvability.Run("runs/first").config.generations == int(LONGER)
+
+
+def module_named(page: Path, name: str) -> str:
+    """The first Python block of a page that defines a task, for commands that import it."""
+    return next(block.text for block in blocks(page) if block.language == "python" and f"{name} = " in block.text)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run for pages that take one for granted."""
+    path: Path = tmp_path_factory.mktemp("docs") / "run"
+    evolvability.evolve("point", generations=2, population_size=64, output=str(path), progress=False)
+    return path
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page, runnable=True)], ids=lambda page: page.name)
+def test_every_command_of_a_page_runs(page: Path, folder: Path, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+    (folder / "cannon.py").write_text(module_named(ROOT / "docs" / "tasks.md", "task").split("run = ")[0])
+    np.save("network.npy", evolvability.Run(trained).center[0, 0])
+    for arguments in commands(page, runnable=True):
+        if "BipedalWalker-v3" in arguments and importlib.util.find_spec("Box2D") is None:
+            continue
+        for before, word in itertools.pairwise(arguments):
+            taken_for_granted = re.fullmatch(r"runs/[\w-]+", word) and before != "--output"
+            if taken_for_granted and not Path(word).exists():
+                shutil.copytree(trained, word)
+        cli.main(tiny(arguments))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -171,16 +230,35 @@ def test_examples_run_and_show_what_they_claim(name: str, folder: Path, capsys: 
     assert name != "own_task" or (folder / "cannon.png").stat().st_size > 10_000
 
 
-def test_command_line_page_explains_every_option() -> None:
-    text = (ROOT / "docs" / "command-line.md").read_text()
+def pictures_in(notebook: dict[str, Any]) -> int:
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
+    return sum("image/png" in output.get("data", {}) for output in outputs)
+
+
+@pytest.mark.parametrize("path", run_notebooks.NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_small_and_open_with_pictures_in_them(path: Path) -> None:
+    assert path.stat().st_size < 500_000
+    assert pictures_in(json.loads(path.read_text())) >= 2
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("path", run_notebooks.NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run(path: Path, folder: Path) -> None:
+    assert pictures_in(run_notebooks.executed(path)) == pictures_in(json.loads(path.read_text()))
+
+
+def test_pages_of_commands_explain_every_option() -> None:
+    text = "".join(command_pages.pages().values())
     classes = (Config, training.TrainOptions, Processes, training.WorkerOptions, MamlOptions)
     options = [field for cls in classes for field in dataclasses.fields(cls)]
     options += [field for entry in TASKS.values() for field in dataclasses.fields(entry.options)]
     names = {field.name for field in options} - {"task", "task_options", "evaluation", "maml"}
-    missing = [name for name in names if f"`--{name.replace('_', '-')}`" not in text]
+    missing = [name for name in names if not re.search(rf"`--{name.replace('_', '-')}[`,]", text)]
     assert not missing
-    assert all(f"`{name}`" in text for name in (*FIGURES, *PRESETS, *TASKS))
-    assert all(f"- {name}: " in (cli.COMMANDS["figure"].__doc__ or "") for name in FIGURES)
+    assert all(f"`{name}`" in text or f"## {name}\n" in text for name in (*PRESETS, *TASKS))
+    assert all(f"- {name}: " in text for name in FIGURES)
+    overview = (ROOT / "docs" / "command-line.md").read_text()
+    assert [name for name in cli.COMMANDS if f"[{name}](commands/{name}.md)" not in overview] == []
 
 
 def test_reference_has_every_public_name() -> None:
@@ -189,8 +267,60 @@ def test_reference_has_every_public_name() -> None:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    navigation = (ROOT / "mkdocs.yml").read_text()
-    assert [page.name for page in PAGES[:-1] if f": {page.name}\n" not in navigation] == []
+    navigation = (ROOT / "zensical.toml").read_text()
+    names = [page.name for page in PAGES[:-1]] + [f"commands/{name}" for name in command_pages.names()]
+    assert [name for name in names if f'"{name}"' not in navigation] == []
+
+
+def test_pages_stay_short() -> None:
+    words = {page.name: len(page.read_text().split()) for page in PAGES}
+    assert {name: count for name, count in words.items() if count > WORDS_OF_A_PAGE} == {}
+    assert sum(words.values()) < WORDS
+    assert all(len(text.split()) <= WORDS_OF_A_PAGE for text in command_pages.pages().values())
+
+
+def prose(page: Path) -> str:
+    """A page without its fenced blocks."""
+    return re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """Where links into a page may lead: its headings, as the site and GitHub spell them, and names of the reference."""
+    text = prose(page)
+    headings = [re.sub(r"[`*]|\[([^]]*)\]\([^)]*\)", r"\1", found) for found in re.findall(r"^#+ (.*)$", text, re.M)]
+    slugs = {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
+    members = re.findall(r"^::: (\S+)\n    options:\n      members: \[(.*)\]", text, re.M)
+    return (
+        slugs
+        | set(re.findall(r"^::: (\S+)$", text, re.M))
+        | {f"{module}.{name}" for module, names in members for name in names.split(", ")}
+    )
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "results").rglob("README.md"))], ids=str
+)
+def test_links_lead_somewhere(page: Path) -> None:
+    made = {ROOT / "docs" / "commands" / name for name in command_pages.names()}
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if re.match(r"\w+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        found = (page.parent / path).resolve() if path else page
+        assert found.exists() or found in made, f"{page.name}: {target}"
+        assert not anchor or anchor in anchors(found), f"{page.name}: {target} is no heading there"
+
+
+def test_nothing_is_fetched_from_elsewhere() -> None:
+    """Formulas, fonts and scripts of the site are its own."""
+    text = (ROOT / "zensical.toml").read_text()
+    assert "https://" not in text
+    assert "font = false" in text
+    for name in re.findall(r'"(assets/[^"]+)"', text):
+        assert (ROOT / "docs" / name).is_file()
+    fonts = re.findall(r"url\(([^)]+)\)", (ROOT / "docs/assets/katex/katex.min.css").read_text())
+    assert fonts
+    assert all((ROOT / "docs/assets/katex" / font).is_file() for font in fonts)
 
 
 def test_results_stay_light() -> None:

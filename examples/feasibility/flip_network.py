@@ -9,7 +9,7 @@ independent with the distribution function $F$, the former has at least the prob
 $$\big(F(\delta) - F(\rho\delta)\big)\, \big(F(\delta) - F(-\delta)\big)^{P - 1},$$
 
 and likewise the latter. `flip_network` is that network and `error_bound` the proof: what $\varepsilon$ a given $\delta$
-is enough for. docs/feasibility.md says what the paper's own statement lacks.
+is enough for. docs/extensions.md says what the paper's own statement lacks.
 """
 
 from collections.abc import Callable, Sequence

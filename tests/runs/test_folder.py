@@ -90,9 +90,9 @@ def test_a_finished_run_reads_as_documented(finished: Path) -> None:
 
 
 def test_metrics_have_exactly_the_documented_fields(finished: Path) -> None:
-    documented = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    documented = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text()
     for name in Run(finished).rows[0]:
-        assert f"`{name}`" in documented, f"docs/metrics.md does not explain {name}"
+        assert f"`{name}`" in documented, f"docs/run-folder.md does not explain {name}"
 
 
 def test_metrics_have_the_digits_of_their_own_type(finished: Path) -> None:

@@ -370,7 +370,7 @@ def test_a_node_without_position_is_reported() -> None:
 
 
 def test_the_page_tells_the_truth() -> None:
-    page = Path(__file__).parents[2] / "docs" / "graphs.md"
+    page = Path(__file__).parents[2] / "docs" / "mathematics.md"
     failed, attempted = doctest.testfile(str(page), module_relative=False)
     assert attempted > 10
     assert failed == 0

@@ -38,7 +38,7 @@ def test_a_member_that_blows_up_is_named_once_per_run() -> None:
 
 def test_evaluations_count_episodes_as_the_page_says() -> None:
     """Of es_maml those that adapt a member count too: the page has the factor."""
-    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text()
     row = next(line for line in page.splitlines() if line.startswith("| `evaluations`"))
     assert r"with `es_maml` times $\mathrm{episodes} + 1$" in row
     for objective, episodes in (("max_entropy", 1), ("es_maml", 1 + 7)):

@@ -26,7 +26,7 @@ from evolvability.core.normals import standard_normal
 from evolvability.core.types import Cloud, Sample, keys_of, named
 
 DEFAULT_RANK = 20
-"""Of noise of low rank: the gradient of MaxVar and MaxEnt has a bias that falls as 1 / rank; see docs/low-rank.md."""
+"""Of noise of low rank: MaxVar's and MaxEnt's gradients have a bias that falls as 1 / rank; see docs/populations.md."""
 Schedule = float | Callable[[Array], Array]
 Draw = Callable[[Array, Cloud, Array | int, Array], Noise]  # `(key, cloud, generation, draws) -> Noise`
 Scale = Callable[[Cloud, Array | int], Array]

@@ -29,7 +29,7 @@ class State(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What a person wants to read about one generation. Never read back. Each field is explained in docs/metrics.md."""
+    """What a person wants to read about one generation. Never read back. docs/run-folder.md explains each field."""
 
     objective: Array
     variance: Array

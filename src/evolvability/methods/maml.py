@@ -64,7 +64,7 @@ class MamlOptions:
 
 
 Info = dict[str, Array]
-"""What a person wants to read about one outer step. Never read back. Each is explained in docs/metrics.md."""
+"""What a person wants to read about one outer step. Never read back. Each is explained in docs/run-folder.md."""
 
 
 class State(NamedTuple):

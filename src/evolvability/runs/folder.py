@@ -5,7 +5,7 @@
       environment.json     versions, devices, commit
       behavior.json        the name of every behavior dimension, with its unit
       origin.json          the run this one started from, if any
-      metrics.jsonl        one object per generation and seed, see docs/metrics.md
+      metrics.jsonl        one object per generation and seed, see docs/run-folder.md
       histograms.jsonl     a histogram of behaviors per generation and seed
       behaviors/           the population's behaviors, generation by generation
       centers/             what those generations were drawn around: State without the optimizer's

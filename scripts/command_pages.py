@@ -1,0 +1,132 @@
+"""The reference of the command line, made from its parser: one page per command, and one of tasks and presets.
+
+    python scripts/command_pages.py docs/commands
+
+The documentation's build runs it first, so that the pages cannot differ from what `ees COMMAND --help` says.
+"""
+
+import argparse
+import dataclasses
+import functools
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+from unittest import mock
+
+import tyro
+
+from evolvability import cli
+from evolvability.cli import training
+from evolvability.config.schema import PRESETS, flat
+from evolvability.tasks.registry import TASKS
+
+TRAINS = {"train": [training.UNNAMED], "maml": ["point", "--objective", "maml"]}
+"""Commands whose options depend on the task, with what to parse for their pages."""
+
+
+class ParserFoundError(Exception):
+    """Carries what a command would have parsed with."""
+
+
+def _caught(target: Any, **options: Any) -> NoReturn:
+    raise ParserFoundError(target, options)
+
+
+def parser_of(call: Callable[[], object]) -> Any:
+    """The parser that ``call`` would parse with."""
+    with mock.patch.object(tyro, "cli", _caught), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            call()
+        except ParserFoundError as found:
+            target, options = found.args
+            options.pop("args", None)
+            return tyro.extras.get_parser(target, **options)
+    raise AssertionError("the command parses nothing")
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip().replace("|", "\\|")
+
+
+def _row(action: argparse.Action) -> str:
+    name = action.option_strings[-1] if action.option_strings else str(action.metavar)
+    if len(action.option_strings) > 1:  # a switch and its opposite, or a short name and a long one
+        name = ", ".join(action.option_strings)
+    found = re.fullmatch(r"(.*?)\s*(?:\((?:default: (.*)|required)\))?", str(action.help or ""), re.DOTALL)
+    meaning, default = (found[1], found[2]) if found else (str(action.help), None)
+    if action.metavar and "{" in str(action.metavar):
+        meaning += f" One of: {str(action.metavar).strip('{}').replace(',', ', ')}."
+    return f"| `{name}` | {f'`{_cell(default)}`' if default else ''} | {_cell(meaning)} |"
+
+
+def tables(parser: argparse.ArgumentParser, only: Iterable[str] | None = None) -> Iterator[str]:
+    """A table per group of options."""
+    for group in parser._action_groups:
+        actions = [action for action in group._group_actions if "--help" not in action.option_strings]
+        title = (group.title or "options").removesuffix(" options")
+        if actions and (only is None or title in only):
+            yield f"\n## {title[0].upper()}{title[1:]}\n\n| option | default | meaning |\n|---|---|---|\n"
+            yield "".join(f"{_row(action)}\n" for action in actions)
+
+
+def command_page(name: str) -> str:
+    """The page of one command."""
+    arguments = TRAINS.get(name, [])
+    call = (lambda: training.parse_train(arguments)) if name in TRAINS else lambda: cli.run_command(name, [])
+    text = re.split(r"\n\s*Args:", cli.COMMANDS[name].__doc__ or "")[0]
+    about = "\n".join(line.strip() for line in text.splitlines()).strip()
+    if name == "train":
+        about += " The task comes first. Its own options and defaults are on [another page](tasks.md)."
+    if name == "maml":
+        about += " All [options of ees train](train.md) are there too."
+    return f"# ees {name}\n\n{about}\n" + "".join(tables(parser_of(call), only=["MAML"] if name == "maml" else None))
+
+
+def _values(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"`{key.split('.')[-1]}` {value}" for key, value in flat(dict(values)))
+
+
+def tasks_page() -> str:
+    """Every task: what it is, the values it starts from, its presets and its own options."""
+    parts = ["# Tasks and presets\n\nA task replaces some defaults of `ees train` and adds options of its own.\n"]
+    parts.append("\n| preset | for | values for every task |\n|---|---|---|\n")
+    parts += [f"| `{name}` | {about} | {_values(values)} |\n" for name, (about, values) in PRESETS.items()]
+    for name, entry in TASKS.items():
+        parts.append(f"\n## {name}\n\n{entry.summary[0].upper()}{entry.summary[1:]}.\n")
+        named = [("", entry.defaults)]
+        named += [(f" with `--objective {key}`", value) for key, value in entry.objective_defaults.items()]
+        named += [(f" with `--preset {key}`", value) for key, value in entry.presets.items()]
+        parts += [f"\nValues{when}: {_values(values)}.\n" for when, values in named if values]
+        if dataclasses.fields(entry.options):
+            parser = parser_of(lambda name=name: training.parse_train([name]))  # type: ignore[misc]
+            parts += [
+                part.replace("## ", "### ", 1).replace("### Task", f"### Options of {name}")
+                for part in tables(parser, only=["task"])
+            ]
+    return "".join(parts)
+
+
+def names() -> list[str]:
+    """The pages' file names."""
+    return ["tasks.md", *(f"{name}.md" for name in cli.COMMANDS)]
+
+
+@functools.cache
+def pages() -> dict[str, str]:
+    """Every page by its file's name."""
+    return {"tasks.md": tasks_page(), **{f"{name}.md": command_page(name) for name in cli.COMMANDS}}
+
+
+def write(folder: Path) -> None:
+    """Write every page into ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
