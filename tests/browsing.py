@@ -48,10 +48,7 @@ def open_page(page: Any, address: str) -> None:
 
 def screen_of(page: Any, row: int, run: int = 0) -> tuple[float, float]:
     """Where on the page a member is drawn."""
-    x, y = page.evaluate(
-        f"(() => {{ const s = window.explorer.scene, p = s.views[{run}].places;"
-        f" return s.project({run}, [p[{2 * row}], p[{2 * row + 1}]]); }})()"
-    )
+    x, y = page.evaluate(f"(scene => scene.project({run}, scene.spot({run}, {row})))(window.explorer.scene)")
     return x, y
 
 

@@ -191,13 +191,55 @@ def test_the_code_of_the_page_fits_into_120_columns() -> None:
     assert wide == []
 
 
+def of_four_behaviors(path: Path) -> Run:
+    behavior = np.array([[[0.0, 1, 305, 0.1], [1, 0, 306, 0.2], [2, 2, 307, -0.1], [-1, 1, 309, 0.0]]])
+    run = made_up(path, layered("somebodys:task", values={"population_size": 4}), behavior)
+    keep_names(run.path, ["x (m)", "y (m)", "heat (K)", "tilt (rad)"])
+    return run
+
+
+def open_cloud(page: Any, address: str) -> None:
+    """A page of a run whose task is not trusted."""
+    page.goto(address)
+    until(page, "window.explorer?.frames > 0 && window.explorer.state.runs[0].playable === false")
+
+
 def test_a_third_behavior_can_be_the_color(opened: Any, tmp_path: Path) -> None:
-    behavior = np.array([[[0.0, 1, 5], [1, 0, 6], [2, 2, 7], [1, 1, 9]]])
-    run = made_up(tmp_path / "run", layered("somebodys:task", values={"population_size": 4}), behavior)
-    keep_names(run.path, ["x (m)", "y (m)", "heat (K)"])
-    with serving(run) as address:
-        opened.goto(address)
-        until(opened, "window.explorer?.frames > 0")
+    with serving(of_four_behaviors(tmp_path / "run")) as address:
+        open_cloud(opened, address)
         opened.select_option("#color", label="heat (K)")
         shades = opened.evaluate("(({ low, high }) => [low, high])(window.explorer.scene.views[0].shades)")
-    assert shades == [5, 7]  # of four members, the highest is beyond 99 of 100
+    assert shades == [305, 307]  # of four members, the highest is beyond 99 of 100
+
+
+def test_any_behaviors_can_be_axes_and_a_third_goes_upwards(opened: Any, tmp_path: Path) -> None:
+    run = of_four_behaviors(tmp_path / "run")
+    behavior = run.behaviors()["behavior"][0]
+    places = "Array.from(window.explorer.scene.views[0].places)"
+    with serving(run) as address:
+        open_cloud(opened, address)
+        np.testing.assert_allclose(np.reshape(opened.evaluate(places), (4, 3))[:, :2], behavior[:, :2])
+        opened.select_option("#above", label="heat (K)")
+        until(opened, "window.explorer.scene.lift > 0 && window.explorer.state.dirty === false")
+        x, y, heat = np.transpose(np.reshape(opened.evaluate(places), (4, 3)))
+        np.testing.assert_allclose(np.stack([x, y], axis=1), behavior[:, :2])
+        assert (heat.argsort() == behavior[:, 2].argsort()).all()
+        assert heat.min() == pytest.approx(0, abs=0.05 * heat.max())
+        high, low = (screen_of(opened, row)[1] for row in (3, 0))  # both at y = 1
+        assert high < low - 20
+        opened.select_option("#along", label="heat (K)")  # of another unit and size: the axes change places
+        assert [opened.input_value(f"#{axis}") for axis in ("across", "along", "above")] == ["0", "2", "1"]
+        until(opened, "window.explorer.scene.chosen[1] === 2 && window.explorer.state.dirty === false")
+        assert opened.evaluate("window.explorer.scene.isOwn") is False  # 4 K on the ground are not much more than 3 m
+        opened.select_option("#across", label="tilt (rad)")
+        across, along = np.transpose(np.reshape(opened.evaluate(places), (4, 3)))[:2]
+        assert opened.evaluate("window.explorer.scene.isOwn") is True
+        assert np.abs([across, along]).max() < 1.1  # each on its own scale
+        np.testing.assert_array_equal(across.argsort(), behavior[:, 3].argsort())
+
+
+def test_three_behaviors_open_above_the_ground(opened: Any, tmp_path: Path) -> None:
+    with serving(Run(of_four_behaviors(tmp_path / "run").path, [0, 1, 2])) as address:
+        open_cloud(opened, address)
+        assert opened.evaluate("window.explorer.scene.chosen") == [0, 1, 2]
+        assert opened.is_visible("#axes")

@@ -47,6 +47,16 @@ def test_history_of_distances_counts_from_the_origin(ant_run: Run) -> None:
     np.testing.assert_allclose(share, expected / 20, atol=1e-6)
 
 
+def test_further_behaviors_have_ranges_and_do_not_change_the_distance_on_the_ground(tmp_path: Path) -> None:
+    behavior = np.zeros((1, 201, 3))
+    behavior[0, :, 0], behavior[0, :, 2] = np.linspace(-1, 1, 201), 300
+    run = made_up(tmp_path / "run", config(), behavior)
+    expected = np.array([[-0.99, 0.99], [0, 0], [300, 300]])
+    np.testing.assert_allclose(np.array(data.ranges(run)), expected, atol=1e-6)
+    share = data.history(run, 0, data.reach(run))["share"][0]
+    assert share[:-1].sum() > 0.95  # 300 would be beyond the last bin
+
+
 def test_a_cloud_tells_members_apart_when_some_are_left_out(ant_run: Run) -> None:
     some = data.cloud(ant_run, 2, 1, most=7)
     assert len(some["index"]) == 7

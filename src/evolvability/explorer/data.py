@@ -39,6 +39,7 @@ def overview(run: Run, name: str, behavior: list[str]) -> dict[str, Any]:
         "done": run.is_complete,
         "trained_on": trained_on(run),
         "reach": reach(run),
+        "ranges": ranges(run),
         "config": {key: value for key, value in to_table(config).items() if value not in ("", {})},
         "environment": environment(run),
     }
@@ -86,13 +87,23 @@ def trained_on(run: Run) -> str:
 
 def reach(run: Run) -> float:
     """How far from the origin nearly all behaviors lie, in any of a few generations."""
-    farthest = 0.0
-    for generation in spread_out(run.recorded, 5):
-        arrays = recorded_arrays(run, generation)
-        behavior = arrays["behavior"][arrays["valid"]]
-        if len(behavior):
-            farthest = max(farthest, float(np.quantile(np.linalg.norm(behavior[:, :2], axis=1), 0.995)))
-    return farthest or 1.0
+    distances = [np.linalg.norm(behavior[:, :2], axis=1) for behavior in _glimpses(run)]
+    return max((float(np.quantile(one, 0.995)) for one in distances if len(one)), default=0.0) or 1.0
+
+
+def ranges(run: Run) -> list[list[float]]:
+    """Between which two values nearly all behaviors of each dimension lie, in any of a few generations."""
+    found = [np.quantile(behavior, [0.005, 0.995], axis=0) for behavior in _glimpses(run) if len(behavior)]
+    if not found:
+        return [[-1.0, 1.0]] * num_behaviors(run)
+    lows, highs = np.min(found, axis=0)[0], np.max(found, axis=0)[1]
+    return [[float(low), float(high)] for low, high in zip(lows, highs, strict=True)]
+
+
+def _glimpses(run: Run) -> list[HostArray]:
+    """The valid members' behaviors in a few generations."""
+    found = [recorded_arrays(run, generation) for generation in spread_out(run.recorded, 5)]
+    return [arrays["behavior"][arrays["valid"]] for arrays in found]
 
 
 def cloud(run: Run, generation: int, seed_index: int, most: int | None = None) -> Arrays:
@@ -116,7 +127,7 @@ def cloud(run: Run, generation: int, seed_index: int, most: int | None = None) -
 
 
 def history(run: Run, seed_index: int, farthest: float) -> Arrays:
-    """The distribution of behavior over generations: of one dimension itself, of more their distance from the origin.
+    """The distribution of behavior over generations: of one dimension itself, else the first two's distance from 0.
 
     Returns:
         ``generation`` (num_columns,) and ``share`` (num_columns, num_bins) of the valid members, over bins from
@@ -128,7 +139,7 @@ def history(run: Run, seed_index: int, farthest: float) -> Arrays:
     shares = []
     for generation in generations:
         behavior = cloud(run, generation, seed_index)["behavior"]
-        along = behavior[:, 0] if one else np.linalg.norm(behavior, axis=1)
+        along = behavior[:, 0] if one else np.linalg.norm(behavior[:, :2], axis=1)
         counts, _ = np.histogram(np.clip(along, edges[0], edges[-1]), edges)
         shares.append(counts / max(len(behavior), 1))
     return {"generation": np.array(generations, np.uint32), "share": np.array(shares, np.float32)}

@@ -95,7 +95,7 @@ function report(actor, run) {
   const broken = actor.valid ? "" : " (the simulation broke down)";
   const isCrossed = run.engine && run.trained_on !== run.engine;
   const lines = [[`${run.moves ? "ends at" : "behavior"} ${place(run, actor.behavior)}${broken}`]];
-  if (actor.target) lines.push([`${actor.missed} from your click, best of ${actor.k}`, "good"]);
+  if (actor.missed) lines.push([`${actor.missed} from your click, best of ${actor.k}`, "good"]);
   if (actor.recorded) lines.push(...verdict(actor, run, isCrossed));
   else if (isCrossed) lines.push([`trained on ${run.trained_on}, watched in ${run.engine}`]);
   if (actor.aside) lines.push([actor.aside]);

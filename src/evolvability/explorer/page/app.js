@@ -1,6 +1,8 @@
 // The page: it starts here.
 
 import { askTable, isStatic } from "explorer/answers";
+import { axesOf, unitOfAll } from "explorer/axes";
+import { offerAxes, setAxes } from "explorer/choosing";
 import { pickRow } from "explorer/clicks";
 import { describe, follow, markCenters, setSteps, showGeneration } from "explorer/generations";
 import { refreshCurves, refreshHistory } from "explorer/generations";
@@ -12,10 +14,8 @@ async function start() {
   const table = await askTable("overview");
   Object.assign(state, { together: table.together, most: table.max_robots, mutations: table.mutations ?? Infinity });
   state.runs = table.runs.map((run, index) => {
-    // "x (m)": the unit stands behind the name. Distances have one where all dimensions share it.
-    const units = [...new Set(run.behavior.map((name) => / \((.+)\)$/.exec(name)?.[1]))];
-    const unit = units.length === 1 && units[0] ? ` ${units[0]}` : "";
-    return { ...run, index, dimensions: run.behavior.length, flat: run.behavior.length === 1, unit };
+    const dimensions = run.behavior.length;
+    return { ...run, index, dimensions, flat: dimensions === 1, unit: unitOfAll(run.behavior) };
   });
   const [run] = state.runs;
   if (isStatic) prepareFile(run);
@@ -23,17 +23,20 @@ async function start() {
     $("direction").remove();
     $("show").parentElement.hidden = true;
   }
-  for (const [place, name] of [...run.behavior.entries()].slice(2)) $("color").add(new Option(name, place));
+  if (run.dimensions > 2) for (const [place, name] of run.behavior.entries()) $("color").add(new Option(name, place));
   for (const [place, seed] of run.seeds.entries()) $("seed").add(new Option(seed, place));
   $("seeds").hidden = run.seeds.length < 2;
   document.title = `${run.name} · Evolvability ES`;
-  scene.setRuns(state.runs);
+  scene.setRuns(state.runs, [0, 1, 2].slice(0, run.dimensions === 3 ? 3 : 2));
+  offerAxes(run);
   setSteps();
   state.step = state.steps.length - 1;
   await showGeneration();
   requestAnimationFrame(frame);
   describe();
   await Promise.all([refreshCurves(), refreshHistory(), ...state.runs.map(prepareRobot)]);
+  // Where nothing walks, the ground need not have one scale in both directions.
+  if (axesOf(state.runs, scene.chosen).isOwn !== scene.isOwn) await setAxes(scene.chosen);
   markCenters(); // the slider may have rested before the task was there
   if (!isStatic) follow();
 }
@@ -53,7 +56,7 @@ async function prepareRobot(run) {
   try {
     Object.assign(run, await askTable(`robot?run=${run.index}`), { playable: true });
   } catch (error) {
-    Object.assign(run, { playable: false, why: error.message });
+    Object.assign(run, { playable: false, moves: false, why: error.message });
   }
   const remarks = state.runs.map((one) => (one.playable === false ? `Behaviors only: ${one.why}` : one.note));
   $("remark").textContent = [...new Set(remarks.filter(Boolean))].join(" ");

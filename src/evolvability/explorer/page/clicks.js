@@ -2,7 +2,7 @@
 
 import { bringOn } from "explorer/actors";
 import { isStatic, remembering } from "explorer/answers";
-import { onGround } from "explorer/scene";
+import { spotOf } from "explorer/axes";
 import { $, addressOf, place, redraw, row, rows, say, scene, shownOf, state } from "explorer/state";
 
 const poolOf = remembering(64);
@@ -13,7 +13,8 @@ export async function pick(index, x, y) {
   const found = scene.memberAt(index, x, y);
   if (found !== null) return pickRow(index, found);
   const ground = scene.groundAt(index, x, y);
-  if (ground) await findNearest(run, onGround(run, ground));
+  if (!ground) return say("That is above the horizon. Click a point, or the ground.");
+  await findNearest(run, [ground[0], run.flat ? 0 : ground[1]]);
 }
 
 export function pickRow(index, found) {
@@ -22,8 +23,9 @@ export function pickRow(index, found) {
   return (isStatic ? playHeld : play)(state.runs[index], member, recorded, scene.spot(index, found));
 }
 
-// A place on the ground has two numbers at most, whatever the behavior it is compared with has.
-const away = (one, other) => Math.hypot(...one.slice(0, other.length).map((value, j) => value - other[j]));
+// A place on the ground has two numbers, whatever it is compared with has.
+const away = (one, other) => Math.hypot(...other.map((value, j) => value - one[j]));
+const groundOf = (run, behavior) => spotOf(run, behavior).slice(0, 2);
 
 function nearest(behaviors, wanted) {
   const misses = behaviors.map((one) => (one ? away(one, wanted) : Infinity));
@@ -48,7 +50,7 @@ async function play(run, member, recorded, spot) {
     `${ended} The center of generation ${generation} was not kept, so it cannot be rebuilt and watched. ` +
       `Fresh mutations of the center of generation ${freshGeneration(run)} can.`,
     "find the nearest",
-    () => findNearest(run, onGround(run, recorded)),
+    () => findNearest(run, groundOf(run, recorded)),
   );
 }
 
@@ -57,7 +59,7 @@ async function playHeld(run, member, clicked) {
   const { embedded } = run;
   if (!embedded) {
     say("No center of a recorded generation was kept, so this file has fresh mutations of the last center only.");
-    return findNearest(run, onGround(run, clicked), false);
+    return findNearest(run, groundOf(run, clicked), false);
   }
   const { generation, members, behavior } = embedded;
   const [held, distance] = nearest(behavior, clicked);
@@ -93,11 +95,12 @@ async function findNearest(run, target, isTold = true) {
     behaviors.push(...rows(behavior).map((one, j) => (valid.data[j] ? one : null)));
   }
   const tried = behaviors.slice(0, k);
-  const [chosen, distance] = nearest(tried, target);
+  const ends = tried.map((one) => one && groundOf(run, one));
+  const [chosen, distance] = nearest(ends, target);
   if (distance === Infinity) return say("None of these mutations is valid: their simulations broke down.");
   scene.setPool(run.index, tried.filter(Boolean));
   redraw();
-  const missed = `${distance.toFixed(2)}${run.unit}`;
+  const missed = `${distance.toFixed(2)}${scene.unit}`;
   const drawn = `Of ${k} fresh mutations of the center of generation ${generation}`;
   tell(`${drawn}, number ${chosen} comes nearest: ${missed} away.`);
   const about = { generation, what: `fresh.${chosen}`, label: `fresh ${chosen}`, target, missed, k, distance };

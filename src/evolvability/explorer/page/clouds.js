@@ -4,11 +4,16 @@ import { graded, hued, kind } from "explorer/colors";
 
 export const HEAT_SIDE = 128;
 
-// Where on the ground each member is drawn. Of a single dimension, members that behave alike stack up: a histogram.
-export function layout(behavior, dimensions, reach) {
+// Where each member is drawn, three numbers each; `at` gives a behavior's place. Of a single dimension, members that
+// behave alike stack up: a histogram.
+export function layout(behavior, dimensions, reach, at) {
   const number = behavior.length / dimensions;
-  const coordinate = (k) => behavior[dimensions * (k >> 1) + (k & 1)];
-  if (dimensions >= 2) return Float32Array.from({ length: 2 * number }, (_, k) => coordinate(k));
+  const places = new Float32Array(3 * number);
+  if (dimensions >= 2) {
+    for (let k = 0; k < number; k++)
+      places.set(at(behavior.subarray(dimensions * k, dimensions * (k + 1))), 3 * k);
+    return places;
+  }
   const width = (2 * reach) / Math.min(180, Math.max(20, 3 * Math.sqrt(number))); // few members, wide bins
   const counts = new Map();
   const ranks = Array.from(behavior, (value) => {
@@ -18,8 +23,8 @@ export function layout(behavior, dimensions, reach) {
   });
   const tallest = largest(counts.values());
   const step = Math.min(reach / 45, (0.6 * reach) / tallest);
-  const height = (rank) => 0.07 * reach + step * rank;
-  return Float32Array.from({ length: 2 * number }, (_, k) => (k & 1 ? height(ranks[k >> 1]) : behavior[k >> 1]));
+  ranks.forEach((rank, k) => places.set([behavior[k], 0.07 * reach + step * rank], 3 * k));
+  return places;
 }
 
 // In a loop, as there may be more numbers than a call can have arguments.
@@ -30,14 +35,15 @@ function largest(numbers) {
 }
 
 // What colors stand for: numbers from 0 to 1 (then with `low` and `high`), or kinds.
-export function shades({ behavior: { data: behavior }, fitness, component }, by, dimensions) {
+export function shades({ behavior: { data: behavior }, fitness, component }, by, { dimensions, axes }) {
   if (by === "component") return { of: (k) => kind(component.data[k]), label: by };
+  const ground = axes.slice(0, 2).map(({ at, low, scale }) => (k) => (behavior[dimensions * k + at] - low) * scale);
   if (by === "direction") {
-    const angle = (k) => (180 / Math.PI) * Math.atan2(behavior[dimensions * k + 1], behavior[dimensions * k]);
+    const angle = (k) => (180 / Math.PI) * Math.atan2(ground[1](k), ground[0](k));
     return { of: (k) => hued((360 + angle(k)) % 360), label: by };
   }
-  const distance = (_, k) => Math.hypot(...behavior.subarray(dimensions * k, dimensions * (k + 1)));
-  const further = (_, k) => behavior[dimensions * k + Number(by)]; // the third dimension, or any after it
+  const distance = (_, k) => Math.hypot(...ground.map((along) => along(k)));
+  const further = (_, k) => behavior[dimensions * k + Number(by)]; // any behavior, by its number
   const found = by === "distance" ? distance : further;
   const values = by === "fitness" ? fitness.data : Float32Array.from(fitness.data, found);
   const sorted = values.toSorted();
@@ -51,7 +57,7 @@ export function heatPicture(places, reach) {
   let counts = new Float32Array(HEAT_SIDE * HEAT_SIDE);
   const cell = (place) => Math.floor((place / (2.6 * reach) + 0.5) * HEAT_SIDE);
   const isInside = (k) => k >= 0 && k < HEAT_SIDE;
-  for (let k = 0; k < places.length; k += 2) {
+  for (let k = 0; k < places.length; k += 3) {
     const [i, j] = [cell(places[k]), cell(places[k + 1])];
     if (isInside(i) && isInside(j)) counts[j * HEAT_SIDE + i]++;
   }

@@ -4,7 +4,7 @@ export const BACKGROUND = [0.043, 0.055, 0.082];
 const LIGHT = [-0.36, -0.34, 0.87];
 
 // Numbers per attribute, in the order of the shaders' locations.
-const LAYOUTS = { floor: [2], point: [2, 3], ribbon: [3, 4, 1], solid: [3, 3] };
+const LAYOUTS = { floor: [2], point: [3, 3], ribbon: [3, 4, 1], solid: [3, 3] };
 const INSTANCE = [4, 4, 4, 4, 3]; // the columns of a matrix, and a color
 
 // The shaders' code by name, such as "floor vertex".
@@ -120,8 +120,13 @@ export class Painter {
     this.draw("floor", this.square, { ...values, density, back: BACKGROUND }, { mode: this.gl.TRIANGLE_STRIP });
   }
 
-  points(points, size, alpha) {
-    this.draw("point", points, { size, alpha }, { mode: this.gl.POINTS });
+  // Those above the ground hide each other, and have shadows.
+  points(points, size, alpha, isHigh = false) {
+    const [gl, how] = [this.gl, { mode: this.gl.POINTS }];
+    if (isHigh) this.draw("point", points, { size: 0.8 * size, alpha: 0.3, shadow: true }, how);
+    if (isHigh) gl.enable(gl.DEPTH_TEST);
+    this.draw("point", points, { size, alpha, shadow: false }, how);
+    gl.disable(gl.DEPTH_TEST);
   }
 
   // places: {sphere, cylinder}, each a row of numbers as INSTANCE has them. First all shadows, then what casts them.
@@ -184,8 +189,8 @@ export function band(points, width, color, { alpha = 1, times = null, height = 0
   return numbers;
 }
 
-export function circle([x, y], radius, width, color, alpha = 1) {
+export function circle([x, y, z = 0], radius, width, color, alpha = 1) {
   const angles = Array.from({ length: 41 }, (_, k) => (Math.PI * k) / 20);
   const points = angles.map((angle) => [x + radius * Math.cos(angle), y + radius * Math.sin(angle)]);
-  return band(points, width, color, { alpha, height: 0.03 });
+  return band(points, width, color, { alpha, height: z + 0.03 });
 }

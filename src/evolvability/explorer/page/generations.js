@@ -1,6 +1,7 @@
 // The generation that is shown, and what surrounds it: history, curves, metrics, configuration; live during training.
 
 import { askArrays, askTable, isStatic, remembering } from "explorer/answers";
+import { axesOf } from "explorer/axes";
 import { chart, historyMap, labeled } from "explorer/charts";
 import { css, kind } from "explorer/colors";
 import { $, addressOf, element, fail, generationNow, redraw } from "explorer/state";
@@ -152,17 +153,14 @@ export function follow() {
 async function lookAgain() {
   const { runs } = await askTable("overview");
   const before = state.steps.length;
-  runs.forEach(({ recorded, rebuildable, done, reach }, k) =>
-    Object.assign(state.runs[k], { recorded, rebuildable, done, reach }),
+  runs.forEach(({ recorded, rebuildable, done, reach, ranges }, k) =>
+    Object.assign(state.runs[k], { recorded, rebuildable, done, reach, ranges }),
   );
   setSteps();
   describe();
-  const reach = Math.max(...runs.map((run) => run.reach));
+  const { reach } = axesOf(state.runs, scene.chosen);
   // Not at every look: a scale that always changes is hard to read.
-  if (reach > 1.25 * scene.reach || reach < 0.7 * scene.reach) {
-    scene.reach = reach;
-    scene.resetCamera();
-  }
+  if (reach > 1.25 * scene.reach || reach < 0.7 * scene.reach) scene.setAxes(scene.chosen);
   if (state.steps.length === before) return;
   if (state.step === before - 1) state.step = state.steps.length - 1;
   await Promise.all([showGeneration(), refreshCurves(), refreshHistory()]);

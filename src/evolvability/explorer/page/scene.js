@@ -1,5 +1,6 @@
 // The scene: every run's cloud on a floor of its own, seen by one camera, and the mutations that walk on it.
 
+import { axesOf, niceStep, spotOf } from "explorer/axes";
 import { HEAT_SIDE, heatPicture, layout, mean, shades } from "explorer/clouds";
 import { Painter, band, circle } from "explorer/drawing";
 import { write } from "explorer/labels";
@@ -13,8 +14,7 @@ const STANDING = [0.75, 0.79, 0.86];
 
 const degrees = (radians) => (180 / Math.PI) * radians;
 
-// Where on the ground a behavior is: a single dimension lies on a line.
-export const onGround = (run, behavior) => [behavior[0], run.flat ? 0 : behavior[1]];
+export const onGround = spotOf;
 
 export class Scene {
   constructor(canvas, labels, actors) {
@@ -24,9 +24,17 @@ export class Scene {
   }
 
   // runs: [{name, reach, dimensions, flat, unit}]
-  setRuns(runs) {
+  setRuns(runs, chosen = [0, 1]) {
     this.views = runs.map((run) => ({ run, places: null, heat: null, hover: null, marked: [], centers: [] }));
-    this.reach = Math.max(...runs.map((run) => run.reach));
+    this.setAxes(chosen);
+  }
+
+  // Which behaviors lie across, along and, if there are three, above the ground. Clouds are to be set anew.
+  setAxes(chosen) {
+    const runs = this.views.map(({ run }) => run);
+    Object.assign(this, axesOf(runs, chosen), { chosen });
+    for (const run of runs) run.axes = this.axes;
+    this.lift = this.axes.length > 2 ? 0.42 * this.reach : 0;
     this.resetCamera();
   }
 
@@ -38,8 +46,8 @@ export class Scene {
     this.camera = {
       target: [0, (flat ? 0.12 : -0.06) * this.reach, 0],
       yaw: -Math.PI / 2,
-      pitch: flat ? 0.75 : 0.88,
-      distance: Math.max(across, (flat ? 4.4 : 3.15) * this.reach),
+      pitch: flat ? 0.75 : this.lift ? 0.4 : 0.88,
+      distance: Math.max(across, (flat ? 4.4 : this.lift ? 3.9 : 3.15) * this.reach),
     };
   }
 
@@ -47,7 +55,8 @@ export class Scene {
     const view = this.views[index];
     const { dimensions, flat } = view.run;
     view.cloud = cloud;
-    view.places = layout(cloud.behavior.data, dimensions, this.reach);
+    const at = (behavior) => spotOf(view.run, behavior);
+    view.places = layout(cloud.behavior.data, dimensions, this.reach, at);
     view.mean = mean(cloud.behavior.data, dimensions);
     this.paint(index, by);
     view.heat = null;
@@ -57,22 +66,25 @@ export class Scene {
 
   paint(index, by) {
     const view = this.views[index];
-    view.shades = shades(view.cloud, by, view.run.dimensions);
-    const numbers = new Float32Array((5 * view.places.length) / 2);
-    for (let k = 0; k < view.places.length / 2; k++)
-      numbers.set([view.places[2 * k], view.places[2 * k + 1], ...view.shades.of(k)], 5 * k);
+    view.shades = shades(view.cloud, by, view.run);
+    const numbers = new Float32Array(2 * view.places.length);
+    for (let k = 0; k < view.places.length / 3; k++) {
+      numbers.set(view.places.subarray(3 * k, 3 * k + 3), 6 * k);
+      numbers.set(view.shades.of(k), 6 * k + 3);
+    }
     view.points = this.painter.upload("point", numbers, view.points);
   }
 
   // Where a member of the cloud is drawn.
   spot(index, row) {
-    return this.views[index].places.slice(2 * row, 2 * row + 2);
+    return this.views[index].places.slice(3 * row, 3 * row + 3);
   }
 
   // Fresh mutations, as white points; of a single dimension beside the line, where the stacks leave room.
   setPool(index, behaviors) {
     const view = this.views[index];
-    const at = (one) => [one[0], view.run.flat ? 0.035 * this.reach : one[1]];
+    const at = (one) => (view.run.flat ? [one[0], 0.035 * this.reach, 0] : spotOf(view.run, one));
+    view.fresh = behaviors;
     view.pool = this.painter.upload("point", behaviors.flatMap((one) => [...at(one), 1, 1, 1]), view.pool);
   }
 
@@ -87,7 +99,7 @@ export class Scene {
   cameraMatrix() {
     const { target: [x, y], yaw, pitch, distance } = this.camera;
     const tilted = new DOMMatrix().translate(0, 0, -distance).rotateAxisAngle(1, 0, 0, degrees(pitch) - 90);
-    return tilted.rotateAxisAngle(0, 0, 1, -90 - degrees(yaw)).translate(-x, -y);
+    return tilted.rotateAxisAngle(0, 0, 1, -90 - degrees(yaw)).translate(-x, -y, -this.lift);
   }
 
   // From the world to what is seen, -1 to 1 in each direction.
@@ -135,8 +147,8 @@ export class Scene {
     if (!places || this.options.show === "density") return null;
     const matrix = this.matrix(index).toFloat32Array();
     let [nearest, found] = [PICK_PIXELS, null];
-    for (let k = 0; k < places.length / 2; k++) {
-      const at = this.project(index, [places[2 * k], places[2 * k + 1]], matrix);
+    for (let k = 0; k < places.length / 3; k++) {
+      const at = this.project(index, places.subarray(3 * k, 3 * k + 3), matrix);
       const away = at ? Math.hypot(at[0] - x, at[1] - y) : Infinity;
       if (away < nearest) [nearest, found] = [away, k];
     }
@@ -160,24 +172,26 @@ export class Scene {
     const box = [left, this.canvas.clientHeight - top - height, width, height].map((side) => Math.round(side * ratio));
     const { x, y, z } = this.cameraMatrix().inverse().transformPoint();
     const matrix = this.matrix(index).toFloat32Array();
-    const { painter, reach } = this;
+    const { painter, reach, walks, isOwn } = this;
     const { flat, robot } = view.run;
     const spacing = niceStep(reach / 3.4);
     painter.begin(box, matrix, [x, y, z]);
-    painter.floor({ extent: reach * 6, spacing, reach, rings: !flat, heat: view.heat });
+    painter.floor({ extent: reach * 6, spacing, reach, rings: !flat && !isOwn, heat: view.heat });
     if (this.options.show !== "density" || flat) {
       const { count } = view.points;
       const size = Math.max(2.2, Math.min(7, 6.5 * Math.sqrt(2500 / Math.max(1, count)))); // many members, small points
-      painter.points(view.points, size * ratio * (this.views.length > 2 ? 0.8 : 1), count > 4000 ? 0.8 : 0.95);
+      const alpha = count > 4000 ? 0.8 : 0.95;
+      painter.points(view.points, size * ratio * (this.views.length > 2 ? 0.8 : 1), alpha, this.lift > 0);
     }
-    if (view.pool) painter.points(view.pool, ratio * 6, 0.9);
+    if (view.pool) painter.points(view.pool, ratio * 6, 0.9, this.lift > 0);
     const actors = this.actors.filter((actor) => actor.run === index);
     this.marks = painter.upload("ribbon", this.marksOf(view, actors), this.marks);
     painter.draw("ribbon", this.marks, { now: 0 });
-    for (const actor of actors) if (actor.ribbon) painter.draw("ribbon", actor.ribbon, { now: this.time });
+    for (const actor of walks ? actors : []) if (actor.ribbon) painter.draw("ribbon", actor.ribbon, { now: this.time });
     const solids = { sphere: [], cylinder: [] };
-    for (const actor of actors) this.pose(view, actor, solids);
-    if (robot && !this.actors.length) this.stand(view, { pose: robot.rest, ground: [0, 0], color: STANDING }, solids);
+    for (const actor of walks ? actors : []) this.pose(view, actor, solids);
+    const isAlone = walks && robot && !this.actors.length;
+    if (isAlone) this.stand(view, { pose: robot.rest, ground: [0, 0], color: STANDING }, solids);
     painter.solids(solids);
     write(this, pen, { view, index, actors, matrix, spacing });
   }
@@ -187,21 +201,23 @@ export class Scene {
     const [mark, thin] = [0.024 * this.reach, 0.005 * this.reach];
     const { run, marked, mean: middle, centers, hover } = view;
     const numbers = marked.flatMap((spot) => circle(spot, 0.42 * mark, 0.8 * thin, WHITE, 0.8));
-    const line = (from, to, color, width, alpha = 1) =>
-      numbers.push(...band([from, to], width * thin, color, { alpha }));
-    const cross = ([x, y], dx, dy, color, width) => {
-      line([x - dx, y - dy], [x + dx, y + dy], color, width);
-      line([x - dy, y + dx], [x + dy, y - dx], color, width);
+    const line = (from, to, color, width, { alpha = 1, height = 0.02 } = {}) =>
+      numbers.push(...band([from, to], width * thin, color, { alpha, height }));
+    const cross = ([x, y, z = 0], dx, dy, color, width) => {
+      line([x - dx, y - dy], [x + dx, y + dy], color, width, { height: z + 0.02 });
+      line([x - dy, y + dx], [x + dy, y - dx], color, width, { height: z + 0.02 });
     };
-    if (middle) numbers.push(...circle(onGround(run, middle), 0.55 * mark, thin, WHITE, 0.55));
-    for (const center of centers) cross(onGround(run, center), mark, 0, WHITE, 1.5);
+    if (middle) numbers.push(...circle(spotOf(run, middle), 0.55 * mark, thin, WHITE, 0.55));
+    for (const center of centers) cross(spotOf(run, center), mark, 0, WHITE, 1.5);
     for (const { target, behavior, recorded, spot, color, poses, slot } of actors) {
       if (target) {
         cross(target, 0.75 * mark, 0.75 * mark, color, 1.4);
-        const [x, y] = onGround(run, behavior ?? target);
-        line(target, [x, y + (poses ? this.lane(run, slot) : 0)], color, 0.7, 0.7);
+        const [x, y] = behavior ? spotOf(run, behavior) : target;
+        line(target, [x, y + (poses ? this.lane(run, slot) : 0)], color, 0.7, { alpha: 0.7 });
       }
-      if (recorded) numbers.push(...circle(spot ?? onGround(run, recorded), 0.8 * mark, 1.2 * thin, color));
+      // One of a stack lies where it was clicked.
+      const at = recorded && ((run.flat && spot) || spotOf(run, recorded));
+      if (at) numbers.push(...circle(at, 0.8 * mark, 1.2 * thin, color));
     }
     if (hover !== null) numbers.push(...circle(this.spot(run.index, hover), 0.5 * mark, thin, WHITE));
     return numbers;
@@ -216,7 +232,7 @@ export class Scene {
     const aside = this.lane(this.views[actor.run].run, actor.slot);
     const points = Array.from(actor.times, (_, k) => [actor.path[2 * k], actor.path[2 * k + 1] + aside]);
     const numbers = band(points, 0.008 * this.reach, actor.color, { alpha: 0.95, times: actor.times });
-    actor.ribbon = this.painter.upload("ribbon", numbers);
+    actor.ribbon = this.painter.upload("ribbon", numbers, actor.ribbon);
   }
 
   // The moment of an episode that is shown now, the next one, and the share of the way to it.
@@ -259,10 +275,4 @@ export class Scene {
     for (const [name, matrices] of Object.entries(found))
       for (const matrix of matrices) solids[name].push(...matrix.toFloat32Array(), ...color);
   }
-}
-
-// The round number next to one that is about right: 1, 2 or 5 times a power of ten.
-function niceStep(about) {
-  const power = 10 ** Math.floor(Math.log10(about));
-  return power * ([1, 2, 5].find((factor) => factor * power >= about * 0.75) ?? 10);
 }

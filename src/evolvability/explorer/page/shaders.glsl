@@ -28,9 +28,12 @@ void main() {
 }
 
 ---- point vertex
-layout(location=0) in vec2 position; layout(location=1) in vec3 color;
-uniform mat4 view; uniform float size; out vec3 vColor;
-void main() { gl_Position = view * vec4(position, 0.01, 1.0); gl_PointSize = size; vColor = color; }
+layout(location=0) in vec3 position; layout(location=1) in vec3 color;
+uniform mat4 view; uniform float size; uniform bool shadow; out vec3 vColor;
+void main() {
+  gl_Position = view * vec4(position.xy, shadow ? 0.0 : position.z + 0.01, 1.0);
+  gl_PointSize = size; vColor = shadow ? vec3(0.0) : color;
+}
 
 ---- point fragment
 in vec3 vColor; uniform float alpha; out vec4 pixel;

@@ -1,0 +1,53 @@
+// Which behaviors lie along the directions of the scene, and on what scale.
+
+const ALIKE = 4; // behaviors of different units get scales of their own where one reaches so many times as far
+
+// Without a choice: a single behavior lies on a line, of more the first two on the ground.
+const plain = ({ flat }) => [0, 1].slice(0, flat ? 1 : 2).map((at) => ({ at, low: 0, scale: 1 }));
+
+// Where in the scene a behavior is: on the ground, or above it where there is a third axis.
+export function spotOf(run, behavior) {
+  const [x, y = 0, z = 0] = (run.axes ?? plain(run)).map(({ at, low, scale }) => (behavior[at] - low) * scale);
+  return [x, y, z];
+}
+
+// What a name has behind it in parentheses: "x (m)".
+const unitOf = (name) => / \((.+)\)$/.exec(name)?.[1] ?? "";
+
+// The unit that some names share, as it follows a number; empty if they share none.
+export function unitOfAll(names) {
+  const units = new Set(names.map(unitOf));
+  const [unit] = units;
+  return units.size === 1 && unit ? ` ${unit}` : "";
+}
+
+// Axes for the behaviors chosen, two on the ground and perhaps one upwards: a behavior is drawn at (it - low) * scale.
+// `walks` tells whether the ground is the one that robots walk on.
+export function axesOf(runs, chosen) {
+  const [run] = runs;
+  const farthest = Math.max(...runs.map(({ reach }) => reach));
+  if (run.flat || !run.ranges) return { axes: plain(run), reach: farthest, unit: run.unit, walks: true, isOwn: false };
+  const ranges = chosen.map((at) => [
+    Math.min(...runs.map((one) => one.ranges[at][0])),
+    Math.max(...runs.map((one) => one.ranges[at][1])),
+  ]);
+  const halves = ranges.map(([low, high]) => (high - low) / 2 || 1);
+  const isGround = chosen[0] === 0 && chosen[1] === 1;
+  const unit = unitOfAll(chosen.slice(0, 2).map((at) => run.behavior[at]));
+  const isUneven = Math.max(halves[0], halves[1]) > ALIKE * Math.min(halves[0], halves[1]);
+  // What is not known to stay in its place may move.
+  const isOwn = isUneven && !unit && !(isGround && runs.some(({ moves }) => moves !== false));
+  const beyond = Math.max(...ranges.slice(0, 2).flat().map(Math.abs)) || 1;
+  const reach = isOwn ? 1 : isGround ? farthest : beyond;
+  const axes = chosen.map((at, k) => {
+    if (k === 2) return { at, low: ranges[k][0], scale: reach / (2 * halves[k]) }; // the lowest stand on the ground
+    return isOwn ? { at, low: ranges[k][0] + halves[k], scale: 1 / halves[k] } : { at, low: 0, scale: 1 };
+  });
+  return { axes, reach, unit: isOwn ? " of the ground's radius" : unit, walks: isGround && !isOwn, isOwn };
+}
+
+// The round number next to one that is about right: 1, 2 or 5 times a power of ten.
+export function niceStep(about) {
+  const power = 10 ** Math.floor(Math.log10(about));
+  return power * ([1, 2, 5].find((factor) => factor * power >= about * 0.75) ?? 10);
+}
