@@ -1,5 +1,6 @@
 """Figures: their data against values worked out by hand, and their files."""
 
+import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -253,25 +254,37 @@ def test_interference_refuses_runs_of_another_task(real: dict[str, Run]) -> None
 def test_shares_of_every_generation_sum_to_one(real: dict[str, Run]) -> None:
     for name, num_dimensions in (("variance", 1), ("point", 2)):
         data = behaviors.data_from_runs([real[name]])
-        assert data.rows[0].generations.tolist() == [0, 2, 4]
+        assert data.rows[0].generations.tolist() == [0, 1, 2, 3, 4]  # recorded are 0, 2 and 4
         assert data.rows[0].shares.ndim == 1 + num_dimensions
-        np.testing.assert_allclose(data.rows[0].shares.reshape(3, -1).sum(axis=1), 1)
+        np.testing.assert_allclose(data.rows[0].shares.reshape(5, -1).sum(axis=1), 1)
+
+
+def test_histograms_show_what_recorded_behaviors_would(real: dict[str, Run], tmp_path: Path) -> None:
+    with_file = behaviors.data_from_runs([real["point"]], generations=[0, 2, 4])
+    copied = Path(shutil.copytree(real["point"].path, tmp_path / "copy"))
+    (copied / "histograms.jsonl").unlink()  # as in folders of earlier versions
+    without = behaviors.data_from_runs([Run(copied)])
+    np.testing.assert_array_equal(with_file.rows[0].shares, without.rows[0].shares)
+    np.testing.assert_array_equal(with_file.edges, without.edges)
 
 
 def test_invalid_members_are_left_out(tmp_path: Path) -> None:
     run = written(tmp_path / "a", config(), np.ones((1, 1)))
     behavior, valid = np.array([[[0.0], [1.0], [1.0], [1e9]]]), np.array([[True, True, True, False]])
     data = behaviors.data_from_runs([with_behaviors(run, 0, behavior, valid)])
-    assert data.edges[0][[0, -1]].tolist() == [0, 1]
+    assert data.edges[0][0] == 0
+    assert 1 < data.edges[0][-1] < 1.1
     assert data.rows[0].shares[0, [0, -1]] == pytest.approx([1 / 3, 2 / 3])
 
 
-def test_the_seed_shown_has_the_median_final_distance(tmp_path: Path) -> None:
-    run = written(tmp_path / "a", config(seed=10, seeds=3), np.ones((3, 1)))
-    # By their variances, 0, 9 and 1, it would be the last.
-    with_behaviors(run, 0, np.array([[4.0, 4.0, 4.0, 4.0], [-3.0, 3.0, -3.0, 3.0], [2.0, 0.0, 2.0, 0.0]])[:, :, None])
-    row = behaviors.data_from_runs([run]).rows[0]
-    assert (behaviors.representative_seed(run), row.seed) == (1, 11)
+def test_the_seed_shown_has_the_median_final_distance_on_a_line_that_of_its_weaker_side(tmp_path: Path) -> None:
+    # Distances 4, 3, 1, 6, 2; of the weaker side 0, 1.5, 0.5, 0, 1.
+    ends = np.array([[4.0, 4.0], [-3.0, 3.0], [-1.0, 1.0], [6.0, 6.0], [2.0, -2.0]])
+    for points, seed in ((ends[:, :, None], 2), (np.stack([ends, 0 * ends], axis=-1), 1)):
+        run = written(tmp_path / f"{points.shape[-1]}", config("own:task", seed=10, seeds=5), np.ones((5, 1)))
+        with_behaviors(run, 0, points)
+        row = behaviors.data_from_runs([run]).rows[0]
+        assert (behaviors.representative_seed(run), row.seed) == (seed, 10 + seed)
 
 
 def test_maps_share_square_limits_around_all_behaviors_and_the_origin(tmp_path: Path) -> None:

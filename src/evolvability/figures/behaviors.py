@@ -1,9 +1,9 @@
 """The population's behaviors over generations, as heat maps (the paper's figures 2 and 5).
 
 One behavior dimension: generations from left to right, runs side by side. Two: a map at some of the generations, one
-row per run; a third that was chosen is the color of its cells. Of a run with several seeds one is shown: pooled, seeds
-that each found a different behavior would look like one population that has them all. The last populations alone stand
-side by side (figures 3 and 4).
+row per run; a third that was chosen is the color of its cells. Of several seeds one is shown: pooled, seeds that each
+found a different behavior would look like one population that has them all. The last populations alone stand side by
+side (figures 3 and 4).
 """
 
 from collections.abc import Sequence
@@ -29,14 +29,19 @@ from evolvability.figures.style import (
     percent,
 )
 from evolvability.runs.folder import Run, spread_out
+from evolvability.runs.histograms import MAX_CELLS, Histogram, common_cells, histogram
 from evolvability.studies.groups import check_one_task, run_names, start_name
 from evolvability.studies.measures import valid_behaviors
-from evolvability.studies.statistics import median_index
 
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
 MAX_STRIPS = 3  # side by side
 TITLE_WIDTH = 32  # letters that fit above a panel
+SHOWN = {
+    1: "shown: the seed whose weaker side (left or right, the mean distance there) is the median of all seeds",
+    2: "shown: the seed whose final mean distance is the median of all seeds",
+}
+"""Which seed is shown, by the number of behavior dimensions drawn."""
 
 
 @dataclass(frozen=True)
@@ -67,37 +72,76 @@ class Heatmaps:
     third: str = ""  # the dimension that colors stand for; empty where they stand for shares
 
 
-def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None, most: int | None = None) -> Heatmaps:
-    """Histograms of every run's behaviors over common bins; invalid members are left out.
+def data_from_runs(
+    runs: Sequence[Run],
+    generations: Sequence[int] | None = None,
+    most: int | None = None,
+    seeds: Sequence[int] = (),
+) -> Heatmaps:
+    """Histograms of one seed of every run over common bins; invalid members are left out.
 
-    Shown are those of the given generations that were recorded, or at ``most`` so many from the first to the last.
+    Shown are those of the given generations that there are, or at ``most`` so many from the first to the last.
+
+    Args:
+        runs: the runs.
+        generations: which to show; from the first to the last unless given.
+        most: how many at most.
+        seeds: the place of every run's seed among its seeds; `representative_seed` unless given.
     """
     check_comparable(runs)
     names = runs[0].behavior_names
     shown, third = min(len(names), 2), len(runs[0].dimensions) == 3
-    seeds = [representative_seed(run) for run in runs]
+    seeds = seeds or [representative_seed(run) for run in runs]
     most = most or (MAX_COLUMNS if shown == 1 else NUM_MAPS)
-    shown_of, clouds = [], []
+    found = []
     for run, seed in zip(runs, seeds, strict=True):
-        asked = [generation for generation in generations or () if generation in run.recorded]
-        shown_of.append(asked or spread_out(run.recorded, most))
-        clouds.append([valid_behaviors(run, seed, generation)[0] for generation in shown_of[-1]])
+        there = _histograms(run, seed, shown)
+        asked = [generation for generation in generations or () if generation in there]
+        chosen = asked or spread_out(sorted(there), most)
+        found.append({generation: there[generation] for generation in chosen})
     size = max(run.config.population_size for run in runs)
-    edges = _common_edges([cloud[:, :shown] for row in clouds for cloud in row], size)
+    width, low, shape = _cells([one for own in found for one in own.values()], size)
+    edges = [width * np.arange(first, first + number + 1) for first, number in zip(low, shape, strict=True)]
     rows = []
     for index, name in enumerate(run_names([run.config for run in runs])):
-        run = runs[index]
+        run, own = runs[index], found[index]
         full_name = f"{name} {start_name(run)}" if run.origin else name
-        shares = [np.histogramdd(cloud[:, :shown], edges)[0] / max(len(cloud), 1) for cloud in clouds[index]]
-        means = np.stack([_means(cloud, edges) for cloud in clouds[index]]) if third else None
-        rows.append(Row(full_name, run.seeds[seeds[index]], np.array(shown_of[index]), np.stack(shares), means))
+        counts = [one.counted_in(width, low, shape) for one in own.values()]
+        shares = np.stack([count / max(count.sum(), 1) for count in counts])
+        clouds = [valid_behaviors(run, seeds[index], generation)[0] for generation in own] if third else []
+        means = np.stack([_means(cloud, edges) for cloud in clouds]) if third else None
+        rows.append(Row(full_name, run.seeds[seeds[index]], np.array(list(own)), shares, means))
     return Heatmaps(rows, edges, names[:shown], 1 / size, names[2] if third else "")
 
 
+def _histograms(run: Run, seed: int, shown: int) -> dict[int, Histogram]:
+    """Of a seed by generation: of all generations, or of those whose behaviors were kept, where others are looked at.
+
+    seed: its place among the run's seeds.
+    """
+    found = {} if run.dimensions else run.histograms()
+    kept = {generation: one for (generation, of), one in found.items() if of == run.seeds[seed]}
+    recorded = [generation for generation in run.recorded if generation not in kept]
+    return kept | {one: histogram(valid_behaviors(run, seed, one)[0][:, :shown]) for one in recorded}
+
+
 def representative_seed(run: Run) -> int:
-    """The index of the seed whose final behaviors have the median distance (of two in the middle, the lower)."""
-    clouds = (valid_behaviors(run, seed)[0] for seed in range(run.config.seeds))
-    return median_index([float(np.linalg.norm(cloud, axis=1).mean()) for cloud in clouds])
+    """The place of a run's seed that figures show, see `representative`."""
+    return representative([run])[1]
+
+
+def representative(runs: Sequence[Run]) -> tuple[Run, int]:
+    """The run and the place of the seed that figures show of some runs: see `SHOWN`; of two in the middle, the lower."""
+    places = [(run, seed) for run in runs for seed in range(run.config.seeds)]
+    return sorted(places, key=lambda place: _spread(valid_behaviors(*place)[0]))[(len(places) - 1) // 2]
+
+
+def _spread(cloud: Array) -> tuple[float, float]:
+    distance = float(np.linalg.norm(cloud, axis=1).mean()) if len(cloud) else 0.0
+    if cloud.shape[1] > 1 or not len(cloud):
+        return distance, 0.0
+    # Of two sides the weaker decides: by their mean distance alone, seeds that lost a side look like those with both.
+    return float(min(np.mean(np.maximum(side, 0)) for side in (cloud[:, 0], -cloud[:, 0]))), distance
 
 
 def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:
@@ -123,11 +167,11 @@ def draw_map(ax: Axes, data: Heatmaps, row: int, column: int) -> QuadMesh:
     return mesh
 
 
-def figure(runs: Sequence[Run]) -> Figure:
-    """Heat maps of the runs' behaviors, one row per run."""
-    data = data_from_runs(runs)
+def figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
+    """Heat maps of the runs' behaviors, one row per run; seeds: their places, as `data_from_runs` takes them."""
+    data = data_from_runs(runs, seeds=seeds)
     drawing = _strips(data) if len(data.labels) == 1 else _maps(data)
-    _note_seeds(drawing, runs)
+    _note_seeds(drawing, runs, data)
     return drawing
 
 
@@ -163,9 +207,9 @@ def _maps(data: Heatmaps) -> Figure:
     return drawing
 
 
-def final_figure(runs: Sequence[Run]) -> Figure:
+def final_figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
     """The last generation of every run, side by side at one scale: a map, or of one dimension a histogram."""
-    data = data_from_runs(runs, most=1)
+    data = data_from_runs(runs, most=1, seeds=seeds)
     columns = min(len(runs), 3)
     flat = len(data.labels) == 1
     height = 1.8 if flat else 2.4
@@ -181,13 +225,13 @@ def final_figure(runs: Sequence[Run]) -> Figure:
         _add_colorbar(drawing, axes[0].collections[0], whole, data)
     last = np.unique([row.generations[-1] for row in data.rows])
     drawing.suptitle(f"generation {last[0]:,}" if len(last) == 1 else "last generation of each run", fontsize=8)
-    _note_seeds(drawing, runs)
+    _note_seeds(drawing, runs, data)
     return drawing
 
 
-def _note_seeds(drawing: Figure, runs: Sequence[Run]) -> None:
+def _note_seeds(drawing: Figure, runs: Sequence[Run], data: Heatmaps) -> None:
     if any(run.config.seeds > 1 for run in runs):
-        add_note(drawing, "of each run: one seed, whose final mean distance is the median of its seeds")
+        add_note(drawing, SHOWN[len(data.labels)])
 
 
 def _add_colorbar(drawing: Figure, mesh: Collection, axes: Array, data: Heatmaps) -> None:
@@ -222,19 +266,17 @@ def _means(cloud: Array, edges: Sequence[Array]) -> Array:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _common_edges(clouds: Sequence[Array], size: int) -> list[Array]:
-    """Bins that hold every behavior: the more members, the finer; for two dimensions, square ones."""
-    everything = np.concatenate(clouds).astype(np.float64)
-    if not len(everything):
+def _cells(histograms: Sequence[Histogram], size: int) -> tuple[float, Sequence[int], Sequence[int]]:
+    """Cells that hold every behavior: the more members, the finer; of two dimensions a square around the origin."""
+    if not any(one.counts.any() for one in histograms):
         raise RunFolderError("Nothing to draw: no member of the recorded generations is valid.")
-    low, high = everything.min(axis=0), everything.max(axis=0)
-    if len(low) == 2:
-        low, high = np.minimum(low, 0), np.maximum(high, 0)  # the origin is in sight
-        half = 1.12 * max(high - low) / 2
-        low, high = (low + high) / 2 - half, (low + high) / 2 + half
-    num_bins = int(np.clip(2 * np.sqrt(size), 20, 100))
-    pad = np.where(high > low, 0, 0.5)  # bins need a width, also where all members agree
-    return [np.linspace(*ends, num_bins + 1) for ends in zip(low - pad, high + pad, strict=True)]
+    most = int(np.clip(2 * np.sqrt(size), 20, MAX_CELLS[histograms[0].counts.ndim]))
+    width, low, shape = common_cells(histograms, most)
+    if len(low) == 1:
+        return width, low, shape
+    first, last = np.minimum(low, -1), np.maximum(np.add(low, shape), 1)  # the origin is in sight
+    number = int(max(last - first)) + 2
+    return width, ((first + last - number) // 2).tolist(), [number, number]
 
 
 def check_comparable(runs: Sequence[Run]) -> None:

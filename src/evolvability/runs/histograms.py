@@ -74,14 +74,19 @@ def histogram(behavior: Array) -> Histogram:
     return Histogram(width, tuple(map(int, low)), counts.reshape(shape))
 
 
-def common_cells(histograms: Sequence[Histogram]) -> tuple[float, tuple[int, ...], tuple[int, ...]]:
-    """The narrowest cells that all of some histograms can be counted in: their width, first place and numbers."""
+def common_cells(
+    histograms: Sequence[Histogram], most: int | None = None
+) -> tuple[float, tuple[int, ...], tuple[int, ...]]:
+    """The narrowest cells that all of some histograms can be counted in: their width, first place and numbers.
+
+    There are at ``most`` so many of them per dimension.
+    """
     peopled = [one for one in histograms if one.counts.any()] or histograms[:1]
     width = max(one.width for one in peopled)
     while True:
         low, high = zip(*(_ends(one, width) for one in peopled), strict=True)
         first, last = np.min(low, axis=0), np.max(high, axis=0)
-        if np.max(last - first) <= MAX_CELLS[len(first)]:
+        if np.max(last - first) <= (most or MAX_CELLS[len(first)]):
             return width, tuple(map(int, first)), tuple(map(int, last - first))
         width *= 2
 
