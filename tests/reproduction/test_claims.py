@@ -1,5 +1,6 @@
 """The paper's statements, on made-up runs whose answers are known."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from evolvability import Run
 from evolvability.reproduction.claims import CLAIMS
 from evolvability.reproduction.claims.claim import Claim, evolved_from, in_most, is_more, is_same, trained_by
+from evolvability.reproduction.claims.sentences import judged_together, sentences
 from evolvability.reproduction.claims.training import share_of_directions
 from evolvability.studies.adaptation import Adaptation, save_adaptation
 from evolvability.studies.groups import group_runs
@@ -45,7 +47,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
         mixed = 1 + 0.01 * np.array([[0, 2, 1, 4, 3, 5], [1, 0, 3, 2, 5, 4]])
         standard = config(task, objective="mean_fitness", seeds=SEEDS, generations=21)
         lazy = ring(-0.1, 0.1)
-        lazy[:, ::2] *= 0.1
+        lazy[:, ::2] *= 0.02
         fast = np.minimum(scores(60.0), 30 * (1 + 0.01 * np.arange(SEEDS)[:, None]))
         runs.append(made_up(folder / task / "standard", standard, lazy, distance=fast, entropy=fast))
         for k, objective in enumerate(EVOLVABILITY):
@@ -119,15 +121,17 @@ def test_shares_of_distance_are_the_papers(claims: dict[str, Claim]) -> None:
 
 
 def test_separate_groups_have_the_exact_p_value(claims: dict[str, Claim]) -> None:
-    for name in ("seeded-beats-random/max_entropy/5", "fewer-degenerate/max_variance", "maxent-adapts-better"):
+    for name in ("seeded-beats-random/max_entropy/5", "fewer-degenerate/max_variance/units"):
         assert claims[name].p == pytest.approx(2 / 924)
         assert claims[name].value == 1.0
+        assert claims[name].pairs == (2 / 2**6, 2 / 2**6, 6)  # all six pairs differ, one way
+    assert claims["maxent-adapts-better/fixed"].p == pytest.approx(2 / 924)
     assert claims["species-specialize/max_entropy/split"].value == pytest.approx(1, abs=0.05)
 
 
 def test_a_statement_that_is_false_does_not_hold(world: list[Run]) -> None:
     adapted(world, entropy=8.0, variance=9.0)
-    claim = CLAIMS["maxent-adapts-better"](world)
+    claim = CLAIMS["maxent-adapts-better/varied"](world)
     assert (claim.verdict, claim.value) == ("does not hold", 0.0)
     assert claim.p == pytest.approx(2 / 924)
 
@@ -217,15 +221,62 @@ def test_learning_faster_is_reaching_the_same_distance_sooner(tmp_path: Path) ->
     for objective, course in courses.items():
         rows = {"distance": np.tile(course, (6, 1)) * (1 + 0.001 * np.arange(6)[:, None])}
         runs.append(made_up(tmp_path / objective, config("cheetah", objective=objective, **own), **rows))
-    claim = CLAIMS["standard-learns-faster/cheetah/max_variance"](runs)
+    claim, own_half = (
+        CLAIMS[f"standard-learns-faster/cheetah/max_variance/{level}"](runs) for level in ("same", "own")
+    )
     assert claim.medians == (3.0, 3.0)  # 3 squared and 10 sqrt(0.3) are the first above 5
     assert claim.verdict == "does not hold"
+    assert own_half.medians == (3.0, 8.0)  # 8 squared is the first above 50
+    assert (own_half.verdict, own_half.reason) == ("does not hold", "it is the other way round")
     swift = made_up(
         tmp_path / "swift",
         config("cheetah", objective="mean_fitness", **own),
         distance=np.tile(10 * generations, (6, 1)) * (1 + 0.001 * np.arange(6)[:, None]),
     )
-    assert CLAIMS["standard-learns-faster/cheetah/max_variance"]([swift, runs[1]]).verdict == "holds"
+    assert CLAIMS["standard-learns-faster/cheetah/max_variance/same"]([swift, runs[1]]).verdict == "holds"
+
+
+def test_a_comparison_by_pairs_goes_by_seed_and_not_by_place() -> None:
+    first, second = {seed: seed + 1.0 for seed in range(8)}, {seed: float(seed) for seed in reversed(range(8))}
+    assert is_more(first, second).pairs == (2 / 2**8, 2 / 2**8, 8)
+    assert is_more(first, {seed + 3: value for seed, value in second.items()}).pairs.number == 5  # type: ignore[union-attr]
+    assert is_more(list(first.values()), list(second.values())).pairs is None
+
+
+def test_a_sentence_is_judged_once_and_no_difference_by_corrected_p_values() -> None:
+    part = Claim("", "", "", "", "", value=0.5, num_runs=(12, 12), enough=12)
+    found = {"alike/a": replace(part, p=0.04, verdict="does not hold"), "alike/b": replace(part, p=0.8)}
+    together = judged_together(found)
+    assert together["alike/a"].verdict == "holds in part"  # 0.08 of two tests
+    assert "0.08" in together["alike/a"].reason
+    assert together["alike/b"].verdict == "holds"
+    assert sentences(together)["alike"].verdict == "holds in part"
+    more = {"more/a": replace(part, enough=0, verdict="holds"), "more/b": replace(part, enough=0, verdict="holds")}
+    assert judged_together(more) == more
+    assert sentences(more)["more"].verdict == "holds"
+    more["more/b"] = replace(part, verdict="does not hold")
+    assert (sentences(more)["more"].verdict, sentences(more)["more"].count) == ("holds in part", "1 of 2")
+
+
+def test_the_papers_sentences_are_twenty_six() -> None:
+    found = sentences({name: statement.claim for name, statement in CLAIMS.items()})
+    assert len(found) == 26
+    says = next(iter(found["distance-share"].claims.values())).sentence
+    assert "92.1/93.9/85.4/83.2 %" in says
+
+
+def test_a_uniform_disc_is_not_hollow_and_one_species_is_compared_with_six_seeds(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    angles, radii = draw.uniform(0, 2 * np.pi, (SEEDS, 400)), np.sqrt(draw.uniform(0, 1, (SEEDS, 400)))
+    disc = (radii * np.stack([np.cos(angles), np.sin(angles)])).transpose(1, 2, 0)
+    own = config("ant", objective="max_entropy", seeds=SEEDS, generations=21)
+    claim = CLAIMS["ring-is-hollow/max_entropy"]([made_up(tmp_path / "disc", own, disc)])
+    assert claim.verdict == "does not hold"
+    assert claim.value == pytest.approx(12.5, abs=2)
+    twelve = made_up(tmp_path / "twelve", replace(own, seeds=12), np.concatenate([ring(), ring()]))
+    mixture = config("ant", objective="max_entropy", population="mixture", seeds=SEEDS, generations=21)
+    six = made_up(tmp_path / "six", mixture, ring())
+    assert CLAIMS["species-cover-no-more/max_entropy/mixture"]([twelve, six]).num_runs == (6, 6)
 
 
 def test_ants_are_asked_how_far_they_go_in_whatever_direction(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The paper's statements about MAML, on made-up runs whose answers are known."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
             reached = LEVELS[objective] + np.resize([0.0, 1.0, 2.0, 3.0], SEEDS)[:: 1 if objective == "maml" else -1]
             # One gradient step counts; after more it would be another story.
             scores = np.stack([np.zeros(SEEDS), reached, reached + 99], axis=1)[:, :, None]
-            save_race(run, Raced(goal, own_adapter(run), np.array([0, 10, 40]), scores))
+            raced = Raced(goal, own_adapter(run), np.array([0, 10, 40]), scores)
+            save_race(run, replace(raced, fixed=scores, drawn=scores, drawn_fixed=scores))
             save_adaptation(run, Adaptation(goal, 0.1, reached[:, None], reached[:, None, None]))
         made.append(run)
     return made
@@ -50,7 +52,19 @@ def test_statements_fail_where_maml_has_more(runs: list[Run], tmp_path: Path) ->
     for share in (1.0, 0.25):
         save_offspring(maml, share * maml.config.sigma, draw.normal(scale=99, size=(SEEDS, 200, 1)))
     for goal in ("left", "right"):
-        save_race(maml, Raced(goal, "gradient", np.array([0, 10]), np.full((SEEDS, 2, 1), 99.0)))
+        far = np.full((SEEDS, 2, 1), 99.0)
+        save_race(maml, Raced(goal, "gradient", np.array([0, 10]), far, fixed=far, drawn=far, drawn_fixed=far))
     others = [run for run in runs if run.config.objective != "maml"]
     verdicts = {name: claim([*others, maml]).verdict for name, claim in MAML_CLAIMS.items()}
     assert set(verdicts.values()) == {"does not hold"}, verdicts
+
+
+def test_a_race_without_drawn_actions_leaves_those_statements_open(runs: list[Run], tmp_path: Path) -> None:
+    maml = made_up(tmp_path / "maml", config("cheetah", objective="maml", seeds=SEEDS))
+    for goal in ("left", "right"):
+        save_race(maml, Raced(goal, "gradient", np.array([0, 10]), np.full((SEEDS, 2, 1), 9.0)))
+    others = [run for run in runs if run.config.objective != "maml"]
+    assert MAML_CLAIMS["maxent-adapts-better-than-maml/mean/varied"]([*others, maml]).verdict == "holds"
+    missing = MAML_CLAIMS["maxent-adapts-better-than-maml/drawn/fixed"]([*others, maml])
+    assert missing.verdict == "not enough runs"
+    assert "no drawn actions, fixed start" in missing.reason

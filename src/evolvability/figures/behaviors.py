@@ -131,7 +131,7 @@ def representative_seed(run: Run) -> int:
 
 
 def representative(runs: Sequence[Run]) -> tuple[Run, int]:
-    """The run and the place of the seed that figures show of some runs: see `SHOWN`; of two in the middle, the lower."""
+    """The run and the place of the seed that figures show, see `SHOWN`; of two in the middle, the lower."""
     places = [(run, seed) for run in runs for seed in range(run.config.seeds)]
     return sorted(places, key=lambda place: _spread(valid_behaviors(*place)[0]))[(len(places) - 1) // 2]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from evolvability.config.schema import MAML
 from evolvability.reproduction.claims.claim import NOT_JUDGED, Claim
+from evolvability.reproduction.claims.sentences import Sentence
 from evolvability.reproduction.items import Item
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import duration, times
@@ -18,7 +19,8 @@ from evolvability.runs.folder import Run
 from evolvability.studies.comparison import p_text
 from evolvability.studies.statistics import SIGNIFICANT
 
-CLAIM_COLUMNS = ("where", "the paper says", "its value", "here", "p", "runs", "verdict")
+SENTENCE_COLUMNS = ("the paper says", "where", "statements that hold", "verdict")
+CLAIM_COLUMNS = ("where", "the paper says", "its value", "here", "p", "p by pairs", "runs", "verdict")
 RUN_COLUMNS = ("run", "seeds", "generations", "members", "steps", "sigma", "learning rate", "L2", "behaviors", "time")
 MACHINE_COLUMNS = ("devices", "platform", "Python", "packages", "commit")
 SHAPED = {"standardize": "whitened", "centered_ranks": "ranked", "none": "as they are"}
@@ -27,24 +29,27 @@ NOTE = (
     "many runs as it has; where it gives a share, within 10 points; where it says what a population looks like, more "
     "than half of the runs do. Holds in part: p below 0.05 but not below the paper's bound, also where so few runs "
     "cannot have such a p-value; no difference, but in fewer runs; within 20 points; some runs do. Not enough runs: "
-    "there are none, or too few for any p-value below 0.05. Tests are two-sided Mann-Whitney U tests, for "
-    "specialization Wilcoxon's signed ranks, one-sided; P(a is above b) is the probability that a run of a is above "
-    "one of b. Time is by the clock: pieces of work that ran side by side count in full."
+    "there are none, or too few for any p-value below 0.05. A sentence that is several statements is judged once: it "
+    "holds where all do, in part where some do; where it finds no difference, p-values are corrected for their number "
+    "first, by Holm's method. Tests are two-sided Mann-Whitney U tests, as in the paper, and decide unless it says "
+    "otherwise; P(a is above b) is the probability that a run of a is above one of b. By pairs: seeds begin with the "
+    "same network and noise in all methods, so Wilcoxon's signed ranks and the sign test stand beside, two-sided. What "
+    "decides and is not the paper's is called ours. Time is by the clock: work done side by side counts in full."
 )
 UNJUDGED = "These runs are too small to say anything about the paper: values are shown, and nothing is judged."
 
 
 def to_markdown(report: Report, output: Path) -> str:
     """The whole report; figures are linked relative to the output folder."""
-    rows = [(f"[{item.title}](#{anchor(item.title)})", *_counts(report, [item], output)) for item in report.items]
     parts = [
         "# Evolvability ES, reproduced",
         f"{markdown_text(report.summary)}. {verdict_line(report)}.",
-        _table(("item", *report.verdicts, "time"), [*rows, ("all", *_counts(report, report.items, output))]),
+        _table(SENTENCE_COLUMNS, [_sentence(*named) for named in report.sentences.items()]),
         UNJUDGED if NOT_JUDGED in report.verdicts else NOTE,
     ]
     for item in report.items:
-        parts.append(f"## {item.title}")
+        took = _took(item, output)
+        parts += [f"## {item.title}", *([f"It took {took}."] if took else [])]
         parts += [f"**Not done:** {markdown_text(warning)}" for warning in unfinished(item, report.runs)]
         parts += [_figure(number, report.figures[number], output) for number in item.figures]
         if claims := report.claims[item.name]:
@@ -73,9 +78,10 @@ def anchor(title: str) -> str:
 
 
 def verdict_line(report: Report) -> str:
-    """How many statements got each verdict."""
+    """How many sentences got each verdict."""
     total = sum(report.verdicts.values())
-    return f"Of {total} statements: " + ", ".join(f"{verdict} {number}" for verdict, number in report.verdicts.items())
+    counts = ", ".join(f"{verdict} {number}" for verdict, number in report.verdicts.items())
+    return f"Of {total} sentences of the paper: {counts}"
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -83,17 +89,20 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _counts(report: Report, items: Sequence[Item], output: Path) -> tuple[str, ...]:
-    """How many statements of some items got each verdict, and how long these took by kind of device."""
-    names = [item.name for item in items]
-    found = [claim.verdict for name in names for claim in report.claims[name].values()]
+def _sentence(name: str, sentence: Sentence) -> tuple[str, ...]:
+    """A row for `SENTENCE_COLUMNS`."""
+    where = "; ".join(dict.fromkeys(claim.section for claim in sentence.claims.values()))
+    says = next(iter(sentence.claims.values())).sentence
+    return f"{markdown_text(says)} `{name}`", where, sentence.count, f"**{sentence.verdict}**"
+
+
+def _took(item: Item, output: Path) -> str:
+    """How long an item took by kind of device."""
     seconds: Counter[str] = Counter()
     for row in times(output):
-        if row["item"] in names:
+        if row["item"] == item.name:
             seconds[row["devices"][0].partition(":")[0].upper()] += row["seconds"]
-    took = ", ".join(f"{duration(seconds[kind])} on {kind}" for kind in sorted(seconds, reverse=True))
-    # Blank instead of 0: the eye finds what is there.
-    return (*(str(found.count(verdict) or "") for verdict in report.verdicts), took)
+    return ", ".join(f"{duration(seconds[kind])} on {kind}" for kind in sorted(seconds, reverse=True))
 
 
 def _figure(number: str, drawn: Path | str, output: Path) -> str:
@@ -108,12 +117,20 @@ def _figure(number: str, drawn: Path | str, output: Path) -> str:
 def _claim(name: str, claim: Claim) -> tuple[str, ...]:
     """A row for `CLAIM_COLUMNS`; what explains a value or a verdict is in italics."""
     medians = "medians " + " and ".join(f"{median:.3g}" for median in claim.medians) if claim.medians else ""
-    here = _noted(_value(claim), claim.statistic, medians)
-    # Three digits tell a p-value from the bounds 0.05 and 0.1; smaller ones have two that count.
-    p = "" if claim.p is None else f"{claim.p:.3f}" if claim.p >= SIGNIFICANT / 5 else p_text(claim.p)
+    here = _noted(_value(claim), claim.statistic, medians, claim.beside)
     runs = " and ".join(map(str, claim.num_runs)) or "0"
     says = f"{markdown_text(claim.statement)} `{name}`"
-    return claim.section, says, markdown_text(claim.paper), here, p, runs, _noted(claim.verdict, claim.reason)
+    pairs = ""
+    if claim.pairs is not None and claim.pairs.wilcoxon is not None:
+        pairs = f"{_p(claim.pairs.wilcoxon)}; sign {_p(claim.pairs.sign)}"
+    ours = f"ours: {claim.ours}" if claim.ours else ""
+    verdict = _noted(claim.verdict, claim.reason, ours)
+    return claim.section, says, markdown_text(claim.paper), here, _p(claim.p), pairs, runs, verdict
+
+
+def _p(p: float | None) -> str:
+    """Three digits tell a p-value from the bounds 0.05 and 0.1; smaller ones have two that count."""
+    return "" if p is None else f"{p:.3f}" if p >= SIGNIFICANT / 5 else p_text(p)
 
 
 def _noted(word: str, *notes: str) -> str:

@@ -11,6 +11,7 @@ from evolvability.core.errors import RunFolderError, UserError
 from evolvability.figures.registry import save_figure
 from evolvability.reproduction.claims import CLAIMS
 from evolvability.reproduction.claims.claim import NOT_JUDGED, VERDICTS, Claim, Verdict
+from evolvability.reproduction.claims.sentences import Sentence, judged_together, sentences
 from evolvability.reproduction.items import ITEMS, Item
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import times
@@ -30,9 +31,14 @@ class Report:
     claims: dict[str, dict[str, Claim]]  # by item, then by name
 
     @property
+    def sentences(self) -> dict[str, Sentence]:
+        """The paper's sentences, by name; most are several statements."""
+        return sentences({name: claim for claims in self.claims.values() for name, claim in claims.items()})
+
+    @property
     def verdicts(self) -> dict[Verdict, int]:
-        """How many statements got each verdict."""
-        found = [claim.verdict for claims in self.claims.values() for claim in claims.values()]
+        """How many sentences got each verdict."""
+        found = [sentence.verdict for sentence in self.sentences.values()]
         return {verdict: found.count(verdict) for verdict in ((NOT_JUDGED,) if NOT_JUDGED in found else VERDICTS)}
 
 
@@ -51,8 +57,9 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
     if scale is not None:
         runs = of_scale(runs, scale)
     figures = {number: _drawn(number, runs, output) for item in items for number in item.figures}
+    judged = judged_together({name: claim(runs) for name, claim in CLAIMS.items() if claim.item in named})
     claims = {
-        item.name: {name: claim(runs) for name, claim in CLAIMS.items() if claim.item == item.name} for item in items
+        item.name: {name: claim for name, claim in judged.items() if CLAIMS[name].item == item.name} for item in items
     }
     if scale is not None and not scale.judged and are_of([run.config for run in runs], scale):
         claims = {item: {name: _unjudged(claim) for name, claim in own.items()} for item, own in claims.items()}

@@ -94,6 +94,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def to_bytes(arrays: Arrays, facts: Mapping[str, str] = {}) -> bytes:
     """Arrays and a few texts as safetensors, with a checksum of both."""
+    # safetensors copies memory as it lies: a transposed view would be written in the wrong order.
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     return safetensors.numpy.save(arrays, {**facts, SEAL: _digest(arrays, facts)})
 
 

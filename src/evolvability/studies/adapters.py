@@ -45,6 +45,7 @@ class Trace(NamedTuple):
 
     episodes: HostArray  # (num_points,) how many; the first is zero
     parameters: Array  # (num_points, num_params) the parameters then; the first are the center
+    log_stds: Array | None = None  # (num_points, num_actions) of actions, where these are drawn
 
 
 Adapter = Callable[[Array, Start, str], Trace]
@@ -105,7 +106,8 @@ def gradient_steps(context: AdaptationContext) -> Adapter:
         actors = [Actor(start.center, log_std)]
         for key_step in jax.random.split(key, context.budget // size):
             actors.append(step(key_step, actors[-1], vector, start.memory))
-        return Trace(size * np.arange(len(actors)), jnp.stack([actor.center for actor in actors]))
+        centers, log_stds = (jnp.stack(parts) for parts in zip(*actors, strict=True))
+        return Trace(size * np.arange(len(actors)), centers, log_stds)
 
     return adapt
 

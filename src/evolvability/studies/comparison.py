@@ -72,7 +72,8 @@ def compare_runs(
     generation = common if generation is None or generation == "last" else generation
     if by is None and metric in OF_BEHAVIORS and metric not in runs[0].metrics:
         by = measure_scale(reach_of(groups, generation))
-    values = {group.name: quantity(group, metric, generation=generation, by=by) for group in groups}
+    by_group = {group.name: quantity(group, metric, generation=generation, by=by) for group in groups}
+    values = {name: list(own.values()) for name, own in by_group.items()}
     intervals = {name: median_interval(own) for name, own in values.items()}
     comparisons = compare_all(values, correction)
     task = runs[0].config.task_title
@@ -119,8 +120,8 @@ def _is_of_results(metric: str) -> bool:
 
 def quantity(
     group: RunGroup, name: str, *, generation: int | None = None, by: MeasureScale | None = None
-) -> list[float]:
-    """One number per seed of a group. A run that collapsed has none: it counts as the worst, infinitely bad.
+) -> dict[int, float]:
+    """By seed of a group a number. A run that collapsed has none: it counts as the worst, infinitely bad.
 
     Its name is a field of metrics.jsonl; a measure of recorded behaviors, such as ``coverage`` or ``degenerate``;
     ``specialization`` of a mixture's components; ``adapted:GOAL``, the performance of the best mutation;
@@ -143,7 +144,7 @@ def quantity(
         raise ConfigError(unknown("metric", name, {*OF_BEHAVIORS, *known}, also=also))
     # The second is the measure in "offspring:MEASURE:SIGMA".
     worst = math.inf if {name, which.partition(":")[0]} & {*LESS_IS_BETTER} else -math.inf
-    return [worst if math.isnan(value) else value for value in by_seed(group, values)]
+    return {seed: worst if math.isnan(value) else value for seed, value in by_seed(group, values).items()}
 
 
 def reach_of(groups: Sequence[RunGroup], generation: int | None = None) -> float:

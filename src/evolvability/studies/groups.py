@@ -77,12 +77,12 @@ def differing_settings(groups: Sequence[RunGroup]) -> dict[str, dict[str, list[s
     return found
 
 
-def by_seed(group: RunGroup, values: Sequence[Sequence[float]]) -> list[float]:
-    """One value per seed, from the values of each run's seeds: a seed that is in two runs of a group counts once."""
+def by_seed(group: RunGroup, values: Sequence[Sequence[float]]) -> dict[int, float]:
+    """By seed its value, from the values of each run's seeds: a seed that is in two runs of a group counts once."""
     found: dict[int, float] = {}
     for run, own in zip(group.runs, values, strict=True):
         found |= dict(zip(run.seeds, own, strict=True))  # of two runs with a seed, the later one's value
-    return list(found.values())
+    return dict(sorted(found.items()))
 
 
 def start_name(run: Run) -> str:

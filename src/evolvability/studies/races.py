@@ -1,24 +1,29 @@
 """Races of adapters: what a run's centers reach by each, over the episodes used. Kept in the run's folder."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from evolvability.config.schema import ES_MAML, MAML
+from evolvability.core.errors import RunFolderError
 from evolvability.core.keys import Purpose, key_for
-from evolvability.core.types import written_out
+from evolvability.core.types import Outcome, PyTree, written_out
+from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent
-from evolvability.runs.picking import evaluator, mean_of_valid, scores_of, with_start_noise
-from evolvability.studies.adapters import AdaptationContext, Start, adapter_named
+from evolvability.runs.picking import Evaluate, evaluator, mean_of_valid, scores_of, with_start_noise
+from evolvability.studies.adapters import AdaptationContext, Start, Trace, adapter_named
 from evolvability.studies.result_files import RACES, HostArray, each_seed, finish, keep, kept, kept_names
-from evolvability.tasks.goals import goal_named
+from evolvability.tasks.base import Task, world_of
+from evolvability.tasks.goals import Goal, goal_named
 
 
 @dataclass(frozen=True)
@@ -30,11 +35,23 @@ class Raced:
     episodes: HostArray  # (num_points,) used so far; the first is zero
     repeated: HostArray  # (num_seeds, num_points, repeats) the goal's scores of the parameters settled for by then
     generation: int | None = None  # of the centers
+    fixed: HostArray | None = None  # (num_seeds, num_points, 1) the same from the start state of training
+    # Of gradient steps, which explore by actions: both with actions drawn as in training
+    drawn: HostArray | None = None  # (num_seeds, num_points, repeats)
+    drawn_fixed: HostArray | None = None  # (num_seeds, num_points, repeats)
 
     @property
     def performance(self) -> HostArray:
         """(num_seeds, num_points) means over the evaluations."""
         return mean_of_valid(self.repeated)
+
+    def reached(self, actions: str, start: str) -> HostArray:
+        """(num_seeds, num_points) means with ``mean`` or ``drawn`` actions, from ``varied`` or ``fixed`` starts."""
+        cells = {"mean": (self.repeated, self.fixed), "drawn": (self.drawn, self.drawn_fixed)}
+        found = cells[actions][start == "fixed"]
+        if found is None:
+            raise RunFolderError(f"A race to '{self.goal}' by {self.adapter} has no {actions} actions, {start} start.")
+        return mean_of_valid(found)
 
 
 def own_adapter(run: Run) -> str:
@@ -53,15 +70,17 @@ def race(
     """Adapt every seed's center to goals in several ways, and keep what came of it in the run's folder.
 
     Whatever an adapter settles for within a budget of ``episodes`` is evaluated as members of a population are: its
-    network alone, without noise in its actions, ``repeats`` times with different start states where the task has them.
-    The run's own adapter is raced unless others are named.
+    network alone, without noise in its actions, ``repeats`` times with different start states where the task has them,
+    and once from the start state of training; of gradient steps also with drawn actions. The run's own adapter is raced
+    unless others are named.
     """
     parents = run.parents()
     generation = parents[0].generation
     wanted = {goal: goal_named(goal, run.task) for goal in goals}
-    context = AdaptationContext(run.task, evaluator(run.task), parents[0].sigma, episodes, run.config.maml)
+    varied = with_start_noise(run.config, run.task, run.by_name, None)[0]
+    once, again = evaluator(run.task), evaluator(varied)
+    context = AdaptationContext(run.task, once, parents[0].sigma, episodes, run.config.maml)
     ways = {name: adapter_named(name, context) for name in adapters or (own_adapter(run),)}
-    again = evaluator(with_start_noise(run.config, run.task, run.by_name, None)[0])
     starts = starts_of(run, parents)
     raced, studies = [], []
     for goal, name in itertools.product(goals, ways):
@@ -71,21 +90,50 @@ def race(
             key = key_for(Purpose.RACE, parents[index].key)
             key_adapt, key_again = jax.random.split(key)
             trace = ways[name](key_adapt, starts[index], goal)
-            sample, memory = written_out(trace.parameters), starts[index].memory
-            outcomes = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
-            scores = np.stack([scores_of(wanted[goal], outcome) for outcome in outcomes], axis=1)
-            return {"episodes": trace.episodes, "scores": scores}
+            memory = starts[index].memory
+            found = {
+                "episodes": trace.episodes,
+                "repeated": _scores(again, key_again, trace, memory, wanted[goal], repeats),
+                "fixed": _scores(once, key_again, trace, memory, wanted[goal], 1),
+            }
+            if trace.log_stds is not None:
+                actors = Actor(trace.parameters, trace.log_stds)
+                for part, task in (("drawn", varied), ("drawn_fixed", run.task)):
+                    found[part] = _drawn_scores(task, key_again, actors, memory, wanted[goal], repeats)
+            return found
 
         studies.append(f"race {generation} {goal} {name} {episodes} {repeats}")
         seeds = each_seed(run, studies[-1], of_seed)
-        scores = np.stack([own["scores"] for own in seeds])
+        parts = {part: np.stack([own[part] for own in seeds]) for part in seeds[0] if part != "episodes"}
         # Episodes follow from adapter and budget: they are the same for every seed.
-        raced.append(Raced(goal, name, seeds[0]["episodes"], scores, generation))
+        raced.append(Raced(goal, name, seeds[0]["episodes"], generation=generation, **parts))
     # All together at the end: until then an interrupted race finds every part of it where it was.
     for one in raced:
         save_race(run, one)
     finish(run, studies)
     return raced
+
+
+def _scores(again: Evaluate, key: Array, trace: Trace, memory: PyTree, goal: Goal, repeats: int) -> HostArray:
+    """(num_points, repeats) of networks alone."""
+    sample = written_out(trace.parameters)
+    outcomes = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key, repeats)]
+    return np.stack([scores_of(goal, outcome) for outcome in outcomes], axis=1)
+
+
+def _drawn_scores(task: Task, key: Array, actors: Actor, memory: PyTree, goal: Goal, repeats: int) -> HostArray:
+    """(num_points, repeats) with actions drawn at random."""
+    # For their episodes alone: rewards for any goal would do.
+    goals = world_of(task).goals.draw(key, len(actors.center))
+    outcome = _episodes(task, repeats)(key, actors, goals, memory)
+    flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), outcome)
+    return scores_of(goal, flat).reshape(-1, repeats)
+
+
+@lru_cache(maxsize=4)  # what is compiled once serves all seeds and goals
+def _episodes(task: Task, repeats: int) -> Callable[..., Outcome]:
+    world = world_of(task)
+    return jax.jit(lambda key, actors, goals, memory: roll_out(world, key, actors, goals, memory, repeats, 1.0).outcome)
 
 
 def starts_of(run: Run, parents: Sequence[Parent]) -> list[Start]:

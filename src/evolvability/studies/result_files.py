@@ -30,8 +30,7 @@ OneSeed = Callable[[int], dict[str, HostArray]]
 def keep(run: Run, kind: str, name: str, table: dict[str, Any]) -> None:
     """Keep a result; a fact that is None is left out."""
     path = _path(run, kind, name)
-    # safetensors copies memory as it lies: a transposed view would be written in the wrong order.
-    arrays = {key: np.array(value, order="C") for key, value in table.items() if isinstance(value, np.ndarray)}
+    arrays = {key: value for key, value in table.items() if isinstance(value, np.ndarray)}
     facts = {key: value for key, value in table.items() if key not in arrays and value is not None}
     if kind in AS_JSON:
         data = to_json(facts | {key: _to_lists(array) for key, array in arrays.items()}).encode()

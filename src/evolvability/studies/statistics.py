@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import optimize, stats
@@ -53,6 +53,14 @@ class Test:
     # One of the shift, see `shift_interval`; infinite where there are too few values
     shift_interval: tuple[float, float] = (-math.inf, math.inf)
     num_runs: tuple[int, ...] = ()  # how many values of each group were used
+
+
+class Paired(NamedTuple):
+    """P-values of tests that go by pairs, such as runs of two methods with one seed; None where there are too few."""
+
+    wilcoxon: float | None  # of signed ranks: how large differences are counts, too
+    sign: float | None  # of signs alone
+    number: int  # of pairs
 
 
 @dataclass(frozen=True)
@@ -229,6 +237,27 @@ def above_zero(values: Values) -> Test:
     # The test goes by signed ranks; given those, it need not compute with infinities.
     result = stats.wilcoxon(np.sign(values) * stats.rankdata(np.abs(values)), alternative="greater")
     return replace(test, statistic=float(result.statistic), p=float(result.pvalue))
+
+
+def paired(first: Values, second: Values) -> Paired:
+    """Two-sided tests of differences between values that belong together, pair by pair; see `Paired`.
+
+    Examples:
+        >>> paired([2.0, 3.0, 4.0, 5.0, 6.0, 8.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+        Paired(wilcoxon=0.03125, sign=0.03125, number=6)
+    """
+    before, after = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    # Two runs that both collapsed do not differ: -inf - -inf would be nan.
+    differences = np.subtract(before, after, where=before != after, out=np.zeros(len(before)))
+    different = differences[differences != 0]
+    if 2 * 0.5 ** len(differences) > SIGNIFICANT:
+        return Paired(None, None, len(differences))
+    if not len(different):
+        return Paired(1.0, 1.0, len(differences))
+    # Given signed ranks, it need not compute with infinities.
+    signed = np.sign(different) * stats.rankdata(np.abs(different))
+    sign = stats.binomtest(int(np.sum(different > 0)), len(different)).pvalue
+    return Paired(float(stats.wilcoxon(signed).pvalue), float(sign), len(differences))
 
 
 def corrected(p_values: Sequence[float | None], method: Correction) -> list[float | None]:

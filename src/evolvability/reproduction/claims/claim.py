@@ -2,7 +2,7 @@
 
 import inspect
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -13,7 +13,7 @@ from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import METHOD_NAMES, RunGroup, group_runs
-from evolvability.studies.statistics import SIGNIFICANT, Values, mann_whitney, smallest_p
+from evolvability.studies.statistics import SIGNIFICANT, Paired, Values, mann_whitney, paired, smallest_p
 
 NO_DIFFERENCE = 0.1  # the paper speaks of no difference where p is above this
 PAPER_RUNS = 12  # runs per method in the paper, unless it says otherwise
@@ -29,15 +29,20 @@ class Claim:
     """A statement of the paper, and what some runs say about it."""
 
     statement: str
+    sentence: str  # of the paper, which may be several such statements: what tells them apart stands side by side
     section: str
     paper: str  # its value, as it is printed there
     statistic: str  # what ``value`` is
+    ours: str = ""  # what decides and is not the paper's
     value: float | None = None  # the statistic of the runs; None without runs
     p: float | None = None  # its p-value; None where the statement has none, or there are too few runs for any
     num_runs: tuple[int, ...] = ()  # how many runs each group has
     verdict: Verdict = "not enough runs"  # whether the statement holds for the runs
     reason: str = ""  # why they cannot tell, why it does not hold or in part only, or how many runs do
     medians: tuple[float, ...] = ()  # of the groups, where two are compared; in the statistic's order
+    pairs: Paired | None = None  # tests by seed, where two groups have some in common: these begin with one network
+    beside: str = ""  # the same by another reading, which decides nothing
+    enough: int = 0  # where the paper finds no difference, in how many runs per group; 0 elsewhere
 
 
 class Answer(NamedTuple):
@@ -49,6 +54,9 @@ class Answer(NamedTuple):
     p: float | None = None
     reason: str = ""
     medians: tuple[float, ...] = ()
+    pairs: Paired | None = None
+    beside: str = ""
+    enough: int = 0
 
 
 # How a statement is written
@@ -60,6 +68,11 @@ CHOICES: dict[str, Sequence[Any]] = {
     "generation": (5, 10, 20),
     "origin": ("mixture", "split"),
     "size": ("sigma", "quarter"),
+    "reading": ("words", "figure"),
+    "level": ("same", "own"),
+    "radius": ("units", "reach"),
+    "start": ("varied", "fixed"),
+    "actions": ("mean", "drawn"),
 }
 """What statements are made about, one by one: the values of arguments of these names."""
 WORDS: dict[Any, dict[str, str]] = {
@@ -75,6 +88,16 @@ WORDS: dict[Any, dict[str, str]] = {
     "split": {"how": "split after training"},
     "sigma": {"smaller": "", "where": "5.2.1", "printed": "p < 0.00005"},
     "quarter": {"smaller": " of 0.25 sigma", "where": "figure S5", "printed": "similar results"},
+    "words": {"spread": "variance of distance"},
+    "figure": {"spread": "variance of x"},
+    "same": {"half": "half of the nearer one's final distance"},
+    "own": {"half": "half of its own final distance"},
+    "units": {"near": "5 units"},
+    "reach": {"near": "a tenth of standard ES's median distance"},
+    "varied": {"from": "start states that differ by 0.1 rad"},
+    "fixed": {"from": "the start state of training"},
+    "mean": {"acts": "its mean actions"},
+    "drawn": {"acts": "actions drawn as in its training"},
 }
 """What the paper says of a value, or of several together."""
 
@@ -101,8 +124,8 @@ CLAIMS: dict[str, Statement] = {}
 """Every statement by name, as `statement` enters them."""
 
 
-def statement(item: str, section: str, paper: str, statistic: str) -> Callable[[Judge], Judge]:
-    """Enter a statement of the paper into `CLAIMS`, once for each combination of `CHOICES`.
+def statement(item: str, section: str, paper: str, statistic: str, ours: str = "") -> Callable[[Judge], Judge]:
+    """Enter a sentence of the paper into `CLAIMS`, once for each combination of `CHOICES`; ours: see `Claim`.
 
     It decorates a function from runs, and one value per choice that it has an argument for, to an `Answer`. The
     function's docstring is what the paper says; its name with the values is the claim's name. In all texts, ``{task}``
@@ -111,26 +134,37 @@ def statement(item: str, section: str, paper: str, statistic: str) -> Callable[[
 
     def enter(judge: Judge) -> Judge:
         _, *arguments = inspect.signature(judge).parameters  # the first is the runs
-        for values in itertools.product(*(CHOICES[argument] for argument in arguments)):
-            chosen = dict(zip(arguments, values, strict=True))
-            words = dict(chosen)
-            # Words of each value, then of all together: a share belongs to a task and a method.
-            for key in (*values, values):
-                words |= WORDS.get(key, {})
-            templates = ((judge.__doc__ or "").rstrip("."), section, paper, statistic)
-            says, where, printed, measured = (template.format(**words) for template in templates)
+        combinations = list(itertools.product(*(CHOICES[argument] for argument in arguments)))
+        every = [_words(dict(zip(arguments, values, strict=True))) for values in combinations]
+        together = {key: "/".join(dict.fromkeys(str(words[key]) for words in every)) for key in every[0]}
+        template = (judge.__doc__ or "").rstrip(".")
+        for values, words in zip(combinations, every, strict=True):
+            says, where, printed, measured = (text.format(**words) for text in (template, section, paper, statistic))
             name = "/".join([judge.__name__.replace("_", "-"), *map(str, values)])
-            claim = Claim(says, where, printed, measured)
+            claim = Claim(says, template.format(**together), where, printed, measured, ours)
+            chosen = dict(zip(arguments, values, strict=True))
             CLAIMS[name] = Statement(item.format(**words), claim, partial(judge, **chosen))
         return judge
 
     return enter
 
 
+def _words(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """What texts say of some values: words of each, then of all together, as a share belongs to a task and a method."""
+    words, values = dict(chosen), tuple(chosen.values())
+    for key in (*values, values):
+        words |= WORDS.get(key, {})
+    return words
+
+
 # How it is judged
 
 
-def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Answer:
+Seeded = Mapping[int, float]  # values by seed
+Compared = Seeded | Values
+
+
+def is_more(first: Compared, second: Compared, *, bound: float = SIGNIFICANT) -> Answer:
     """Whether values of the first group are above those of the second: it holds with a p-value below the paper's bound.
 
     Below 0.05 but not below the bound, it holds in part; so it does where so few runs cannot have a p-value below it.
@@ -153,35 +187,50 @@ def is_more(first: Values, second: Values, *, bound: float = SIGNIFICANT) -> Ans
     return found._replace(verdict="holds in part", reason=reason)
 
 
-def is_same(first: Values, second: Values, *, enough: int = PAPER_RUNS) -> Answer:
+def is_same(first: Compared, second: Compared, *, enough: int = PAPER_RUNS) -> Answer:
     """Whether two groups show no difference: p above 0.1 in as many runs as the paper has.
 
     With fewer runs it holds in part only, since a difference is harder to find among them; and so it does where p lies
     between 0.05 and 0.1.
     """
-    found = _compared(first, second)
+    found = _compared(first, second)._replace(enough=enough)
     if found.p is None:
         return found
-    if found.p <= SIGNIFICANT:
-        return found._replace(verdict="does not hold", reason="they differ")
-    if found.p <= NO_DIFFERENCE:
-        reason = f"p is above {SIGNIFICANT:g}, but not above the paper's {NO_DIFFERENCE:g}"
-        return found._replace(verdict="holds in part", reason=reason)
-    if (least := min(found.num_runs)) < enough:
-        reason = f"no difference in {least} runs, where the paper has {enough}: more might show one"
-        return found._replace(verdict="holds in part", reason=reason)
-    return found._replace(verdict="holds")
+    verdict, reason = no_difference(found.p, found.num_runs, enough)
+    return found._replace(verdict=verdict, reason=reason)
 
 
-def _compared(first: Values, second: Values) -> Answer:
-    """Two groups and their test, without a verdict yet; p is None where there are too few runs for any."""
-    test = mann_whitney(first, second)
-    medians = float(np.median(first)), float(np.median(second))
-    return Answer(test.effect, test.num_runs, "not enough runs", test.p, test.reason, medians)
+def no_difference(p: float, num_runs: Sequence[int], enough: int) -> tuple[Verdict, str]:
+    """The verdict on a statement that finds none, and why."""
+    if p <= SIGNIFICANT:
+        return "does not hold", "they differ"
+    if p <= NO_DIFFERENCE:
+        return "holds in part", f"p is above {SIGNIFICANT:g}, but not above the paper's {NO_DIFFERENCE:g}"
+    if (least := min(num_runs)) < enough:
+        return "holds in part", f"no difference in {least} runs, where the paper has {enough}: more might show one"
+    return "holds", ""
 
 
-def in_most(values: Values, meets: Callable[[float], bool]) -> Answer:
+def _compared(first: Compared, second: Compared) -> Answer:
+    """Two groups and their tests, without a verdict yet; p is None where there are too few runs for any."""
+    pairs = None
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        common = sorted(first.keys() & second.keys())
+        pairs = paired([first[seed] for seed in common], [second[seed] for seed in common]) if common else None
+    values = numbers(first), numbers(second)
+    test = mann_whitney(*values)
+    medians = float(np.median(values[0])), float(np.median(values[1]))
+    return Answer(test.effect, test.num_runs, "not enough runs", test.p, test.reason, medians, pairs)
+
+
+def numbers(values: Compared) -> Values:
+    """Values without their seeds."""
+    return list(values.values()) if isinstance(values, Mapping) else values
+
+
+def in_most(values: Compared, meets: Callable[[float], bool]) -> Answer:
     """Whether more than half of the runs meet a condition; where some do, but not so many, it holds in part."""
+    values = numbers(values)
     number = sum(meets(float(value)) for value in values)
     verdict: Verdict = "holds" if 2 * number > len(values) else "holds in part" if number else "does not hold"
     reason = f"{number} of {len(values)} runs do"
