@@ -166,6 +166,15 @@ def test_adapters_count_their_episodes_and_get_nearer(raced: Run, adapter: str) 
 
 
 @pytest.mark.full
+def test_gradient_steps_are_worth_less_with_drawn_actions_and_others_draw_none(raced: Run) -> None:
+    found = load_race(raced, GOAL, "gradient")
+    mean, drawn = (found.reached(actions, "fixed") for actions in ("mean", "drawn"))
+    assert drawn.shape == mean.shape == found.reached("drawn", "varied").shape
+    assert drawn[:, -1].mean() < mean[:, -1].mean()
+    assert load_race(raced, GOAL, "mutations").drawn is None
+
+
+@pytest.mark.full
 def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
     start, evaluate = starts_of(run, run.parents())[0], evaluator(TASK)
     for name in ("mutations", "es", "hill_climbing"):

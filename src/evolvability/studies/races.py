@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import jax
 import jax.numpy as jnp
@@ -81,6 +80,8 @@ def race(
     once, again = evaluator(run.task), evaluator(varied)
     context = AdaptationContext(run.task, once, parents[0].sigma, episodes, run.config.maml)
     ways = {name: adapter_named(name, context) for name in adapters or (own_adapter(run),)}
+    tasks = {"drawn": varied, "drawn_fixed": run.task} if "gradient" in ways else {}
+    drawn = {part: _drawn_episodes(task, repeats) for part, task in tasks.items()}
     starts = starts_of(run, parents)
     raced, studies = [], []
     for goal, name in itertools.product(goals, ways):
@@ -98,8 +99,9 @@ def race(
             }
             if trace.log_stds is not None:
                 actors = Actor(trace.parameters, trace.log_stds)
-                for part, task in (("drawn", varied), ("drawn_fixed", run.task)):
-                    found[part] = _drawn_scores(task, key_again, actors, memory, wanted[goal], repeats)
+                for part, follow in drawn.items():
+                    outcome = follow(key_again, actors, memory)
+                    found[part] = scores_of(wanted[goal], outcome).reshape(-1, repeats)
             return found
 
         studies.append(f"race {generation} {goal} {name} {episodes} {repeats}")
@@ -121,19 +123,18 @@ def _scores(again: Evaluate, key: Array, trace: Trace, memory: PyTree, goal: Goa
     return np.stack([scores_of(goal, outcome) for outcome in outcomes], axis=1)
 
 
-def _drawn_scores(task: Task, key: Array, actors: Actor, memory: PyTree, goal: Goal, repeats: int) -> HostArray:
-    """(num_points, repeats) with actions drawn at random."""
-    # For their episodes alone: rewards for any goal would do.
-    goals = world_of(task).goals.draw(key, len(actors.center))
-    outcome = _episodes(task, repeats)(key, actors, goals, memory)
-    flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), outcome)
-    return scores_of(goal, flat).reshape(-1, repeats)
-
-
-@lru_cache(maxsize=4)  # what is compiled once serves all seeds and goals
-def _episodes(task: Task, repeats: int) -> Callable[..., Outcome]:
+def _drawn_episodes(task: Task, repeats: int) -> Callable[[Array, Actor, PyTree], Outcome]:
+    """From several actors to the outcome of so many episodes of each, actor by actor, with actions drawn at random."""
     world = world_of(task)
-    return jax.jit(lambda key, actors, goals, memory: roll_out(world, key, actors, goals, memory, repeats, 1.0).outcome)
+
+    @jax.jit
+    def episodes(key: Array, actors: Actor, memory: PyTree) -> Outcome:
+        # Rewards count for nothing here, so that any goals do.
+        goals = world.goals.draw(key, len(actors.center))
+        outcome = roll_out(world, key, actors, goals, memory, repeats, 1.0).outcome
+        return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), outcome)
+
+    return episodes
 
 
 def starts_of(run: Run, parents: Sequence[Parent]) -> list[Start]:
