@@ -21,7 +21,7 @@ from evolvability.tasks.robots import ant, cheetah
 from evolvability.training.driver import resume
 from tests.browsing import go_to, open_page, screen_of, until, wait_for_actor
 from tests.explorer.serving import arrays, serving
-from tests.synthetic import made_up
+from tests.synthetic import config, made_up
 
 
 def test_slider_changes_the_cloud(opened: Any, served: str, ant_run: Run) -> None:
@@ -109,6 +109,81 @@ def test_a_member_that_cannot_be_rebuilt_is_said_and_fresh_ones_are_offered(
     assert opened.evaluate("window.explorer.state.actors.length") == 0
     opened.click("#message button")
     assert wait_for_actor(opened)["what"].startswith("fresh.")
+
+
+def test_what_cannot_be_watched_is_said_before_anybody_clicks(opened: Any, served: str, tmp_path: Path) -> None:
+    open_page(opened, served)
+    assert opened.inner_text("#remark") == ""
+    go_to(opened, 1)
+    assert "generation 1 was not kept" in opened.inner_text("#remark")
+    assert opened.is_visible("#clicks")  # fresh mutations can be watched
+    bare = made_up(tmp_path / "bare", config(), np.array([[[0.0, 1], [1, 0], [2, 2], [-1, 1]]]))
+    with serving(bare) as address:
+        open_page(opened, address)
+        assert "No center of this run was kept" in opened.inner_text("#remark")
+        assert opened.is_hidden("#clicks")
+        opened.mouse.move(*screen_of(opened, 2))
+        assert "cannot be watched" in opened.inner_text("#tooltip")
+        for place in (screen_of(opened, 2), (300, 500)):  # a point, the ground
+            opened.mouse.click(*place)
+            assert "No center of this run was kept" in opened.inner_text("#message")
+
+
+def test_a_click_above_the_horizon_is_answered(opened: Any, served: str) -> None:
+    open_page(opened, served)
+    opened.evaluate("window.explorer.scene.camera.pitch = 0.06")
+    opened.mouse.click(300, 120)
+    assert "above the horizon" in opened.inner_text("#message")
+
+
+def test_members_in_a_rectangle_are_counted_averaged_and_watched(opened: Any, served: str, ant_run: Run) -> None:
+    open_page(opened, served)
+    behavior, fitness = (ant_run.behaviors(2)[name][0] for name in ("behavior", "fitness"))
+    spots = np.array([screen_of(opened, row) for row in range(20)])
+    left, top = np.median(spots, axis=0)
+    inside = np.flatnonzero((spots > [left, top]).all(axis=1))
+    assert 0 < len(inside) < 16
+    opened.click("#select")
+    opened.mouse.move(left, top)
+    opened.mouse.down()
+    opened.mouse.move(*(spots.max(axis=0) + 5), steps=3)
+    opened.mouse.up()
+    assert f"{len(inside)} of 20" in opened.inner_text("#selected")
+    x, y = behavior[inside].mean(axis=0)
+    assert f"({x:.2f}, {y:.2f}) m" in opened.inner_text("#summary")
+    assert f"fitness {fitness[inside].mean():.2f}" in opened.inner_text("#summary")
+    chosen = "Array.from(window.explorer.scene.views[0].chosen.rows)"
+    np.testing.assert_array_equal(np.sort(opened.evaluate(chosen)), inside)
+    opened.click("#watch")
+    until(opened, "window.explorer.state.actors.length > 0 && window.explorer.state.actors.every(a => !a.waiting)")
+    walking = opened.evaluate("window.explorer.state.actors.map(actor => actor.what)")
+    assert sorted(walking) == sorted(f"member.{row}" for row in inside)
+    go_to(opened, 0)  # whose members are others
+    assert opened.is_hidden("#selection")
+
+
+def test_a_rectangle_can_be_drawn_by_keys(opened: Any, served: str) -> None:
+    open_page(opened, served)
+    opened.keyboard.press("s")
+    assert opened.get_attribute("#select", "aria-pressed") == "true"
+    for key in ("ArrowUp", "ArrowLeft") * 30 + ("Shift+ArrowDown", "Shift+ArrowRight") * 60:
+        opened.keyboard.press(key)
+    opened.keyboard.press("Enter")
+    assert "20 of 20" in opened.inner_text("#selected")
+    opened.click("#unselect")
+    assert opened.is_hidden("#selection")
+    opened.keyboard.press("Escape")
+
+
+def test_nothing_plays_by_itself_for_who_wants_less_motion(opened: Any, served: str) -> None:
+    opened.emulate_media(reduced_motion="reduce")
+    open_page(opened, served)
+    opened.evaluate("window.explorer.pick(0, 3)")
+    wait_for_actor(opened)
+    assert opened.evaluate("window.explorer.state.playing") is False
+    assert opened.evaluate("window.explorer.state.time === window.explorer.state.actors[0].times.at(-1)")
+    opened.click("#play")
+    assert opened.evaluate("window.explorer.state.playing") is True
 
 
 def test_a_run_of_another_engine_shows_both_ends(opened: Any, ant_run: Run, tmp_path: Path) -> None:

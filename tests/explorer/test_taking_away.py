@@ -8,9 +8,10 @@ import imageio.v3 as imageio
 import numpy as np
 from PIL import Image
 
-from evolvability import Run, evolve
+from evolvability import Run, evolve, load_policy
 from evolvability.config.schema import layered
 from evolvability.explorer.export import export_page
+from evolvability.studies import rebuild
 from tests.browsing import draws_here, go_to, open_page, screen_of, until, wait_for_actor
 from tests.explorer.serving import serving
 
@@ -25,6 +26,7 @@ def test_exported_page_needs_no_server(opened: Any, ant_run: Run, tmp_path: Path
     opened.mouse.click(540, 480)
     actor = wait_for_actor(opened)
     assert actor["what"] in {"fresh.0", "fresh.1", "fresh.2"}
+    assert "save policy" not in opened.inner_text("#actors")  # a file has motions, not networks
     until(opened, "window.explorer.state.time > 0")
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
@@ -47,6 +49,24 @@ def test_a_file_plays_the_nearest_member_whose_motion_it_holds(opened: Any, ant_
     assert "4 of the 20 mutations of generation 2" in text
     assert f"#{nearest}: {distance.min():.2f} m away" in text
     assert "as recorded" in opened.inner_text("#actors")
+
+
+def test_the_policy_of_a_clicked_mutation_is_saved_ready_to_act(
+    opened: Any, served: str, ant_run: Run, tmp_path: Path
+) -> None:
+    open_page(opened, served)
+    opened.evaluate("window.explorer.pick(0, 7)")
+    wait_for_actor(opened)
+    opened.evaluate("document.getElementById('seed').value = 1; document.getElementById('seed').onchange()")
+    with opened.expect_download() as download:
+        opened.click("text=save policy")
+    assert download.value.suggested_filename == "ant-2.member.7.safetensors"
+    download.value.save_as(tmp_path / "policy.safetensors")
+    act = load_policy(tmp_path / "policy.safetensors")
+    assert np.isfinite(act(np.zeros(act.shapes[0][0]))).all()
+    parent = rebuild.parent_of(ant_run, rebuild.watchable_task(ant_run), 2, 0)  # of the seed it was clicked in
+    member = rebuild.members(parent, [7])
+    np.testing.assert_array_equal(act.parameters, member.sample.members()[member.wanted[0]])
 
 
 def test_sixteen_robots_play_and_are_taken_away(opened: Any, served: str, tmp_path: Path) -> None:

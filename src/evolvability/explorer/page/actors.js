@@ -2,7 +2,7 @@
 
 import { askArrays, isStatic } from "explorer/answers";
 import { css, robotColor } from "explorer/colors";
-import { restart } from "explorer/playing";
+import { begin } from "explorer/playing";
 import { isFilmed, savePolicy } from "explorer/saving";
 import { $, button, element, fail, place, redraw, say, scene, state } from "explorer/state";
 
@@ -42,7 +42,7 @@ async function simulate(actor, run, question) {
     note: motion.note ? new TextDecoder().decode(motion.note.data) : "",
   });
   if (run.moves) scene.setRibbon(actor);
-  if (run.moves || actor.pictures) restart();
+  if (run.moves || actor.pictures) begin();
 }
 
 async function unpackPictures({ pictures, picture_ends: ends }) {

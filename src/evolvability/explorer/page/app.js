@@ -5,9 +5,10 @@ import { axesOf, unitOfAll } from "explorer/axes";
 import { offerAxes, setAxes } from "explorer/choosing";
 import { pickRow } from "explorer/clicks";
 import { describe, follow, markCenters, setSteps, showGeneration } from "explorer/generations";
-import { refreshCurves, refreshHistory } from "explorer/generations";
+import { refreshCurves, refreshHistory, showRemark } from "explorer/generations";
 import { listen } from "explorer/hands";
 import { frame, setSize } from "explorer/playing";
+import { listenToSelection } from "explorer/selecting";
 import { $, fail, redraw, scene, state } from "explorer/state";
 
 async function start() {
@@ -48,8 +49,7 @@ function prepareFile({ embedded }) {
   $("mp4").hidden = $("gif").hidden = true;
   const held = `Click a point: of the ${embedded?.members.length} mutations whose motions this file has (circled), `;
   const point = embedded ? `${held}the nearest walks. Click the ground: ` : "Click anywhere: ";
-  const fresh = `of ${state.mutations} fresh mutations, the nearest does.`;
-  $("hint").textContent = `${point}${fresh} Drag turns, shift-drag moves, the wheel zooms.`;
+  $("clicks").textContent = `${point}of ${state.mutations} fresh mutations, the nearest does.`;
 }
 
 async function prepareRobot(run) {
@@ -58,8 +58,7 @@ async function prepareRobot(run) {
   } catch (error) {
     Object.assign(run, { playable: false, moves: false, why: error.message });
   }
-  const remarks = state.runs.map((one) => (one.playable === false ? `Behaviors only: ${one.why}` : one.note));
-  $("remark").textContent = [...new Set(remarks.filter(Boolean))].join(" ");
+  showRemark();
   if (run.robot && $("sizes").hidden) {
     $("sizes").hidden = false;
     $("size").value = Math.min(12, Math.max(1, Math.round(scene.reach / 9)));
@@ -71,4 +70,5 @@ async function prepareRobot(run) {
 // For a console, and for tests: what is shown and where.
 window.explorer = { state, scene, pick: pickRow, frames: 0 };
 listen();
+listenToSelection();
 start().catch(fail);

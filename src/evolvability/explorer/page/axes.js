@@ -11,14 +11,10 @@ export function spotOf(run, behavior) {
   return [x, y, z];
 }
 
-// What a name has behind it in parentheses: "x (m)".
-const unitOf = (name) => / \((.+)\)$/.exec(name)?.[1] ?? "";
-
-// The unit that some names share, as it follows a number; empty if they share none.
+// The unit that some names share, as it follows a number, of "x (m)" " m"; empty if they share none.
 export function unitOfAll(names) {
-  const units = new Set(names.map(unitOf));
-  const [unit] = units;
-  return units.size === 1 && unit ? ` ${unit}` : "";
+  const [unit, ...others] = new Set(names.map((name) => / \((.+)\)$/.exec(name)?.[1]));
+  return unit && !others.length ? ` ${unit}` : "";
 }
 
 // Axes for the behaviors chosen, two on the ground and perhaps one upwards: a behavior is drawn at (it - low) * scale.
@@ -27,10 +23,8 @@ export function axesOf(runs, chosen) {
   const [run] = runs;
   const farthest = Math.max(...runs.map(({ reach }) => reach));
   if (run.flat || !run.ranges) return { axes: plain(run), reach: farthest, unit: run.unit, walks: true, isOwn: false };
-  const ranges = chosen.map((at) => [
-    Math.min(...runs.map((one) => one.ranges[at][0])),
-    Math.max(...runs.map((one) => one.ranges[at][1])),
-  ]);
+  const bound = (at, end, pick) => pick(...runs.map((one) => one.ranges[at][end]));
+  const ranges = chosen.map((at) => [bound(at, 0, Math.min), bound(at, 1, Math.max)]);
   const halves = ranges.map(([low, high]) => (high - low) / 2 || 1);
   const isGround = chosen[0] === 0 && chosen[1] === 1;
   const unit = unitOfAll(chosen.slice(0, 2).map((at) => run.behavior[at]));

@@ -30,9 +30,6 @@ export function setAxes(chosen) {
   showChoice();
   state.touched = false;
   scene.views.forEach((view, index) => scene.setPool(index, view.fresh ?? []));
-  for (const actor of state.actors) {
-    actor.target = null; // a place on another ground
-    if (actor.ribbon) scene.setRibbon(actor);
-  }
+  for (const actor of state.actors) actor.target = null; // a place on another ground
   return showGeneration();
 }

@@ -3,13 +3,14 @@
 import { bringOn } from "explorer/actors";
 import { isStatic, remembering } from "explorer/answers";
 import { spotOf } from "explorer/axes";
+import { freshGeneration, obstacle } from "explorer/generations";
 import { $, addressOf, place, redraw, row, rows, say, scene, shownOf, state } from "explorer/state";
 
 const poolOf = remembering(64);
 
 export async function pick(index, x, y) {
   const run = state.runs[index];
-  if (run.playable === false) return say(`Mutations of this run cannot be evaluated here: ${run.why}`);
+  if (run.playable === false) return say(obstacle(run));
   const found = scene.memberAt(index, x, y);
   if (found !== null) return pickRow(index, found);
   const ground = scene.groundAt(index, x, y);
@@ -42,25 +43,17 @@ const playMember = (run, generation, member, about) =>
 
 // A member of the population, rebuilt from its address.
 async function play(run, member, recorded, spot) {
-  const generation = shownOf(run);
-  if (run.rebuildable.includes(generation)) return playMember(run, generation, member, { recorded, spot });
-  const ended = `Member ${member} ended at ${place(run, recorded)}.`;
-  if (!run.rebuildable.length) return say(`${ended} No center was kept, so nothing can be rebuilt.`);
-  say(
-    `${ended} The center of generation ${generation} was not kept, so it cannot be rebuilt and watched. ` +
-      `Fresh mutations of the center of generation ${freshGeneration(run)} can.`,
-    "find the nearest",
-    () => findNearest(run, groundOf(run, recorded)),
-  );
+  const why = obstacle(run);
+  if (!why) return playMember(run, shownOf(run), member, { recorded, spot });
+  const nearest = () => findNearest(run, groundOf(run, recorded));
+  const ended = `Member ${member} ended at ${place(run, recorded)}. ${why}`;
+  say(ended, "find the nearest", run.rebuildable.length ? nearest : null);
 }
 
 // In a file without a server: the nearest of the members whose motions it holds.
 async function playHeld(run, member, clicked) {
   const { embedded } = run;
-  if (!embedded) {
-    say("No center of a recorded generation was kept, so this file has fresh mutations of the last center only.");
-    return findNearest(run, groundOf(run, clicked), false);
-  }
+  if (!embedded) return findNearest(run, groundOf(run, clicked));
   const { generation, members, behavior } = embedded;
   const [held, distance] = nearest(behavior, clicked);
   const [number, missed] = [members[held], `${distance.toFixed(2)}${run.unit}`];
@@ -77,20 +70,15 @@ async function playHeld(run, member, clicked) {
   await playMember(run, generation, number, { recorded: behavior[held], spot, aside });
 }
 
-// A file has the mutations of its last center alone.
-const freshGeneration = (run) =>
-  run.rebuildable.includes(shownOf(run)) && !isStatic ? shownOf(run) : run.rebuildable.at(-1);
-
 // The paper's adaptation: of k fresh mutations, the one that comes nearest to where the ground was clicked.
-async function findNearest(run, target, isTold = true) {
-  if (!run.rebuildable.length) return say("This run has no checkpoint yet, so there is no center to mutate.");
-  const tell = isTold ? say : () => {};
+async function findNearest(run, target) {
+  if (!run.rebuildable.length) return say(obstacle(run));
   const k = Math.min(state.mutations, Math.max(1, Math.round(Number($("k").value) || 40)));
   const generation = freshGeneration(run);
   const where = addressOf(run, generation);
   const behaviors = [];
   while (behaviors.length < k) {
-    tell(`Trying fresh mutations of the center of generation ${generation}: ${behaviors.length} of ${k} …`);
+    say(`Trying fresh mutations of the center of generation ${generation}: ${behaviors.length} of ${k} …`);
     const { behavior, valid } = await poolOf(`fresh?${where}&chunk=${behaviors.length / state.together}`);
     behaviors.push(...rows(behavior).map((one, j) => (valid.data[j] ? one : null)));
   }
@@ -102,7 +90,7 @@ async function findNearest(run, target, isTold = true) {
   redraw();
   const missed = `${distance.toFixed(2)}${scene.unit}`;
   const drawn = `Of ${k} fresh mutations of the center of generation ${generation}`;
-  tell(`${drawn}, number ${chosen} comes nearest: ${missed} away.`);
+  say(`${drawn}, number ${chosen} comes nearest: ${missed} away.`);
   const about = { generation, what: `fresh.${chosen}`, label: `fresh ${chosen}`, target, missed, k, distance };
   await bringOn(run, about, `replay?${where}&fresh=${chosen}`);
 }

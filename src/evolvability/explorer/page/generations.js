@@ -26,8 +26,10 @@ export async function showGeneration() {
   const clouds = await Promise.all(state.runs.map((run) => cloudOf(`cloud?${addressOf(run, shownOf(run))}`)));
   if (asked !== state.step) return; // the slider has moved on
   clouds.forEach((cloud, index) => showCloud(state.runs[index], cloud));
+  $("selection").hidden = !scene.views.some((view) => view.chosen);
   state.drawn = asked;
   redraw();
+  showRemark();
   showNow();
   clearTimeout(state.resting);
   state.resting = setTimeout(() => {
@@ -36,8 +38,31 @@ export async function showGeneration() {
   }, RESTS);
 }
 
+// A file has the mutations of its last center alone.
+export const freshGeneration = (run) =>
+  run.rebuildable.includes(shownOf(run)) && !isStatic ? shownOf(run) : run.rebuildable.at(-1);
+
+// Why members of the generation shown cannot be watched; empty if they can, or if nobody knows yet.
+export function obstacle(run) {
+  const generation = shownOf(run);
+  if (run.playable === false) return `Mutations of this run cannot be evaluated here: ${run.why}`;
+  if (!run.rebuildable.length) return "No center of this run was kept, so its mutations cannot be rebuilt and watched.";
+  const fresh = `fresh mutations of the center of generation ${freshGeneration(run)}`;
+  if (isStatic) return run.embedded ? "" : `No recorded generation's center was kept: this file has ${fresh} only.`;
+  if (run.rebuildable.includes(generation)) return "";
+  return `The center of generation ${generation} was not kept, so its members cannot be watched; ${fresh} can.`;
+}
+
+// Says so before somebody clicks.
+export function showRemark() {
+  const remarks = state.runs.map((run) => obstacle(run) || run.note);
+  $("remark").textContent = [...new Set(remarks.filter(Boolean))].join(" ");
+  $("clicks").hidden = !state.runs.some((run) => run.playable !== false && run.rebuildable.length);
+}
+
 function showCloud(run, cloud) {
   const { index, embedded } = run;
+  if (scene.views[index].cloud !== cloud) scene.views[index].chosen = null; // it was of another cloud
   scene.setCloud(index, cloud, $("color").value);
   const view = scene.views[index];
   const [members, all] = [cloud.index.data, cloud.members.data[0]];

@@ -2,7 +2,7 @@
 
 import { remove } from "explorer/actors";
 import { pick } from "explorer/clicks";
-import { drawCurves, refreshHistory, showGeneration } from "explorer/generations";
+import { drawCurves, obstacle, refreshHistory, showGeneration } from "explorer/generations";
 import { duration, restart, setPlaying, setSize, setTouring } from "explorer/playing";
 import { saveFilm, savePicture } from "explorer/saving";
 import { $, fail, nearestOf, place, redraw, row, scene, state } from "explorer/state";
@@ -16,6 +16,7 @@ export function listen() {
   document.addEventListener("keydown", ({ key, target }) => {
     if (["INPUT", "SELECT", "BUTTON"].includes(target.tagName)) return; // they have keys of their own
     if (key === " ") $("play").click();
+    if (key === "s") $("select").click();
     if (key === "ArrowRight") goTo(state.step + 1);
     if (key === "ArrowLeft") goTo(state.step - 1);
   });
@@ -167,7 +168,8 @@ function hover(x, y) {
   if (found === null) return;
   const { cloud, run } = scene.views[over];
   const who = `member ${cloud.index.data[found]} at ${place(run, row(cloud.behavior, found))}`;
-  $("tooltip").textContent = `${who}\nfitness ${cloud.fitness.data[found].toFixed(2)}`;
+  const only = obstacle(run) ? "\ncannot be watched" : "";
+  $("tooltip").textContent = `${who}\nfitness ${cloud.fitness.data[found].toFixed(2)}${only}`;
   const left = Math.min(x + 14, $("stage").clientWidth - $("tooltip").clientWidth - 4);
   Object.assign($("tooltip").style, { left: `${left}px`, top: `${y + 12}px` });
 }

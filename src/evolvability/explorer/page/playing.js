@@ -13,6 +13,13 @@ export function restart() {
   setPlaying(true);
 }
 
+// What has just come plays by itself; to who asked for less motion its end is shown.
+export function begin() {
+  if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) return restart();
+  state.time = duration();
+  redraw();
+}
+
 export function setPlaying(playing) {
   state.playing = playing;
   $("play").textContent = playing ? "❚❚" : "▶";

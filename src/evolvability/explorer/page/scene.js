@@ -70,7 +70,8 @@ export class Scene {
     const numbers = new Float32Array(2 * view.places.length);
     for (let k = 0; k < view.places.length / 3; k++) {
       numbers.set(view.places.subarray(3 * k, 3 * k + 3), 6 * k);
-      numbers.set(view.shades.of(k), 6 * k + 3);
+      const light = view.chosen?.rows.has(k) === false ? 0.3 : 1; // beside members that were selected, others dim
+      numbers.set(view.shades.of(k).map((part) => light * part), 6 * k + 3);
     }
     view.points = this.painter.upload("point", numbers, view.points);
   }
@@ -199,7 +200,7 @@ export class Scene {
   // Rings and crosses on the ground: members that can be played, the mean, centers, what was clicked and recorded.
   marksOf(view, actors) {
     const [mark, thin] = [0.024 * this.reach, 0.005 * this.reach];
-    const { run, marked, mean: middle, centers, hover } = view;
+    const { run, marked, mean: middle, centers, hover, chosen } = view;
     const numbers = marked.flatMap((spot) => circle(spot, 0.42 * mark, 0.8 * thin, WHITE, 0.8));
     const line = (from, to, color, width, { alpha = 1, height = 0.02 } = {}) =>
       numbers.push(...band([from, to], width * thin, color, { alpha, height }));
@@ -208,6 +209,7 @@ export class Scene {
       line([x - dy, y + dx], [x + dy, y - dx], color, width, { height: z + 0.02 });
     };
     if (middle) numbers.push(...circle(spotOf(run, middle), 0.55 * mark, thin, WHITE, 0.55));
+    if (chosen) numbers.push(...circle(spotOf(run, chosen.mean), mark, 1.5 * thin, WHITE));
     for (const center of centers) cross(spotOf(run, center), mark, 0, WHITE, 1.5);
     for (const { target, behavior, recorded, spot, color, poses, slot } of actors) {
       if (target) {
@@ -232,7 +234,7 @@ export class Scene {
     const aside = this.lane(this.views[actor.run].run, actor.slot);
     const points = Array.from(actor.times, (_, k) => [actor.path[2 * k], actor.path[2 * k + 1] + aside]);
     const numbers = band(points, 0.008 * this.reach, actor.color, { alpha: 0.95, times: actor.times });
-    actor.ribbon = this.painter.upload("ribbon", numbers, actor.ribbon);
+    actor.ribbon = this.painter.upload("ribbon", numbers);
   }
 
   // The moment of an episode that is shown now, the next one, and the share of the way to it.
