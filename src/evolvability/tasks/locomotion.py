@@ -15,7 +15,7 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.engines.base import TORQUE_LIMIT, AntOptions, Engine, LocomotionOptions
 from evolvability.tasks.goals import check_planar, heading
 from evolvability.tasks.normalizer import Moments, merge, no_moments
-from evolvability.tasks.policies import mlp
+from evolvability.tasks.policies import Policy, mlp
 from evolvability.tasks.replay import Replay, Stage
 from evolvability.tasks.world import World
 
@@ -32,12 +32,10 @@ def ant(options: AntOptions = AntOptions()) -> Task:  # noqa: B008 (frozen)
 
 
 def _locomotion(name: str, options: LocomotionOptions) -> Task:
-    try:
-        from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, TIME_STEP, Solver
-    except ModuleNotFoundError as error:
-        raise missing_extra(f"Task '{name}'", error.name, "locomotion") from None
-    robot = ROBOTS[name](Solver(options.solver_iterations, options.solver_line_search_iterations))
-    policy = mlp((robot.num_observations, options.hidden, options.hidden, robot.num_joints))
+    robot = robot_of(name, options)
+    from evolvability.tasks.robots import STEPS_PER_CONTROL, TIME_STEP
+
+    policy = policy_of(robot, options)
     engine, replay = _engine(robot, policy, options)
     forward = jnp.array(heading(options.direction)[: len(robot.behavior)])
 
@@ -66,6 +64,20 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         shapes=policy.shapes,
         actions=clipped(robot.num_joints, TORQUE_LIMIT),
     )
+
+
+def robot_of(name: str, options: LocomotionOptions) -> Any:
+    """The robot of a locomotion task."""
+    try:
+        from evolvability.tasks.robots import ROBOTS, Solver
+    except ModuleNotFoundError as error:
+        raise missing_extra(f"Task '{name}'", error.name, "locomotion") from None
+    return ROBOTS[name](Solver(options.solver_iterations, options.solver_line_search_iterations))
+
+
+def policy_of(robot: Any, options: LocomotionOptions) -> Policy:
+    """The networks that drive it."""
+    return mlp((robot.num_observations, options.hidden, options.hidden, robot.num_joints))
 
 
 def _engine(robot: Any, policy: Any, options: LocomotionOptions) -> tuple[Engine, Replay]:

@@ -1,16 +1,22 @@
 // What hands do: turn, move, zoom, click, drag, press.
 
 import { remove } from "explorer/actors";
+import { steer } from "explorer/camera";
 import { pick } from "explorer/clicks";
 import { drawCurves, obstacle, refreshHistory, showGeneration } from "explorer/generations";
 import { duration, restart, setPlaying, setSize, setTouring } from "explorer/playing";
 import { saveFilm, savePicture } from "explorer/saving";
 import { $, fail, nearestOf, place, redraw, row, scene, state } from "explorer/state";
 
-const CLICK_PIXELS = 4; // a hand that moves less has clicked
-
 export function listen() {
-  listenToScene($("scene"));
+  steer($("scene"), scene, {
+    click: (x, y) => state.runs.length && pick(scene.viewAt(x, y), x, y).catch(fail),
+    changed() {
+      state.touched = true; // a view that somebody has chosen is left alone when the window changes
+      redraw();
+    },
+    hover,
+  });
   listenToTimeline($("timeline"));
   listenToControls();
   document.addEventListener("keydown", ({ key, target }) => {
@@ -24,68 +30,6 @@ export function listen() {
     if (state.steps.length && !state.touched) scene.resetCamera();
     redraw();
   }).observe($("stage"));
-}
-
-function listenToScene(canvas) {
-  const fingers = new Map();
-  let held = null;
-  canvas.onpointerdown = (event) => {
-    canvas.setPointerCapture(event.pointerId);
-    fingers.set(event.pointerId, event);
-    held = { x: event.offsetX, y: event.offsetY, moved: fingers.size > 1, pan: event.shiftKey || event.button !== 0 };
-  };
-  canvas.onpointermove = (event) => {
-    if (!held) return hover(event.offsetX, event.offsetY);
-    if (fingers.size === 2) return pinch(fingers, event);
-    const [dx, dy] = [event.offsetX - held.x, event.offsetY - held.y];
-    if (!held.moved && Math.hypot(dx, dy) < CLICK_PIXELS) return;
-    Object.assign(held, { moved: true, x: event.offsetX, y: event.offsetY });
-    (held.pan ? shift : turn)(dx, dy);
-  };
-  canvas.onpointerup = canvas.onpointercancel = ({ type, button, pointerId, offsetX, offsetY }) => {
-    fingers.delete(pointerId);
-    const isClick = held && !held.moved && button === 0 && type === "pointerup";
-    if (!fingers.size) held = null;
-    if (isClick && state.runs.length) pick(scene.viewAt(offsetX, offsetY), offsetX, offsetY).catch(fail);
-  };
-  canvas.onpointerleave = () => hover(-100, -100);
-  canvas.oncontextmenu = (event) => event.preventDefault(); // the right button moves
-  canvas.onwheel = (event) => {
-    event.preventDefault();
-    zoom(Math.exp(event.deltaY * 0.0011));
-  };
-}
-
-// A view that somebody has chosen is left alone when the window changes.
-function setCamera(values) {
-  Object.assign(scene.camera, values);
-  state.touched = true;
-  redraw();
-}
-
-function turn(dx, dy) {
-  const { yaw, pitch } = scene.camera;
-  setCamera({ yaw: yaw - dx * 0.006, pitch: Math.min(1.56, Math.max(0.06, pitch + dy * 0.006)) });
-}
-
-function shift(dx, dy) {
-  const { target: [x, y], yaw, distance } = scene.camera;
-  const unit = distance / $("scene").clientHeight;
-  const [c, s] = [unit * Math.cos(yaw), unit * Math.sin(yaw)];
-  setCamera({ target: [x + s * dx - c * dy, y - c * dx - s * dy, 0] });
-}
-
-function zoom(factor) {
-  const { reach, camera } = scene;
-  setCamera({ distance: Math.min(8 * reach, Math.max(0.02 * reach, camera.distance * factor)) });
-}
-
-const apart = ([one, other]) => Math.hypot(one.offsetX - other.offsetX, one.offsetY - other.offsetY);
-
-function pinch(fingers, event) {
-  const before = apart([...fingers.values()]);
-  fingers.set(event.pointerId, event);
-  zoom(before / Math.max(1, apart([...fingers.values()])));
 }
 
 function listenToTimeline(timeline) {

@@ -210,6 +210,7 @@ export class Scene {
     };
     if (middle) numbers.push(...circle(spotOf(run, middle), 0.55 * mark, thin, WHITE, 0.55));
     if (chosen) numbers.push(...circle(spotOf(run, chosen.mean), mark, 1.5 * thin, WHITE));
+    if (view.aim) cross(onGround(run, view.aim), 0.75 * mark, 0.75 * mark, WHITE, 1);
     for (const center of centers) cross(spotOf(run, center), mark, 0, WHITE, 1.5);
     for (const { target, behavior, recorded, spot, color, poses, slot } of actors) {
       if (target) {

@@ -12,6 +12,7 @@ from jax import Array
 from evolvability.core.cores import num_cores
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import Engine, Episodes, LocomotionOptions, motion_of, remembered, start_positions
+from evolvability.tasks.engines.fused.emission import FLOAT, Precision
 from evolvability.tasks.engines.fused.episodes import episode_kernel
 from evolvability.tasks.engines.fused.kernel import loaded
 from evolvability.tasks.normalizer import Moments, pool, scaling
@@ -19,6 +20,7 @@ from evolvability.tasks.policies import Policy
 from evolvability.tasks.replay import HostArray, Motion, Replay
 from evolvability.tasks.robots import Robot
 
+DTYPES = {"float": np.float32, "double": np.float64}
 BLOCK = 8
 """Draws per call of the compiled function: enough that Python's share is small, few enough that no core waits long."""
 
@@ -50,16 +52,18 @@ def cores_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> En
     return Engine(f"fused, {num_threads} CPU thread{'s' * (num_threads > 1)}", run, on_host=True)
 
 
-def cores_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> Replay:
-    """Episodes of a few members with every moment's pose; the same, to the bit, as this engine's."""
+def cores_replay(robot: Robot, policy: Policy, options: LocomotionOptions, precision: Precision = FLOAT) -> Replay:
+    """Episodes of a few members with every moment's pose; the same, to the bit, as this engine's.
+
+    With `DOUBLE` precision they are, to the bit, those of a page that simulates: see `fused.webassembly`.
+    """
 
     def replay(key: Array, sample: Sample, moments: Moments) -> Motion:
         host, poses = jax.tree.map(np.asarray, sample), _starts(robot, options, key, sample)
         none_kept, frames = np.zeros(sample.num_members, bool), options.num_steps + 1
-        episodes, path = _run(
-            robot, options, episode_kernel(robot, policy.shapes), host, poses, none_kept, moments, frames
-        )
-        return motion_of(robot, episodes, path)
+        kernel = episode_kernel(robot, policy.shapes, precision)
+        episodes, path = _run(robot, options, kernel, host, poses, none_kept, moments, frames, precision)
+        return motion_of(robot, episodes, path.astype(np.float32))
 
     return replay
 
@@ -78,18 +82,19 @@ def _run(
     kept: HostArray,
     moments: Moments,
     num_frames: int = 0,
+    precision: Precision = FLOAT,
 ) -> tuple[Episodes, HostArray]:
     """Episodes of a sample on the calling thread, and of each member so many poses."""
-    number, size = sample.num_members, robot.num_observations
+    number, size, dtype = sample.num_members, robot.num_observations, DTYPES[precision.name]
     float32 = sample._replace(noise=jax.tree.map(lambda leaf: leaf.astype(np.float32), sample.noise))
-    parameters = np.ascontiguousarray(float32.members(), np.float32)
+    parameters = np.ascontiguousarray(float32.members().astype(np.float32), dtype)
     # By NumPy wherever they come from: JAX rounds otherwise, and a member must act the same whenever it is watched.
-    scales = [part.astype(np.float32) for part in scaling(jax.tree.map(np.asarray, moments))]
-    ended = np.zeros((number, len(robot.behavior)), np.float32)
-    status, seen = np.zeros((number, 2), np.int32), np.zeros((number, 1 + 2 * size), np.float32)
-    path = np.zeros((number, num_frames, robot.model.nq), np.float32)
+    scales = [part.astype(np.float32).astype(dtype) for part in scaling(jax.tree.map(np.asarray, moments))]
+    ended = np.zeros((number, len(robot.behavior)), dtype)
+    status, seen = np.zeros((number, 2), np.int32), np.zeros((number, 1 + 2 * size), dtype)
+    path = np.zeros((number, num_frames, robot.model.nq), dtype)
     # Warp's arrays are views of NumPy's: the function writes into the latter.
-    inputs = [_view(array) for array in (parameters, poses, kept.astype(np.int32), *scales)]
+    inputs = [_view(array) for array in (parameters, poses.astype(dtype), kept.astype(np.int32), *scales)]
     outputs = [_view(array) for array in (ended, status, seen, path)]
     numbers = options.num_steps, int(options.early_termination), num_frames
     wp.launch(kernel, dim=number, inputs=[*inputs, *numbers], outputs=outputs, device="cpu")

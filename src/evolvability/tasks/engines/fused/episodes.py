@@ -13,9 +13,9 @@ import warp as wp
 
 from evolvability.core.noise import Shapes
 from evolvability.tasks.engines.base import TORQUE_LIMIT
-from evolvability.tasks.engines.fused.emission import FLOAT, emit, epilogue, prelude
+from evolvability.tasks.engines.fused.emission import FLOAT, Precision, emit, epilogue, prelude
 from evolvability.tasks.engines.fused.expressions import Tape, literal
-from evolvability.tasks.engines.fused.kernel import made
+from evolvability.tasks.engines.fused.kernel import TYPES, made
 from evolvability.tasks.engines.fused.sparse import block
 from evolvability.tasks.engines.fused.symbols import symbols
 from evolvability.tasks.normalizer import LIMIT
@@ -24,8 +24,9 @@ from evolvability.tasks.robots import STEPS_PER_CONTROL, Robot
 
 # Both halves are computed and one is taken, so that a compiler can do many at a time: an odd polynomial near zero, and
 # an exponential elsewhere, from the Cephes library.
-TANH = """
-auto squash = [](float x) {
+TANH = {
+    "float": """
+auto squash = [&](float x) {
   const float z = x * x;
   const float near = x + x * z * (z * (z * (z * (z * -5.70498872745e-3f + 2.06390887954e-2f) - 5.37397155531e-2f)
                                        + 1.33314422036e-1f) - 3.33332819422e-1f);
@@ -39,11 +40,28 @@ auto squash = [](float x) {
   const float far = 1.0f - 2.0f / ((p * r * r + r + 1.0f) * power.f + 1.0f);
   return FABS(x) < 0.625f ? near : (x < 0.0f ? -far : far);
 };
-"""
+""",
+    "double": """
+auto squash = [&](double x) {
+  const double z = x * x;
+  const double near = x + x * z * ((-9.64399179425052238628e-1 * z - 9.92877231001918586564e1) * z
+    - 1.61468768441708447952e3) / (((z + 1.12811678491632931402e2) * z + 2.23548839060100448583e3) * z
+    + 4.84406305325125486048e3);
+  const double y = fabs(x) < 20.0 ? 2.0 * fabs(x) : 40.0;
+  const double k = rint(y * 1.4426950408889634074);
+  const double r = y - k * 6.93145751953125e-1 - k * 1.42860682030941723212e-6, s = r * r;
+  const double p = r * ((1.26177193074810590878e-4 * s + 3.02994407707441961300e-2) * s + 9.99999999999999999910e-1);
+  const double q = ((3.00198505138664455042e-6 * s + 2.52448340349684104192e-3) * s + 2.27265548208155028766e-1) * s
+    + 2.00000000000000000005;
+  const double far = 1.0 - 2.0 / (ldexp(1.0 + 2.0 * (p / (q - p)), (int)k) + 1.0);
+  return fabs(x) < 0.625 ? near : (x < 0.0 ? -far : far);
+};
+""",
+}
 
 
 @functools.cache
-def episode_kernel(robot: Robot, shapes: Shapes) -> wp.Kernel:
+def episode_kernel(robot: Robot, shapes: Shapes, precision: Precision = FLOAT) -> wp.Kernel:
     """A kernel of one thread per member: from its parameters and pose to where its episode ended.
 
     It reads: parameters, poses, whether to keep statistics of observations, the mean and standard deviation to scale
@@ -65,33 +83,38 @@ def episode_kernel(robot: Robot, shapes: Shapes) -> wp.Kernel:
             params, poses, kept, mean, std, num_steps, may_fall, frames, ended, status, seen, path, wp.tid()
         )  # fmt: skip
 
-    rows, line, cube = (wp.array(dtype=wp.float32, ndim=ndim) for ndim in (2, 1, 3))
+    rows, line, cube = (wp.array(dtype=TYPES[precision.name], ndim=ndim) for ndim in (2, 1, 3))
     types = {"params": rows, "poses": rows, "kept": wp.array(dtype=wp.int32), "mean": line, "std": line}
     types |= dict.fromkeys(("num_steps", "may_fall", "frames"), int)
     types |= {"ended": rows, "status": wp.array2d(dtype=wp.int32), "seen": rows, "path": cube}
-    text = prelude(FLOAT) + TANH + _episode(robot, shapes) + epilogue()
-    return made(f"episodes_{robot.name}", text, types, native, whole)
+    text = episode_text(robot, shapes, precision) + epilogue()
+    return made(f"episodes_{robot.name}", text, types, native, whole, fuse=precision is FLOAT)
+
+
+def episode_text(robot: Robot, shapes: Shapes, precision: Precision) -> str:
+    """The program of a kernel's thread."""
+    return prelude(precision) + TANH[precision.name] + _episode(robot, shapes)
 
 
 def _episode(robot: Robot, shapes: Shapes) -> str:
     nq, nv, nu, num_seen = robot.model.nq, robot.model.nv, robot.model.nu, robot.num_observations
     torques = literal(TORQUE_LIMIT)
     return f"""
-const float* p = params.data + (size_t)tid * {sum(map(math.prod, shapes))};
-float* const moments = seen.data + (size_t)tid * {1 + 2 * num_seen};
-float q[{nq}], v[{nv}], w[{nv}], u[{nu}], before[{nq}], clearance[{robot.num_links}], contacts[{robot.num_links}];
-float observation[{num_seen}], inputs[{num_seen}];
+const R* p = params.data + (size_t)tid * {sum(map(math.prod, shapes))};
+R* const moments = seen.data + (size_t)tid * {1 + 2 * num_seen};
+R q[{nq}], v[{nv}], w[{nv}], u[{nu}], before[{nq}], clearance[{robot.num_links}], contacts[{robot.num_links}];
+R observation[{num_seen}], inputs[{num_seen}];
 int steps = 0, good = 1, running = 1;
 for (int i = 0; i < {nq}; i++) q[i] = poses.data[(size_t)tid * {nq} + i];
-for (int i = 0; i < {nv}; i++) v[i] = w[i] = 0.0f;
-for (int i = 0; i < {robot.num_links}; i++) contacts[i] = 0.0f;
-for (int i = 0; i < {1 + 2 * num_seen}; i++) moments[i] = 0.0f;
+for (int i = 0; i < {nv}; i++) {{ v[i] = R(0); w[i] = R(0); }}
+for (int i = 0; i < {robot.num_links}; i++) contacts[i] = R(0);
+for (int i = 0; i < {1 + 2 * num_seen}; i++) moments[i] = R(0);
 while (running && steps < num_steps) {{
   for (int i = 0; i < {nq} && steps < frames; i++) path.data[((size_t)tid * frames + steps) * {nq} + i] = q[i];
   {_observed(robot)}
   {_noted(num_seen)}
   for (int i = 0; i < {num_seen}; i++) {{
-    const float x = (observation[i] - mean.data[i]) / std.data[i];
+    const R x = (observation[i] - mean.data[i]) / std.data[i];
     inputs[i] = x < {literal(-LIMIT)} ? {literal(-LIMIT)} : (x > {literal(LIMIT)} ? {literal(LIMIT)} : x); }}
   {_network(shapes)}
   steps++;
@@ -126,9 +149,9 @@ def _noted(num_seen: int) -> str:
     """One more observation in the member's statistics (Welford's rule)."""
     return f"""
   if (kept.data[tid]) {{
-    moments[0] += 1.0f;
+    moments[0] += R(1);
     for (int i = 0; i < {num_seen}; i++) {{
-      const float change = observation[i] - moments[1 + i];
+      const R change = observation[i] - moments[1 + i];
       moments[1 + i] += change / moments[0];
       moments[{1 + num_seen} + i] += change * (observation[i] - moments[1 + i]); }} }}
 """
@@ -142,7 +165,7 @@ def _judged(robot: Robot) -> str:
     text = tape.code(keep=[plausible]) + f"good = good && {literal(plausible)};\n"
     text += f"if (!good) {{ running = 0; for (int i = 0; i < {robot.model.nq}; i++) q[i] = before[i]; }}\n"
     height = literal(robot.contact_distance)
-    flags = f"for (int i = 0; i < {robot.num_links}; i++) contacts[i] = clearance[i] < {height} ? 1.0f : 0.0f;\n"
+    flags = f"for (int i = 0; i < {robot.num_links}; i++) contacts[i] = clearance[i] < {height} ? R(1) : R(0);\n"
     tape, position, velocity, contacts = _inputs(robot)
     fallen = np.asarray(has_fallen(robot, robot.torso(position, velocity), contacts)).item()
     return block(
@@ -163,7 +186,7 @@ def _network(shapes: Shapes) -> str:
     for number, ((num_in, num_out), _) in enumerate(layers):
         is_last = number == len(layers) - 1
         target = "u" if is_last else f"hidden{number}"
-        text += "" if is_last else f"float {target}[{num_out}];\n"
+        text += "" if is_last else f"R {target}[{num_out}];\n"
         text += _layer(source, target, num_in, num_out, offset)
         if not is_last:
             text += f"for (int o = 0; o < {num_out}; o++) {target}[o] = squash({target}[o]);\n"
@@ -174,12 +197,12 @@ def _network(shapes: Shapes) -> str:
 def _layer(source: str, target: str, num_in: int, num_out: int, offset: int) -> str:
     """``target = source @ weight + bias``, four rows of weights at a time: each sum is loaded and stored less often."""
     unrolled, weights = num_in // 4 * 4, f"p + {offset}"
-    rows = " ".join(f"const float* __restrict__ r{k} = {weights} + (i + {k}) * {num_out};" for k in range(4))
+    rows = " ".join(f"const R* __restrict__ r{k} = {weights} + (i + {k}) * {num_out};" for k in range(4))
     terms = " + ".join(f"{source}[i + {k}] * r{k}[o]" for k in range(4))
     return f"""
 for (int o = 0; o < {num_out}; o++) {target}[o] = p[{offset + num_in * num_out} + o];
 for (int i = 0; i < {unrolled}; i += 4) {{ {rows}
   for (int o = 0; o < {num_out}; o++) {target}[o] += {terms}; }}
 for (int i = {unrolled}; i < {num_in}; i++)
-  for (int o = 0; o < {num_out}; o++) {target}[o] += {source}[i] * (p + {offset})[i * {num_out} + o];
+  for (int o = 0; o < {num_out}; o++) {target}[o] += {source}[i] * p[{offset} + i * {num_out} + o];
 """

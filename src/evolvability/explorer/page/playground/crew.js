@@ -1,0 +1,49 @@
+// The workers: each tries one mutation at a time, and is given the next when it is done.
+
+const MOST = 8;
+
+export class Crew {
+  constructor() {
+    const text = document.getElementById("worker").textContent;
+    const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+    const number = Math.min(MOST, Math.max(1, (navigator.hardwareConcurrency || 4) - 1)); // one core is left to drawing
+    this.workers = Array.from({ length: number }, () => new Worker(address));
+    this.idle = [...this.workers];
+    Object.assign(this, { waiting: [], running: new Map(), next: 0 });
+    for (const worker of this.workers) worker.onmessage = ({ data }) => this.done(worker, data);
+  }
+
+  // What every worker must know before it goes on.
+  tell(message) {
+    for (const worker of this.workers) worker.postMessage(message);
+  }
+
+  // A mutation's episode, once a worker has come to it.
+  attempt(task) {
+    return new Promise((resolve) => {
+      this.waiting.push({ task: { id: this.next++, ...task }, resolve });
+      this.hand();
+    });
+  }
+
+  // Whatever has not begun is not done any more: its promises never come true.
+  forget() {
+    this.waiting = [];
+  }
+
+  hand() {
+    while (this.idle.length && this.waiting.length) {
+      const { task, resolve } = this.waiting.shift();
+      this.running.set(task.id, resolve);
+      this.idle.pop().postMessage(task);
+    }
+  }
+
+  done(worker, { id, ...found }) {
+    const resolve = this.running.get(id);
+    this.running.delete(id);
+    this.idle.push(worker);
+    this.hand();
+    resolve(found);
+  }
+}

@@ -1,0 +1,89 @@
+// Who is who: from a mutation's number to its parameters, exactly as the library draws them.
+
+import { fold, integer, normals, uniform } from "playground/random";
+
+const PURPOSE = { noise: 0, episodes: 1, fresh: 6 }; // as in evolvability.core.keys
+const TOGETHER = 20; // fresh mutations are drawn in chunks of so many
+const f = Math.fround;
+
+// The address of a mutation: the keys that its noise and its start follow from, its draw, and its sign.
+// who: {fresh: number}, a mutation that the run never tried, or {member: number}, of its last population.
+export function addressOf({ key, generation, mirrored }, who) {
+  if (who.member !== undefined) {
+    const signs = mirrored ? 2 : 1;
+    const [draw, sign] = [Math.floor(who.member / signs), who.member % signs ? -1 : 1];
+    return {
+      noise: fold(key, PURPOSE.noise), draw, sign,
+      start: fold(fold(fold(fold(key, PURPOSE.episodes), generation), 0), who.member),
+    };
+  }
+  const [chunk, draw] = [Math.floor(who.fresh / TOGETHER), who.fresh % TOGETHER];
+  const own = fold(key, PURPOSE.fresh);
+  const episode = fold(fold(own, 1), chunk);
+  return { noise: fold(fold(own, 0), chunk), draw, sign: 1, start: fold(fold(episode, 0), draw) };
+}
+
+// The parameters at an address: (component's center) + sign * scale * noise. `factor` multiplies the scale.
+export function parametersAt(population, center, { noise: key, draw, sign }, factor = 1) {
+  const { kind, components, generation, scale, size } = population;
+  const isMixed = kind === "mixture";
+  const component = isMixed ? integer(fold(fold(fold(key, 1), generation), draw), components) : 0;
+  const noise = noiseOf(population, fold(fold(isMixed ? fold(key, 0) : key, generation), draw));
+  const found = new Float32Array(size);
+  const first = size * component;
+  for (let k = 0; k < size; k++) {
+    const step = f(f(factor * scale[scale.length > 1 ? first + k : 0]) * noise[k]);
+    found[k] = center[first + k] + sign * step;
+  }
+  return found;
+}
+
+function noiseOf({ kind, size, short, shapes, rank }, key) {
+  const round = short ? shortened : (numbers) => numbers;
+  if (kind !== "low_rank") return round(normals(key, size));
+  const lengths = shapes.map((shape) => lengthOf(shape, rank));
+  const numbers = round(normals(key, lengths.reduce((a, b) => a + b, 0)));
+  const found = new Float32Array(size);
+  let [from, to] = [0, 0];
+  shapes.forEach((shape, k) => {
+    const own = numbers.subarray(from, from + lengths[k]);
+    const whole = lengths[k] === product(shape) ? own : product2(own, shape, rank, round);
+    found.set(whole, to);
+    from += lengths[k];
+    to += whole.length;
+  });
+  return found;
+}
+
+const product = (shape) => shape.reduce((a, b) => a * b, 1);
+
+// How many random numbers the noise of one array takes: that of a matrix comes in factors where these are smaller.
+function lengthOf(shape, rank) {
+  const inFactors = rank * (product(shape.slice(0, -1)) + shape.at(-1));
+  return shape.length > 1 && inFactors < product(shape) ? inFactors : product(shape);
+}
+
+function product2(numbers, shape, rank, round) {
+  const [rows, columns] = [product(shape.slice(0, -1)), shape.at(-1)];
+  const right = round(numbers.subarray(rank * rows).map((one) => one / Math.sqrt(rank)));
+  const found = new Float32Array(rows * columns);
+  for (let r = 0; r < rank; r++)
+    for (let i = 0; i < rows; i++)
+      for (let o = 0; o < columns; o++)
+        found[i * columns + o] += f(numbers[r * rows + i] * right[r * columns + o]);
+  return found;
+}
+
+// Rounded to bfloat16, to the nearest, ties to even.
+function shortened(numbers) {
+  const words = new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
+  const rounded = words.map((word) => (word + 0x7fff + ((word >>> 16) & 1)) & 0xffff0000);
+  return new Float32Array(rounded.buffer);
+}
+
+// Where a robot's joints are at the start: the driven ones come last, and may vary.
+export function startPose({ start, noise, joints }, key) {
+  const first = start.length - joints;
+  const vary = (angle, k) => (k < first ? angle : f(angle + uniform(key, k - first, -noise, noise)));
+  return noise ? start.map(vary) : start;
+}

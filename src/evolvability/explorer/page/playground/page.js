@@ -1,0 +1,28 @@
+// The page's parts by name, its messages, and what is shown now.
+
+import { Scene } from "explorer/scene";
+
+export const $ = (id) => document.getElementById(id);
+export const table = JSON.parse($("table").textContent);
+export const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+// `tab` is what is looked at; `actors` are the mutations on stage.
+export const state = { tab: null, actors: [], time: 0, playing: false, dirty: true };
+export const scene = new Scene($("scene"), $("labels"), state.actors);
+
+// To be called when something has changed: the next frame shows it.
+export const redraw = () => (state.dirty = true);
+
+// For eyes and for screen readers alike.
+export const say = (text) => ($("message").textContent = text);
+
+export const number = (value, digits = 2) => Number(value.toPrecision(digits)).toLocaleString("en");
+
+// Text is only ever set as text: a run's names cannot become part of the page.
+export function element(tag, text, attributes = {}, children = []) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}

@@ -1,0 +1,60 @@
+// A robot's episodes: physics, observations and network in one WebAssembly function, compiled from the robot's model.
+
+import { startPose } from "playground/members";
+
+const FRAMES_PER_SECOND = 30;
+
+export class Robot {
+  // program: {code, free}; the rest are sizes and settings of an episode.
+  constructor(setup) {
+    Object.assign(this, setup, { steps: setup.num_steps });
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(setup.program.code));
+    this.exports = exports;
+    this.top = setup.program.free;
+    const { size, observations, behaviors, positions } = this;
+    const lengths = {
+      parameters: size, pose: positions, kept: 1, mean: observations, std: observations,
+      ended: behaviors, status: 1, seen: 1 + 2 * observations, path: (this.steps + 1) * positions,
+    };
+    this.at = Object.fromEntries(Object.entries(lengths).map(([name, length]) => [name, this.reserve(length)]));
+    exports.memory.grow(Math.ceil(this.top / 65536));
+    const view = ([name, length]) => [name, new Float64Array(exports.memory.buffer, this.at[name], length)];
+    this.numbers = Object.fromEntries(Object.entries(lengths).map(view));
+  }
+
+  reserve(length) {
+    const place = Math.ceil(this.top / 8) * 8;
+    this.top = place + 8 * length;
+    return place;
+  }
+
+  // What a network does: where it ends, whether the simulation held, and its pose at every moment that is shown.
+  episode(parameters, { mean, std }, key) {
+    const { at, numbers, steps } = this;
+    numbers.parameters.set(parameters);
+    numbers.pose.set(startPose(this, key));
+    numbers.mean.set(mean);
+    numbers.std.set(std);
+    const settings = [steps, this.early_termination ? 1 : 0, steps + 1];
+    this.exports.run(
+      at.parameters, at.pose, at.kept, at.mean, at.std, ...settings, at.ended, at.status, at.seen, at.path, 0,
+    );
+    const [valid, taken] = new Int32Array(this.exports.memory.buffer, at.status, 2);
+    return { behavior: Array.from(numbers.ended), valid: valid === 1, ...this.shown(taken) };
+  }
+
+  // Poses at no more moments a second than are shown, the last one among them.
+  shown(taken) {
+    const { positions, behaviors, time_step: step, numbers } = this;
+    const every = Math.max(1, Math.round(1 / (FRAMES_PER_SECOND * step)));
+    const moments = Array.from({ length: Math.ceil(taken / every) }, (_, k) => k * every).concat(taken);
+    const poses = new Float32Array(moments.length * positions);
+    const path = new Float32Array(2 * moments.length);
+    for (const [k, moment] of moments.entries()) {
+      const pose = numbers.path.subarray(moment * positions, (moment + 1) * positions);
+      poses.set(pose, k * positions);
+      path.set([pose[0], behaviors > 1 ? pose[1] : 0], 2 * k); // as far as it goes: x, and y where it has one
+    }
+    return { times: Float32Array.from(moments, (moment) => moment * step), path, poses };
+  }
+}

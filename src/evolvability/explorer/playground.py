@@ -1,0 +1,161 @@
+"""The playground: a page that simulates. It holds centers, networks and physics, and needs no server.
+
+A robot's episodes are compiled to WebAssembly from the same text that its CPU engine is made of, in double precision;
+mutations are drawn from the same counters as in the library. So a mutation's number names the same network and the same
+way on the ground in the page and in Python, to the bit: `replay_in_double` tells what a page shows.
+"""
+
+import base64
+import gzip
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from evolvability.core.errors import ConfigError
+from evolvability.explorer import data
+from evolvability.explorer.page import playground_html
+from evolvability.runs.files import write_output
+from evolvability.runs.folder import Run
+from evolvability.runs.parents import Parent
+from evolvability.studies.groups import METHOD_NAMES
+from evolvability.studies.rebuild import parent_of
+from evolvability.tasks.base import Task
+from evolvability.tasks.normalizer import Moments, scaling
+from evolvability.tasks.replay import HostArray, Replay
+
+ROBOTS = ("cheetah", "ant")
+WORLDS = ("point", "maze", "navigation", "interference")
+MOST_BYTES = 2_000_000  # of centers, or they are kept as 16-bit numbers
+SHOWN_MEMBERS = 1500  # of a recorded population
+ARGUMENTS = {"params": "R*", "poses": "R*", "kept": "int*", "mean": "R*", "std": "R*"}
+ARGUMENTS |= dict.fromkeys(("num_steps", "may_fall", "frames"), "int")
+ARGUMENTS |= {"ended": "R*", "status": "int*", "seen": "R*", "path": "R*", "tid": "int"}
+"""Of a robot's episode in WebAssembly, as `episode_kernel` has them."""
+
+
+def export_playground(run: Run, output: Path) -> Path:
+    """Write a page that simulates mutations of a run's last center."""
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"The playground's file must end in .html, got '{output}'.")
+    tab = make_tab(run.config.task, [run])
+    write_output(output, playground_html({"title": tab["title"], "tabs": [tab]}).encode())
+    return output
+
+
+def why_not(run: Run) -> str:
+    """Why a run's mutations cannot be simulated in a page; empty where they can."""
+    if run.config.task not in (*ROBOTS, *WORLDS):
+        return f"task '{run.config.task}' cannot be simulated in a page: {', '.join((*ROBOTS, *WORLDS))} can"
+    if not run.rebuildable:
+        return "no center of this run was kept"
+    return "it has been reduced to some of its behavior dimensions" if run.dimensions else ""
+
+
+def make_tab(title: str, runs: Sequence[Run], **more: Any) -> dict[str, Any]:
+    """What the page is told of runs of one task: their centers, and what it takes to simulate them."""
+    first = runs[0]
+    for run in runs:
+        if reason := why_not(run):
+            raise ConfigError(f"{run.path}: {reason}.")
+    parents = [parent_of(run, _task(run), run.rebuildable[-1]) for run in runs]
+    task = parents[0].task
+    half = sum(parent.cloud.center.nbytes for parent in parents) > MOST_BYTES
+    return {
+        "title": title,
+        "task": first.config.task,
+        "behavior": list(task.behavior),
+        "reach": max(data.reach(run) for run in runs if run.recorded) if any(run.recorded for run in runs) else 10.0,
+        "moves": task.stage is not None,
+        "robot": data.robot(task.stage.model) if task.stage and task.stage.model else None,
+        "setup": _setup(first, task),
+        "centers": [_center(run, parent, half) for run, parent in zip(runs, parents, strict=True)],
+        **more,
+    }
+
+
+def _task(run: Run) -> Task:
+    """A run's task, to read it alone: native MuJoCo is there at once, and a compiled engine is not."""
+    options: Any = run.config.task_options
+    return run.make_task(replace(options, engine="mujoco") if hasattr(options, "engine") else options)
+
+
+def _setup(run: Run, task: Task) -> dict[str, Any]:
+    """What an episode takes, beside a network."""
+    options: Any = run.config.task_options
+    shared = {"task": task.name, "shapes": task.shapes, "num_steps": getattr(options, "num_steps", 1)}
+    shared["time_step"] = task.stage.time_step if task.stage else 1.0
+    if task.name not in ROBOTS:
+        return shared
+    from evolvability.tasks.engines.fused.emission import DOUBLE
+    from evolvability.tasks.engines.fused.episodes import episode_text
+    from evolvability.tasks.engines.fused.webassembly import Compiler
+    from evolvability.tasks.locomotion import robot_of
+
+    robot = robot_of(task.name, options)
+    program = Compiler(episode_text(robot, task.shapes, DOUBLE)).module(ARGUMENTS)
+    return shared | {
+        "program": {"code": packed(np.frombuffer(program.module, np.uint8)), "free": program.free},
+        "size": sum(map(math.prod, task.shapes)),
+        "observations": robot.num_observations,
+        "behaviors": len(robot.behavior),
+        "positions": robot.model.nq,
+        "joints": robot.num_joints,
+        "start": robot.start.astype(np.float32).tolist(),
+        "noise": options.start_noise,
+        "early_termination": options.early_termination,
+    }
+
+
+def _center(run: Run, parent: Parent, half: bool) -> dict[str, Any]:
+    """One run's center, how it is mutated, and what the mutations of its last population did."""
+    config, population = parent.config, parent.drawn_by()
+    center = np.asarray(parent.cloud.center, np.float32)
+    is_short = half or bool((center.astype(np.float16) == center).all())  # a slim export's has 16 bits already
+    scales = np.asarray(population.scale(parent.cloud, parent.generation), np.float32)
+    mean, std = scaling(jax.tree.map(np.asarray, parent.memory)) if isinstance(parent.memory, Moments) else ((), ())
+    cloud = data.cloud(run, run.recorded[-1], 0, SHOWN_MEMBERS)["behavior"] if run.recorded else np.zeros((0, 1))
+    return {
+        "name": METHOD_NAMES.get(config.objective, config.objective),
+        "center": packed(center.astype(np.float16) if is_short else center),
+        "population": {
+            "kind": population.name,
+            "key": np.asarray(jax.random.key_data(parent.key)).tolist(),
+            "generation": parent.generation,
+            "mirrored": population.num_signs == 2,
+            "components": population.num_components,
+            "scale": packed(scales),
+            "size": center.shape[1],
+            "short": config.noise_dtype == "bfloat16",
+            "shapes": parent.task.shapes,
+            "rank": config.rank,
+        },
+        "sigma": float(parent.sigma),
+        "mean": np.asarray(mean, np.float32).tolist(),
+        "std": np.asarray(std, np.float32).tolist(),
+        "cloud": packed(cloud.astype(np.float32)),
+        "made": f"{run.path.name}, generation {parent.generation}",
+    }
+
+
+def packed(array: HostArray) -> dict[str, Any]:
+    """An array for the page: its type, and its compressed bytes as text."""
+    content = gzip.compress(
+        np.ascontiguousarray(array).tobytes(), mtime=0
+    )  # without the time: the same file every time
+    return {"type": array.dtype.name, "bytes": base64.b64encode(content).decode()}
+
+
+def replay_in_double(run: Run) -> Replay:
+    """A robot's replay as a page computes it, to the bit: hand it a brood's key and sample, and a parent's memory."""
+    from evolvability.tasks.engines.cores import cores_replay
+    from evolvability.tasks.engines.fused.emission import DOUBLE
+    from evolvability.tasks.locomotion import policy_of, robot_of
+
+    options: Any = run.config.task_options
+    robot = robot_of(run.config.task, options)
+    return cores_replay(robot, policy_of(robot, options), options, DOUBLE)
