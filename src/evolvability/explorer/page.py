@@ -53,8 +53,8 @@ def playground_html(table: Mapping[str, Any]) -> str:
     return html
 
 
-def bundle(entry: str) -> str:
-    """A module and all that it imports as one script: each is a function that returns what it exports."""
+def bundle(*entries: str) -> str:
+    """Modules and all that they import as one script: each is a function that returns what it exports."""
     made: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -67,7 +67,9 @@ def bundle(entry: str) -> str:
         body = EXPORT.sub(r"\1", body)
         made[name] = f"modules['{name}'] = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
 
-    add(entry)
+    for entry in entries:
+        if entry not in made:
+            add(entry)
     return "const modules = {};\n" + "".join(made.values())
 
 

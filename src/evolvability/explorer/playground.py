@@ -30,6 +30,7 @@ from evolvability.tasks.replay import HostArray, Replay
 
 ROBOTS = ("cheetah", "ant")
 WORLDS = ("point", "maze", "navigation", "interference")
+CLICK = "Click anywhere on the ground: fresh mutations of the center are tried, and the nearest goes there."
 MOST_BYTES = 2_000_000  # of centers, or they are kept as 16-bit numbers
 SHOWN_MEMBERS = 1500  # of a recorded population
 ARGUMENTS = {"params": "R*", "poses": "R*", "kept": "int*", "mean": "R*", "std": "R*"}
@@ -42,8 +43,10 @@ def export_playground(run: Run, output: Path) -> Path:
     """Write a page that simulates mutations of a run's last center."""
     if output.suffix.lower() not in (".html", ".htm"):
         raise ConfigError(f"The playground's file must end in .html, got '{output}'.")
-    tab = make_tab(run.config.task, [run])
-    write_output(output, playground_html({"title": tab["title"], "tabs": [tab]}).encode())
+    name = run.path.resolve().name
+    about = f"The run {name}: {run.config.task_title}, generation {run.rebuildable[-1] if run.rebuildable else 0}."
+    tab = make_tab(run.config.task, [run], about=f"{about}\n\n{CLICK}")
+    write_output(output, playground_html({"title": f"{name} · Evolvability ES", "tabs": [tab]}).encode())
     return output
 
 
@@ -138,7 +141,6 @@ def _center(run: Run, parent: Parent, half: bool) -> dict[str, Any]:
         "mean": np.asarray(mean, np.float32).tolist(),
         "std": np.asarray(std, np.float32).tolist(),
         "cloud": packed(cloud.astype(np.float32)),
-        "made": f"{run.path.name}, generation {parent.generation}",
     }
 
 

@@ -1,0 +1,199 @@
+"""The playground in a browser: its mutations are the library's, and clicks lead where the library says."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from evolvability import Run, evolve
+from evolvability.config.schema import layered
+from evolvability.core.objectives import max_entropy, max_variance, mean_fitness
+from evolvability.core.types import outcome
+from evolvability.explorer.page import bundle
+from evolvability.explorer.playground import export_playground, replay_in_double
+from evolvability.studies.rebuild import evaluate, fresh_one, members, parent_of, watchable_task
+from tests.browsing import until
+from tests.conftest import compiled_weights
+
+RESULTS = Path(__file__).parents[2] / "results" / "paper-h200"
+SETTLED = "window.playground.state.tab?.ready || window.playground.state.tab?.evolution"
+
+
+def open_playground(page: Any, path: Path) -> list[str]:
+    """Open a page from the disk, without a network; what it asks for is returned."""
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: requests.append(message.text) if "GPU stall" not in message.text else None)
+    page.context.set_offline(True)
+    page.goto(path.as_uri())
+    until(page, SETTLED)
+    return requests
+
+
+def tried(page: Any, **who: int) -> dict[str, Any]:
+    """What a mutation does in the page."""
+    task = json.dumps({"of": 0, "who": who, "factor": 1})
+    keep = "({ behavior, valid, path, times }) => ({ behavior, valid, path: Array.from(path), last: times.at(-1) })"
+    return dict(page.evaluate(f"window.playground.crew.attempt({task}).then({keep})"))
+
+
+def in_module(page: Any, module: str, expression: str) -> Any:
+    """A value of a page's module, alone."""
+    page.goto("about:blank")
+    return page.evaluate(f"(() => {{ {bundle(module)} return {expression}; }})()")
+
+
+def test_random_numbers_have_jaxs_bits(opened: Any) -> None:
+    random = "modules['playground/random']"
+    for seed in (0, 7):
+        key = jax.random.fold_in(jax.random.key(seed), 3)
+        found = in_module(
+            opened, "playground/random", f"Array.from({random}.normals({random}.fold([0, {seed}], 3), 50000))"
+        )
+        np.testing.assert_array_equal(np.float32(found), jax.jit(jax.random.normal, static_argnums=1)(key, (50000,)))
+        drawn = in_module(opened, "playground/random", f"{random}.integer([0, {seed}], 3)")
+        assert drawn == jax.random.randint(jax.random.key(seed), (), 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "objective"),
+    [("max_entropy", max_entropy), ("max_variance", max_variance), ("mean_fitness", mean_fitness)],
+)
+def test_the_pages_weights_are_the_librarys(opened: Any, name: str, objective: Any) -> None:
+    behavior = np.random.default_rng(0).normal(size=(30, 2)) @ np.array([[2.0, 1.0], [0.0, 0.5]])
+    call = f"modules['playground/evolution'].OBJECTIVES.{name}({json.dumps(behavior.tolist())})"
+    weights = np.array(in_module(opened, "playground/evolution", call))
+    expected = np.asarray(compiled_weights(objective(), outcome(jnp.asarray(behavior), jnp.asarray(behavior[:, 0])))[0])
+    np.testing.assert_allclose(weights - weights.mean(), expected - expected.mean(), atol=1e-4)
+
+
+def test_a_few_generations_in_the_page_are_the_librarys(opened: Any, tmp_path: Path) -> None:
+    values = {"generations": 3, "population_size": 40, "seed": 5, "task_options": {"num_steps": 20}}
+    config = layered("point", values=values)
+    evolve("point", config, output=tmp_path / "run")
+    run = Run(tmp_path / "run")
+    start = parent_of(run, watchable_task(run), 0)
+    settings = {"size": 40, "sigma": config.sigma, "rate": config.learning_rate, "l2": config.l2, "mirrored": True}
+    settings |= {"optimizer": config.optimizer, "objective": config.objective}
+    key = np.asarray(jax.random.key_data(start.key)).tolist()
+    setup = json.dumps({"task": "point", "shapes": start.task.shapes, "num_steps": 20, "time_step": 0.1})
+    given = f"{np.asarray(start.cloud.center[0]).tolist()}, {key}, {json.dumps(settings)}"
+    code = bundle("playground/evolution", "playground/worlds")
+    opened.goto("about:blank")
+    center = opened.evaluate(
+        f"(() => {{ {code} const world = new modules['playground/worlds'].World({setup});"
+        f" const evolution = new modules['playground/evolution'].Evolution({given});"
+        " for (let k = 0; k < 3; k++) evolution.step((one) => world.episode(one).behavior);"
+        " return Array.from(evolution.center); })()"
+    )
+    np.testing.assert_allclose(center, run.center[0, 0], atol=2e-4)
+
+
+@pytest.mark.parametrize("task", ["point", "maze", "navigation", "interference"])
+def test_toy_mutations_end_where_the_library_says(opened: Any, task: str, tmp_path: Path) -> None:
+    evolve(task, layered(task, values={"generations": 2, "population_size": 16}), output=tmp_path / "run")
+    run = Run(tmp_path / "run")
+    open_playground(opened, export_playground(run, tmp_path / "page.html"))
+    toy = watchable_task(run)
+    parent = parent_of(run, toy, run.rebuildable[-1])
+    for who, brood in (({"fresh": 23}, fresh_one(parent, 23)), ({"member": 5}, members(parent, [5]))):
+        expected = np.asarray(evaluate(toy, parent, brood).behavior)[0]
+        np.testing.assert_allclose(tried(opened, **who)["behavior"], expected, rtol=1e-3, atol=1e-3)
+
+
+def same_walk(page: Any, run: Run, brood: Any, parent: Any, **who: int) -> None:
+    """The page's mutation and the library's walk alike, to a millionth of a meter, from the start to the end."""
+    found = tried(page, **who)
+    motion = replay_in_double(run)(brood.key, brood.sample, parent.memory).of_members(brood.wanted)
+    np.testing.assert_allclose(found["behavior"], motion.behavior[0], rtol=0, atol=1e-6)
+    last = int(motion.num_frames[0]) - 1
+    shown = np.append(np.arange(0, last, 2), last)
+    path = np.array(found["path"]).reshape(-1, 2)
+    np.testing.assert_allclose(path, motion.path[0, shown], rtol=0, atol=1e-5)  # kept as float32, of 100 m
+    assert found["valid"] == motion.valid[0]
+
+
+def test_a_robots_mutations_walk_as_the_library_says(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("warp", reason="Warp is not installed")
+    open_playground(opened, export_playground(ant_run, tmp_path / "page.html"))
+    parent = parent_of(ant_run, watchable_task(ant_run), ant_run.rebuildable[-1])
+    for number in (0, 3, 41):
+        same_walk(opened, ant_run, fresh_one(parent, number), parent, fresh=number)
+    same_walk(opened, ant_run, members(parent, [7]), parent, member=7)
+
+
+@pytest.mark.parametrize("name", ["ant-max_entropy", "cheetah-max_entropy", "cheetah-mean_fitness"])
+def test_a_trained_robot_walks_alike_for_a_whole_episode(opened: Any, name: str, tmp_path: Path) -> None:
+    # A thousand steps of chaos: what differs by a bit at the start ends meters away.
+    pytest.importorskip("warp", reason="Warp is not installed")
+    run = Run(RESULTS / name)
+    output = export_playground(run, tmp_path / "page.html")
+    assert output.stat().st_size < 3e6
+    open_playground(opened, output)
+    parent = parent_of(run, watchable_task(run), run.rebuildable[-1])
+    same_walk(opened, run, fresh_one(parent, 1), parent, fresh=1)
+
+
+def test_a_click_sends_the_nearest_mutation_there(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    requests = open_playground(opened, export_playground(ant_run, tmp_path / "page.html"))
+    opened.evaluate("document.getElementById('k').value = 6")
+    opened.mouse.click(400, 300)
+    until(opened, "!!window.playground.state.tab.batch?.best")
+    batch = opened.evaluate(
+        "(({ target, best, tried }) => ({ target, best: best.fresh, tried: tried.map(t => [t.fresh, ...t.behavior]) }))"
+        "(window.playground.state.tab.batch)"
+    )
+    ends = np.array(batch["tried"])
+    nearest = ends[np.linalg.norm(ends[:, 1:] - batch["target"], axis=1).argmin(), 0]
+    assert batch["best"] == nearest
+    assert f"number {int(nearest)} comes nearest" in opened.inner_text("#message")
+    parent = parent_of(ant_run, watchable_task(ant_run), ant_run.rebuildable[-1])
+    brood = fresh_one(parent, int(nearest))
+    if pytest.importorskip("warp"):
+        motion = replay_in_double(ant_run)(brood.key, brood.sample, parent.memory)
+        np.testing.assert_allclose(ends[ends[:, 0] == nearest, 1:], motion.behavior, rtol=0, atol=1e-6)
+    until(opened, "window.playground.state.time > 0")
+    opened.check("#all")
+    until(opened, "window.playground.state.actors.length === 6")
+    assert [url[:60] for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_memory_does_not_grow_over_two_hundred_clicks(opened: Any, tmp_path: Path) -> None:
+    evolve("point", layered("point", values={"generations": 1, "population_size": 8}), output=tmp_path / "run")
+    open_playground(opened, export_playground(Run(tmp_path / "run"), tmp_path / "page.html"))
+    devtools = opened.context.new_cdp_session(opened)
+
+    def used_after(clicks: int) -> float:
+        opened.evaluate(
+            f"(async () => {{ for (let k = 0; k < {clicks}; k++)"
+            " await window.playground.state.tab.send([Math.cos(k), Math.sin(k)]); })()"
+        )
+        devtools.send("HeapProfiler.collectGarbage")
+        return float(devtools.send("Runtime.getHeapUsage")["usedSize"])
+
+    first = used_after(20)
+    assert used_after(200) < first + 1e6
+    assert opened.evaluate("window.playground.state.actors.length") <= 8
+
+
+def test_the_page_allows_nothing_from_elsewhere_and_names_are_text(browser: Any, opened: Any, tmp_path: Path) -> None:
+    hostile = tmp_path / "</script><img src=x onerror=alert(1)>"
+    evolve("point", layered("point", values={"generations": 1, "population_size": 8}), output=hostile)
+    output = export_playground(Run(hostile), tmp_path / "page.html")
+    html = output.read_text()
+    assert "<img" not in html
+    policy = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)[0]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-inline" not in policy
+    assert "http" not in policy
+    open_playground(opened, output)
+    assert "<img src=x onerror=alert(1)>" in opened.inner_text("#about")
+    other = browser.new_page()  # in which a refusal may be logged
+    other.goto(output.as_uri())
+    assert other.evaluate("fetch('data:,').then(() => 'fetched', () => 'refused')") == "refused"
+    other.close()
