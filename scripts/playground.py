@@ -1,6 +1,6 @@
-"""Make the documentation's playground from committed results: ``python scripts/playground.py page.html``.
+"""The documentation's playground, made from committed results; the documentation's build runs it first.
 
-MkDocs calls it too, as a hook, so that the page is part of every build.
+python scripts/playground.py docs/playground/live.html
 """
 
 import sys
@@ -9,7 +9,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from mkdocs.structure.files import File, Files
 
 from evolvability import Run
 from evolvability.config.schema import Config, layered
@@ -19,7 +18,6 @@ from evolvability.tasks.interference import InterferenceOptions
 from evolvability.tasks.registry import make_task
 
 RESULTS = Path(__file__).parents[1] / "results" / "paper-h200"
-ADDRESS = "playground/live.html"
 CLICK = "Click anywhere on the ground: forty fresh mutations of the center are tried, and the nearest walks there."
 ABOUT = {
     "cheetah": "A robot that runs on a line, with 74,246 numbers for a brain. Evolvability ES has found a brain whose "
@@ -78,11 +76,7 @@ def page() -> str:
     return playground_html({"title": "Evolvability ES playground", "tabs": tabs})
 
 
-def on_files(files: Files, config: Any) -> Files:
-    """MkDocs' hook: the page becomes one of the site's files."""
-    files.append(File.generated(config, ADDRESS, content=page()))
-    return files
-
-
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(page())
+    output = Path(sys.argv[1])
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(page())

@@ -78,7 +78,13 @@ def test_a_few_generations_in_the_page_are_the_librarys(opened: Any, tmp_path: P
     evolve("point", config, output=tmp_path / "run")
     run = Run(tmp_path / "run")
     start = parent_of(run, watchable_task(run), 0)
-    settings = {"size": 40, "sigma": config.sigma, "rate": config.learning_rate, "l2": config.l2, "mirrored": True}
+    settings: dict[str, Any] = {
+        "size": 40,
+        "sigma": config.sigma,
+        "rate": config.learning_rate,
+        "l2": config.l2,
+        "mirrored": True,
+    }
     settings |= {"optimizer": config.optimizer, "objective": config.objective}
     key = np.asarray(jax.random.key_data(start.key)).tolist()
     setup = json.dumps({"task": "point", "shapes": start.task.shapes, "num_steps": 20, "time_step": 0.1})

@@ -14,6 +14,7 @@ from tyro.conf import Positional, arg
 
 from evolvability.cli.arguments import Count, Dimensions, File, Folder, RunPaths, open_runs
 from evolvability.cli.printing import console, median, plural, print_text, resumable, say
+from evolvability.cli.viewing import write_page
 from evolvability.config.objective_text import STANDALONE_OBJECTIVES
 from evolvability.config.pieces import idle_beside
 from evolvability.config.schema import MAML, PRESETS, UNSET, idle_settings, read_toml
@@ -178,6 +179,7 @@ def export(
     paths: Annotated[tuple[Path, ...], Positional, arg(metavar="RUN [RUN ...] FOLDER"), UNSET],
     behaviors: Count = 5,
     half: bool = False,
+    playground: File = None,
 ) -> None:
     """Make slim exports of run folders, without the optimizer's state and most of the recorded behaviors.
 
@@ -185,7 +187,14 @@ def export(
         paths: The run folders, and the folder in which each gets a copy of its name.
         behaviors: How many recorded generations to keep, the first and the last among them.
         half: Keep centers as 16-bit numbers.
+        playground: Write a page that simulates mutations of one run into this HTML file instead; what a page cannot
+            simulate, e.g. Gymnasium's environments, is written as recorded.
     """
+    if playground is not None:
+        if len(paths) != 1:
+            raise ConfigError(f"ees export --playground: give one run folder, got {len(paths)}.")
+        write_page(open_runs(paths)[0], playground)
+        return
     if len(paths) < 2:
         raise ConfigError("ees export: give one run folder or more, and the folder for their copies.")
     *sources, target = paths

@@ -43,15 +43,15 @@ def explore(
         browser: Whether to open the browser.
         dimensions: Behavior dimensions on the ground, counted from 0, e.g. 0,2; a third can be the points' color. All
             unless given.
-        export: Write the explorer of one run into this HTML file, which needs no server, instead.
-        embed: In that file: how many recorded members of the last generation can be watched; 40 unless given, or 10
+        export: Write one run into this HTML file, which needs no server, instead: a playground, which simulates; or the
+            explorer with what was recorded, of a task that a page cannot simulate, or if embed or mutations is given.
+        embed: In that explorer: how many recorded members of the last generation can be watched; 40 unless given, or 10
             of an environment that draws itself.
-        mutations: In that file: how many fresh mutations can be watched; 60 unless given, or 10 likewise.
-        generations: In that file: how many of the recorded generations it has.
-        members: In that file: how many members of each.
+        mutations: In that explorer: how many fresh mutations can be watched; 60 unless given, or 10 likewise.
+        generations: In that explorer: how many of the recorded generations it has.
+        members: In that explorer: how many members of each.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
-    from evolvability.explorer.export import export_page
     from evolvability.explorer.films import draw_without_window
     from evolvability.explorer.server import EVERYWHERE, Server
     from evolvability.explorer.service import Explorer
@@ -63,8 +63,7 @@ def explore(
         if len(found) != 1:
             raise ConfigError(f"ees explore --export: give one run folder, got {len(found)}.")
         sizes: dict[str, Any] = {"generations": generations, "members": members, "mutations": mutations, "embed": embed}
-        export_page(found[0], export, **sizes)
-        print_text(f"wrote {export}, {export.stat().st_size / 1e6:.1f} MB")
+        write_page(found[0], export, is_recorded=bool(embed or mutations), **sizes)
         return
     server = Server(Explorer(found), port, host)
     if host in EVERYWHERE:
@@ -73,6 +72,20 @@ def explore(
     if browser:
         server.open_browser()
     server.serve()
+
+
+def write_page(run: Run, output: Path, *, is_recorded: bool = False, **sizes: Any) -> None:
+    """Write one run as a page that simulates, or plays what was recorded, and say which."""
+    from evolvability.explorer.export import export_page
+    from evolvability.explorer.films import draw_without_window
+    from evolvability.explorer.playground import export_live
+
+    draw_without_window()  # environments that draw themselves are recorded
+    if is_recorded:
+        export_page(run, output, **sizes)
+    elif reason := export_live(run, output, **sizes):
+        print_text(f"with what was recorded: {reason}")
+    print_text(f"wrote {output}, {output.stat().st_size / 1e6:.1f} MB")
 
 
 def video(

@@ -35,8 +35,7 @@ def export_page(
     ``mutations`` of the last center, 60 unless given. Their episodes lie in the file, and so both are 10 for a task
     that draws itself: pictures take much more room than poses.
     """
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise ConfigError(f"The explorer's file must end in .html, got '{output}'.")
+    check_ending(output)
     for name, value in (("generations", generations), ("members", members), ("mutations", mutations), ("embed", embed)):
         if value is not None and value < 1:
             raise ConfigError(f"{name} must be 1 or more, got {value}.")
@@ -57,6 +56,12 @@ def export_page(
     compressed = {question: gzip.compress(content, mtime=0) for question, content in answers.items()}
     write_output(output, page(compressed).encode())
     return output
+
+
+def check_ending(output: Path) -> None:
+    """Refuse a file that no browser would open as a page."""
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"The page's file must end in .html, got '{output}'.")
 
 
 def _questions(about: dict[str, Any], mutations: int) -> list[str]:

@@ -7,6 +7,7 @@ way on the ground in the page and in Python, to the bit: `replay_in_double` tell
 
 import base64
 import gzip
+import importlib.util
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,8 +17,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, install_line
 from evolvability.explorer import data
+from evolvability.explorer.export import check_ending, export_page
 from evolvability.explorer.page import playground_html
 from evolvability.runs.files import write_output
 from evolvability.runs.folder import Run
@@ -39,10 +41,21 @@ ARGUMENTS |= {"ended": "R*", "status": "int*", "seen": "R*", "path": "R*", "tid"
 """Of a robot's episode in WebAssembly, as `episode_kernel` has them."""
 
 
+def export_live(run: Run, output: Path, **sizes: Any) -> str:
+    """Write a page that simulates, or where it cannot, the explorer's with what was recorded; then why is returned.
+
+    ``sizes`` are those of `export_page`, for the latter.
+    """
+    if reason := why_not(run):
+        export_page(run, output, **sizes)
+    else:
+        export_playground(run, output)
+    return reason
+
+
 def export_playground(run: Run, output: Path) -> Path:
     """Write a page that simulates mutations of a run's last center."""
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise ConfigError(f"The playground's file must end in .html, got '{output}'.")
+    check_ending(output)
     name = run.path.resolve().name
     about = f"The run {name}: {run.config.task_title}, generation {run.rebuildable[-1] if run.rebuildable else 0}."
     tab = make_tab(run.config.task, [run], about=f"{about}\n\n{CLICK}")
@@ -53,10 +66,12 @@ def export_playground(run: Run, output: Path) -> Path:
 def why_not(run: Run) -> str:
     """Why a run's mutations cannot be simulated in a page; empty where they can."""
     if run.config.task not in (*ROBOTS, *WORLDS):
-        return f"task '{run.config.task}' cannot be simulated in a page: {', '.join((*ROBOTS, *WORLDS))} can"
+        return f"task '{run.config.task}' cannot be simulated in a page ({', '.join((*ROBOTS, *WORLDS))} can)"
+    if run.config.task in ROBOTS and importlib.util.find_spec("warp") is None:
+        return f"robots are compiled with warp-lang, which is not installed; install it with: {install_line('warp')}"
     if not run.rebuildable:
         return "no center of this run was kept"
-    return "it has been reduced to some of its behavior dimensions" if run.dimensions else ""
+    return "it is reduced to some of its behavior dimensions" if run.dimensions else ""
 
 
 def make_tab(title: str, runs: Sequence[Run], **more: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 // A tab with a ground to click: fresh mutations are drawn and tried, the nearest walks there, the others are dots.
 
+import { unitOfAll } from "explorer/axes";
 import { onGround } from "explorer/scene";
 import { unpacked } from "playground/arrays";
 import { $, number, redraw, say, scene } from "playground/page";
@@ -8,8 +9,7 @@ import { clear, walk } from "playground/walkers";
 export class Ground {
   constructor(table, index, crew) {
     Object.assign(this, table, { index, crew, next: 0, share: 1, factor: 1, batch: null, turn: 0 });
-    const units = [...new Set(this.behavior.map((name) => / \((.+)\)$/.exec(name)?.[1]))];
-    this.unit = units.length === 1 && units[0] ? ` ${units[0]}` : "";
+    this.unit = unitOfAll(this.behavior);
     this.dimensions = this.behavior.length;
     this.flat = this.dimensions === 1;
     this.name = this.title;
