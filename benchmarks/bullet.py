@@ -30,7 +30,10 @@ from mujoco.batch import Batch
 
 from evolvability import make_task, normal
 from evolvability.config.schema import layered
-from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, TIME_STEP, Robot
+from evolvability.tasks.observations import slowed
+from evolvability.tasks.robots import ROBOTS, Robot
+
+CONTROL_STEP = 0.0165  # seconds
 
 ENVIRONMENTS = {"cheetah": "HalfCheetahBulletEnv-v0", "ant": "AntBulletEnv-v0"}
 KINDS = ("random", "bang-bang", "gait")
@@ -87,7 +90,7 @@ def make_actions(kind: str, num_episodes: int, num_steps: int, num_joints: int) 
     if kind == "bang-bang":
         switched = np.cumsum(random.random(shape) < 0.1, axis=1)
         return (-1.0) ** (switched + random.integers(2, size=(num_episodes, 1, num_joints)))
-    times = STEPS_PER_CONTROL * TIME_STEP * np.arange(num_steps)[:, None]
+    times = CONTROL_STEP * np.arange(num_steps)[:, None]
     frequency = random.uniform(0.5, 3, (num_episodes, 1, 1))
     phase, amplitude = random.uniform(0, 1, (2, num_episodes, 1, num_joints))
     return amplitude * np.sin(2 * np.pi * (frequency * times + phase))
@@ -102,7 +105,8 @@ def motion(robot: Robot, actions: Array) -> Motion:
     torso, speeds = [np.stack(robot.torso(qpos, qvel).position, axis=-1)], []
     for step in range(actions.shape[1]):
         ctrl[:] = actions[:, step][:, order]
-        batch.step(None, nstep=STEPS_PER_CONTROL)
+        batch.step(None, nstep=robot.steps_per_control)
+        qvel[:] = slowed(robot, qpos, qvel)
         torso.append(np.stack(robot.torso(qpos, qvel).position, axis=-1))
         speeds.append(qvel[:, -robot.num_joints :].copy())
     return Motion(np.stack(torso, axis=1), np.stack(speeds, axis=1))
@@ -129,7 +133,7 @@ def summary(name: str, motion: Motion) -> dict[str, float]:
     """A few numbers about episodes: medians over them, and the share that fell."""
     path = motion.torso - motion.torso[:, :1]
     distance = np.linalg.norm(path[:, -1, : 1 if name == "cheetah" else 2], axis=1)
-    velocity = np.diff(motion.torso, axis=1) / (STEPS_PER_CONTROL * TIME_STEP)
+    velocity = np.diff(motion.torso, axis=1) / (CONTROL_STEP)
     height = motion.torso[..., 2]
     return {
         "distance_median": float(np.median(distance)),
@@ -226,7 +230,7 @@ def draw(tracks: dict[tuple[str, str], tuple[Motion, Motion]], path: Path) -> No
                 ax = axes[row, column]
                 for (who, color), motion in zip(colors.items(), tracks[name, kind], strict=True):
                     moved = motion.torso - motion.torso[:, :1]
-                    times = STEPS_PER_CONTROL * TIME_STEP * np.arange(moved.shape[1])
+                    times = CONTROL_STEP * np.arange(moved.shape[1])
                     across, up = (times, moved[..., 0]) if name == "cheetah" else (moved[..., 0], moved[..., 1])
                     for episode in range(len(moved)):
                         line = across if across.ndim == 1 else across[episode]

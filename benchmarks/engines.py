@@ -28,7 +28,7 @@ from evolvability.tasks.engines.cores import cores_engine
 from evolvability.tasks.engines.mujoco import mujoco_engine
 from evolvability.tasks.normalizer import no_moments
 from evolvability.tasks.policies import Policy, mlp
-from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, Robot
+from evolvability.tasks.robots import ROBOTS, Robot
 
 Array = np.ndarray[Any, Any]
 COPIES = 8
@@ -118,14 +118,14 @@ def bare_mujoco(robot: Robot, torques: Array) -> Callable[[], Any]:
     start = np.zeros(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
     mujoco.mj_getState(model, data, start, mujoco.mjtState.mjSTATE_FULLPHYSICS)
     starts = np.tile(start, (len(torques), 1))
-    controls = np.ascontiguousarray(np.repeat(torques, STEPS_PER_CONTROL, axis=1))
+    controls = np.ascontiguousarray(np.repeat(torques, robot.steps_per_control, axis=1))
     threads_data = [mujoco.MjData(model) for _ in range(num_cores())]
     return lambda: rollout.rollout(model, threads_data, starts, controls)
 
 
 def bare_fused(robot: Robot, torques: Array) -> Callable[[], Any]:
     """The same, `COPIES` of each."""
-    step = fused.stepper(robot.model, STEPS_PER_CONTROL)
+    step = fused.stepper(robot.model, robot.steps_per_control)
     controls = np.ascontiguousarray(np.tile(torques, (COPIES, 1, 1)).swapaxes(0, 1), np.float32)
     number = controls.shape[1]
     start = fused.start(robot.model, number, np.tile(robot.start, (number, 1)))

@@ -28,7 +28,7 @@ from evolvability.tasks.engines.fused import State, stepper
 from evolvability.tasks.normalizer import Moments, include
 from evolvability.tasks.observations import has_fallen, is_plausible, observe
 from evolvability.tasks.policies import mlp
-from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, Robot, Solver
+from evolvability.tasks.robots import ROBOTS, Robot, Solver
 from evolvability.training.evolution import Evolution
 from evolvability.training.generation import step, whole
 
@@ -58,7 +58,7 @@ def measure(options: argparse.Namespace, size: int) -> dict[str, Any]:
     }
     config = layered(options.task, objective=options.objective, values=values)
     solver = Solver(config.task_options.solver_iterations, config.task_options.solver_line_search_iterations)
-    robot = ROBOTS[options.task](solver)
+    robot = ROBOTS[options.task](config.task_options.body, solver)
     evolution = Evolution(config)
     algorithm = evolution.algorithm
     state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
@@ -96,7 +96,7 @@ def _act(robot: Robot, num_steps: int, sample: Sample) -> jax.Array:
 
 
 def _simulate(robot: Robot, num_steps: int, size: int) -> jax.Array:
-    advance = stepper(robot.model, STEPS_PER_CONTROL, robot.links)
+    advance = stepper(robot.model, robot.steps_per_control, robot.links)
     phase = jnp.linspace(0, 6, size)[:, None] + jnp.arange(robot.num_joints)
 
     def once(state: State, time: jax.Array) -> tuple[State, None]:

@@ -22,7 +22,7 @@ from mujoco.batch import Batch
 from evolvability.tasks.engines import fused
 from evolvability.tasks.engines.fused import State
 from evolvability.tasks.observations import MAX_SPEED, is_plausible
-from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, Robot, Solver
+from evolvability.tasks.robots import BODIES, ROBOTS, Robot, Solver
 
 Array = np.ndarray[Any, Any]
 Advance = Callable[[Array, Array], tuple[Array, Array]]
@@ -37,7 +37,7 @@ def main() -> None:
     rows = []
     print(f"{options.task}, engine {options.engine}, {options.members} episodes of {options.steps} control steps")
     for iterations, line_search in options.settings or SETTINGS:
-        robot = ROBOTS[options.task](Solver(iterations, line_search))
+        robot = ROBOTS[options.task](options.body, Solver(iterations, line_search))
         for kind in options.torques:
             found = _episodes(robot, options.engine, kind, options.members, options.steps)
             row = {"solver": [iterations, line_search], "torques": kind, **found}
@@ -104,14 +104,14 @@ def _mujoco(robot: Robot, speeds: Array) -> tuple[Advance, Array]:
 
     def advance(torques: Array, running: Array) -> tuple[Array, Array]:
         ctrl[:] = torques
-        batch.step(np.flatnonzero(running), nstep=STEPS_PER_CONTROL)
+        batch.step(np.flatnonzero(running), nstep=robot.steps_per_control)
         return qpos, qvel
 
     return advance, qvel
 
 
 def _fused(robot: Robot, speeds: Array) -> tuple[Advance, Array]:
-    step = fused.stepper(robot.model, STEPS_PER_CONTROL)
+    step = fused.stepper(robot.model, robot.steps_per_control)
     state = fused.start(robot.model, len(speeds), np.tile(robot.start, (len(speeds), 1)))
     state.qvel[:, -robot.num_joints :] = speeds
 
@@ -132,6 +132,7 @@ ENGINES: dict[str, Callable[[Robot, Array], tuple[Advance, Array]]] = {"fused": 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", default="ant", choices=sorted(ROBOTS))
+    parser.add_argument("--body", default="paper", choices=BODIES)
     parser.add_argument("--engine", default="fused", choices=sorted(ENGINES))
     parser.add_argument("--members", type=int, default=400)
     parser.add_argument("--steps", type=int, default=1000)

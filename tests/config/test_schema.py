@@ -132,3 +132,12 @@ def test_the_engine_of_earlier_versions_is_read_as_the_one_that_took_its_place(t
     text = to_toml(layered("ant")).replace('engine = "auto"', 'engine = "mjx"\nmjx_implementation = "warp"')
     (tmp_path / "config.toml").write_text(text)
     assert from_table(read_toml(tmp_path / "config.toml")) == layered("ant")
+
+
+def test_robots_of_earlier_runs_keep_the_body_that_they_had(tmp_path: Path) -> None:
+    assert layered("ant").task_options.body == "paper"
+    of_a_run = "".join(line for line in to_toml(layered("ant")).splitlines(True) if not line.startswith("body"))
+    (tmp_path / "config.toml").write_text(of_a_run)
+    assert from_table(read_toml(tmp_path / "config.toml")).task_options.body == "gymnasium"
+    (tmp_path / "own.toml").write_text('task = "ant"\n[task_options]\nengine = "mujoco"\n')
+    assert from_table(read_toml(tmp_path / "own.toml")).task_options.body == "paper"

@@ -10,11 +10,13 @@ from evolvability.tasks.observations import (
     has_fallen,
     is_plausible,
     observe,
+    slowed,
     touching,
 )
-from evolvability.tasks.robots import ROBOTS, STEPS_PER_CONTROL, TIME_STEP, Robot, ant, cheetah
+from evolvability.tasks.robots import BODIES, ROBOTS, Robot, ant, cheetah
 
 robots = pytest.mark.parametrize("robot", [cheetah(), ant()], ids=["cheetah", "ant"])
+bodies = pytest.mark.parametrize("body", BODIES)
 
 
 def look(robot: Robot, qpos: np.ndarray, qvel: np.ndarray, contacts: np.ndarray) -> np.ndarray:
@@ -22,18 +24,64 @@ def look(robot: Robot, qpos: np.ndarray, qvel: np.ndarray, contacts: np.ndarray)
     return seen
 
 
+@bodies
 @pytest.mark.parametrize(("name", "observations", "torques", "behaviors"), [("cheetah", 26, 6, 1), ("ant", 28, 8, 2)])
-def test_robots_have_the_papers_sizes(name: str, observations: int, torques: int, behaviors: int) -> None:
-    robot = ROBOTS[name]()
+def test_robots_have_the_papers_sizes(name: str, observations: int, torques: int, behaviors: int, body: str) -> None:
+    robot = ROBOTS[name](body)
     assert (robot.num_observations, robot.num_joints, len(robot.behavior)) == (observations, torques, behaviors)
     assert robot.model.nu == torques
     np.testing.assert_array_equal(robot.model.actuator_ctrlrange, [[-1, 1]] * torques)
-    assert pytest.approx(0.0165) == STEPS_PER_CONTROL * TIME_STEP
-    assert robot.model.opt.timestep == TIME_STEP
+    assert robot.control_step == pytest.approx(0.0165)
+
+
+def test_the_papers_bodies_are_pybullets() -> None:
+    # As PyBullet 3.2.7 reports them: kg, N m in the order of motors, and rad.
+    for robot, mass, motors in ((cheetah(), 38.188, [108, 81, 54, 126, 54, 27]), (ant(), 182.176, [250, 179] * 4)):
+        assert robot.model.body_mass.sum() == pytest.approx(mass, abs=1e-3)
+        assert robot.model.actuator_gear[:, 0].tolist() == motors
+        assert not robot.model.jnt_stiffness.any()
+        assert robot.model.opt.timestep == 0.0165 / 4
+    assert cheetah().joint_range[:, 0].tolist() == [-0.52, -0.785, -0.4, -1.5, -1.2, -3.1]
+    assert cheetah().joint_range[:, 1].tolist() == [1.05, 0.785, 0.785, 0.8, 1.1, -0.3]
+    np.testing.assert_allclose(np.degrees(ant().joint_range[:4]), [[-40, 40], [30, 100], [-40, 40], [-100, -30]])
+
+
+def test_links_of_the_papers_cheetah_turn_about_their_centers_of_mass() -> None:
+    model = cheetah().model
+    assert not model.body_ipos[1:].any()
+    assert model.body("ffoot").mass == model.body("bfoot").mass == 10
+
+
+def test_a_joint_beyond_its_limit_is_stopped_and_not_pushed_back() -> None:
+    robot = ant()
+    data = mujoco.MjData(robot.model)
+    data.qpos[:] = robot.start
+    data.qpos[2] = 50.0  # in free fall
+    for _ in range(100):
+        mujoco.mj_step(robot.model, data)
+    # The ankles started 30 degrees beyond their limits.
+    assert np.abs(np.degrees(data.qpos[8::2])).max() < 5
+    data.ctrl[:] = -np.sign(robot.joint_range.sum(axis=1)[[6, 7, 0, 1, 2, 3, 4, 5]])
+    for _ in range(100):
+        mujoco.mj_step(robot.model, data)
+    assert np.abs(np.degrees(data.qpos[8::2])).max() < 5
+
+
+def test_the_air_slows_as_in_pybullet() -> None:
+    # It slows by 0.04 (1 + speed) per second; recorded in PyBullet: 15 m/s become 13.3 within twelve control steps.
+    for robot in (cheetah(), ant()):
+        data = mujoco.MjData(robot.model)
+        data.qpos[:] = robot.start
+        data.qpos[1 if robot.name == "cheetah" else 2] += 100
+        data.qvel[0] = 15.0
+        for _ in range(12):
+            mujoco.mj_step(robot.model, data, robot.steps_per_control)
+            data.qvel[:] = slowed(robot, data.qpos, data.qvel)
+        assert data.qvel[0] == pytest.approx(0.8866 * 15, rel=1e-3)
 
 
 def test_ant_observation_matches_hand_computed_values() -> None:
-    robot = ant()
+    robot = ant("gymnasium")
     qpos, qvel = robot.start.copy(), np.zeros(14)
     yaw, roll = 0.5, 0.2
     qpos[:3] = [2.0, 3.0, 0.75]
@@ -81,6 +129,7 @@ def test_observation_is_the_same_in_both_array_libraries(robot: Robot) -> None:
 
 @robots
 def test_contact_flags_agree_with_the_simulators_contacts(robot: Robot) -> None:
+    robot = ROBOTS[robot.name]("gymnasium")  # the paper's calls a floor touched that is near
     data = mujoco.MjData(robot.model)
     links = [robot.model.sensor_objid[2 * k] for k in range(robot.num_links)]
     random = np.random.default_rng(0)
@@ -115,9 +164,10 @@ def test_ant_thighs_never_touch_the_floor_first() -> None:
         assert min(lowest[k] for k in kept) <= min(lowest[k] for k in left_out) + 1e-9
 
 
-def test_ant_falls_when_its_torso_leaves_the_height_range() -> None:
-    robot, qvel = ant(), np.zeros(14)
-    for height, fallen in ((0.25, True), (0.27, False), (0.99, False), (1.01, True)):
+@bodies
+def test_ant_falls_when_its_torso_leaves_the_height_range(body: str) -> None:
+    robot, qvel = ant(body), np.zeros(14)
+    for height, fallen in ((0.25, True), (0.27, False), (0.99, False), (1.01, body == "gymnasium")):
         qpos = robot.start.copy()
         qpos[2] = height
         assert has_fallen(robot, robot.torso(qpos, qvel), np.zeros(4)) == fallen

@@ -300,19 +300,26 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.") from None
+    of_a_run = "format" in table
     found = table.pop("format", FORMAT)
     if found != FORMAT:
         raise ConfigError(
             f"{path} has format {found}, and this version of evolvability reads format {FORMAT}. "
             "Use the version that wrote it (environment.json beside it names it)."
         )
-    # Until there was one engine for all devices, a robot's options named another one.
     robot = table.get("task_options", {})
-    if isinstance(robot, dict):
-        robot.pop("mjx_implementation", None)
-        if robot.get("engine") == "mjx":
-            robot["engine"] = "auto"
+    if of_a_run and isinstance(robot, dict) and robot.get("engine"):
+        _as_it_was(robot)
     return table
+
+
+def _as_it_was(robot: dict[str, Any]) -> None:
+    """The options of a robot, from a run of an earlier version, in today's words."""
+    robot.setdefault("body", "gymnasium")  # the only one there was, until runs named theirs
+    # Until there was one engine for all devices, options named another one.
+    robot.pop("mjx_implementation", None)
+    if robot["engine"] == "mjx":
+        robot["engine"] = "auto"
 
 
 def to_toml(config: Config) -> str:

@@ -33,8 +33,6 @@ def ant(options: AntOptions = AntOptions()) -> Task:  # noqa: B008 (frozen)
 
 def _locomotion(name: str, options: LocomotionOptions) -> Task:
     robot = robot_of(name, options)
-    from evolvability.tasks.robots import STEPS_PER_CONTROL, TIME_STEP
-
     policy = policy_of(robot, options)
     engine, replay = _engine(robot, policy, options)
     forward = jnp.array(heading(options.direction)[: len(robot.behavior)])
@@ -59,7 +57,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         remember=merge,
         on_host=engine.on_host,
         engine=engine.name,
-        stage=Stage(replay, STEPS_PER_CONTROL * TIME_STEP, engine.name.partition(",")[0], robot.model),
+        stage=Stage(replay, robot.control_step, engine.name.partition(",")[0], robot.model),
         world=world,
         shapes=policy.shapes,
         actions=clipped(robot.num_joints, TORQUE_LIMIT),
@@ -72,7 +70,7 @@ def robot_of(name: str, options: LocomotionOptions) -> Any:
         from evolvability.tasks.robots import ROBOTS, Solver
     except ModuleNotFoundError as error:
         raise missing_extra(f"Task '{name}'", error.name, "locomotion") from None
-    return ROBOTS[name](Solver(options.solver_iterations, options.solver_line_search_iterations))
+    return ROBOTS[name](options.body, Solver(options.solver_iterations, options.solver_line_search_iterations))
 
 
 def policy_of(robot: Any, options: LocomotionOptions) -> Policy:

@@ -51,6 +51,18 @@ def observe(robot: Robot, torso: Torso, qpos: Arrays, qvel: Arrays, contacts: Ar
     return xp.clip(observation, -OBSERVATION_LIMIT, OBSERVATION_LIMIT)
 
 
+def slowed(robot: Robot, qpos: Arrays, qvel: Arrays) -> Arrays:
+    """(..., num_velocities) velocities after a control step in air, which slows all links alike.
+
+    Not a force of MuJoCo's: its damping of the root would slow the torso, and joints would have to pull the rest.
+    """
+    if not robot.drag:
+        return qvel
+    vx, vy, vz = robot.torso(qpos, qvel).velocity
+    speed = qpos.__array_namespace__().sqrt(vx * vx + vy * vy + vz * vz)
+    return qvel * (1 - robot.drag * robot.control_step * (1 + speed))[..., None]
+
+
 def touching(robot: Robot, sensordata: Arrays) -> Arrays:
     """(..., num_links) 1.0 where a link touches the floor, from the sensors of its place and direction."""
     # Of each link its center (x, y, z) and the direction of its axis (x, y, z). MuJoCo computes sensors before it

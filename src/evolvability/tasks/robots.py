@@ -1,8 +1,8 @@
-"""The robots: Gymnasium's MuJoCo assets, edited in code. One definition serves every engine.
+"""The robots: Gymnasium's MuJoCo assets, edited in code. One definition of each body serves every engine.
 
-What is changed, and why:
+The body `paper` is PyBullet's, see `paper_bodies`; the body `gymnasium` is that of the assets, with time steps of 8.25
+ms, two per control step, which is the paper's control rate of 0.0165 s. Changed in both, and why:
 
-- Time steps of 8.25 ms, two per control step: the paper's control rate of 0.0165 s.
 - Contacts are with the floor alone, and of the ant only its torso and shins touch it: a thigh lies inside the hull of
   the torso and the knees, so it cannot touch first. Few contacts, and always the same ones, keep programs small.
 - A simulation that breaks down is not reset behind our back (MuJoCo's own habit): it must be seen to be left out.
@@ -19,9 +19,12 @@ import gymnasium
 import mujoco
 import numpy as np
 
+from evolvability.tasks import paper_bodies
+
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
-TIME_STEP = 0.00825  # seconds
-STEPS_PER_CONTROL = 2
+GYMNASIUM_TIME_STEP, GYMNASIUM_STEPS_PER_CONTROL = 0.00825, 2
+
+BODIES = ("paper", "gymnasium")
 
 Arrays = Any
 """A NumPy or JAX array with any leading axes."""
@@ -52,6 +55,7 @@ class Robot:
     Attributes:
         name: how people call it.
         model: its physics.
+        steps_per_control: the model's time steps in one control step.
         start: (num_positions,) the pose at the start.
         start_height: the torso's height then.
         behavior: the names of the coordinates that make up its behavior.
@@ -59,6 +63,7 @@ class Robot:
         joint_range: (num_joints, 2) limits of the driven joints, which come last in ``qpos`` and ``qvel``.
         links: the geoms, capsules, whose floor contacts are observed.
         contact_distance: how near the floor a link touches it.
+        drag: the share of its velocities that it loses per second at rest; in motion, times 1 + its speed in m/s.
         height_range: where the torso must stay while it stands.
         pitch_limit: how far the torso may lean while it stands.
         standing_links: indices of the links that may touch the floor while it stands; None for all.
@@ -66,6 +71,7 @@ class Robot:
 
     name: str
     model: mujoco.MjModel
+    steps_per_control: int
     start: np.ndarray[Any, Any]
     start_height: float
     behavior: tuple[str, ...]
@@ -73,9 +79,15 @@ class Robot:
     joint_range: np.ndarray[Any, Any]
     links: tuple[int, ...]
     contact_distance: float
+    drag: float = 0.0
     height_range: tuple[float, float] = (-np.inf, np.inf)
     pitch_limit: float = np.inf
     standing_links: tuple[int, ...] | None = None
+
+    @property
+    def control_step(self) -> float:
+        """Seconds per control step."""
+        return float(self.steps_per_control * self.model.opt.timestep)
 
     @property
     def num_joints(self) -> int:
@@ -95,17 +107,20 @@ class Robot:
 
 # In the order of PyBullet's contact flags.
 CHEETAH_LINKS = ("ffoot", "fshin", "fthigh", "bfoot", "bshin", "bthigh")
-SOLVER = Solver(iterations=4, line_search_iterations=8)
+SOLVER = Solver(iterations=8, line_search_iterations=8)
 ANT_LINKS = ("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom")
-ANT_FRICTION = 1.5  # as in PyBullet's ant
-ANT_HEIGHTS = (0.26, 1.0)  # meters; PyBullet asks for the lower one alone, but its ant does not fly
+ANT_FRICTION = 1.5  # of the body gymnasium
+FALLEN = 0.26  # meters: an ant's torso below it lies on the floor
+ANT_HEIGHTS = {"paper": (FALLEN, np.inf), "gymnasium": (FALLEN, 1.0)}  # the light one may fly
 
 
 @functools.cache
-def cheetah(solver: Solver = SOLVER) -> Robot:
+def cheetah(body: str = "paper", solver: Solver = SOLVER) -> Robot:
     """The planar half-cheetah: six torques. It stands while it leans less than 1 rad, on its feet alone."""
     spec = _spec("half_cheetah.xml", CHEETAH_LINKS, solver)
-    model = _compiled(spec, total_mass=14.0)
+    if body == "paper":
+        paper_bodies.edit_cheetah(spec)
+    model = _compiled(spec, body, total_mass=14.0)
     start_height = model.body("torso").pos[2]
 
     def torso(qpos: Arrays, qvel: Arrays) -> Torso:
@@ -119,22 +134,25 @@ def cheetah(solver: Solver = SOLVER) -> Robot:
         return Torso(position, velocity, zero, pitch, zero)
 
     # Of the links, 0 and 3 are the feet.
-    return _robot(
-        "cheetah", model, model.qpos0, ("x (m)",), torso, CHEETAH_LINKS, pitch_limit=1.0, standing_links=(0, 3)
-    )
+    standing: dict[str, Any] = {"pitch_limit": 1.0, "standing_links": (0, 3)}
+    return _robot("cheetah", body, model, model.qpos0, ("x (m)",), torso, CHEETAH_LINKS, **standing)
 
 
 @functools.cache
-def ant(solver: Solver = SOLVER) -> Robot:
-    """The four-legged ant: eight torques; while it stands, its torso stays between 0.26 m and 1 m."""
+def ant(body: str = "paper", solver: Solver = SOLVER) -> Robot:
+    """The four-legged ant: eight torques; while it stands, its torso is higher than 0.26 m."""
     spec = _spec("ant.xml", ANT_LINKS, solver)
     for geom in spec.geoms:
         geom.friction[0] = ANT_FRICTION
         if geom.name not in ("floor", "torso_geom", *ANT_LINKS):
             geom.contype = 0  # no contacts: see above
-    model = _compiled(spec)
-    start = np.array(model.numeric("init_qpos").data)
-    return _robot("ant", model, start, ("x (m)", "y (m)"), _free_torso, ANT_LINKS, height_range=ANT_HEIGHTS)
+    if body == "paper":
+        paper_bodies.edit_ant(spec)
+    model = _compiled(spec, body)
+    # PyBullet's ant starts with its legs stretched out, 0.2 m higher.
+    start = model.qpos0 if body == "paper" else model.numeric("init_qpos").data
+    behavior = "x (m)", "y (m)"
+    return _robot("ant", body, model, start, behavior, _free_torso, ANT_LINKS, height_range=ANT_HEIGHTS[body])
 
 
 def _free_torso(qpos: Arrays, qvel: Arrays) -> Torso:
@@ -155,7 +173,7 @@ def _free_torso(qpos: Arrays, qvel: Arrays) -> Torso:
 def _spec(file: str, links: tuple[str, ...], solver: Solver) -> mujoco.MjSpec:
     """An asset with what all robots share; textures stay, so that it can be rendered."""
     spec = mujoco.MjSpec.from_file(str(ASSETS / file))
-    spec.option.timestep = TIME_STEP
+    spec.option.timestep = GYMNASIUM_TIME_STEP
     # The ant's own integrator, a Runge-Kutta method, costs four times as much.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
     spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
@@ -168,10 +186,10 @@ def _spec(file: str, links: tuple[str, ...], solver: Solver) -> mujoco.MjSpec:
     return spec
 
 
-def _compiled(spec: mujoco.MjSpec, total_mass: float | None = None) -> mujoco.MjModel:
+def _compiled(spec: mujoco.MjSpec, body: str, total_mass: float | None = None) -> mujoco.MjModel:
     spec.compiler.settotalmass = -1  # deprecated; done below instead
     model = spec.compile()
-    if total_mass is not None:
+    if body == "gymnasium" and total_mass is not None:
         mujoco.mj_setTotalmass(model, total_mass)
         mujoco.mj_setConst(model, mujoco.MjData(model))  # what the model has derived from the masses is out of date
     return model
@@ -179,6 +197,7 @@ def _compiled(spec: mujoco.MjSpec, total_mass: float | None = None) -> mujoco.Mj
 
 def _robot(
     name: str,
+    body: str,
     model: mujoco.MjModel,
     start: np.ndarray[Any, Any],
     behavior: tuple[str, ...],
@@ -186,9 +205,12 @@ def _robot(
     links: tuple[str, ...],
     **limits: Any,
 ) -> Robot:
+    is_paper = body == "paper"
+    margin = float(model.geom("floor").margin[0] + model.geom(links[0]).margin[0])
     return Robot(
         name=name,
         model=model,
+        steps_per_control=paper_bodies.STEPS_PER_CONTROL if is_paper else GYMNASIUM_STEPS_PER_CONTROL,
         start=np.array(start),
         start_height=float(torso(np.array(start), np.zeros(model.nv)).position[2]),
         behavior=behavior,
@@ -196,7 +218,8 @@ def _robot(
         # One motor per driven joint, and these come last: after the root's.
         joint_range=np.array(model.jnt_range[-model.nu :]),
         links=tuple(model.geom(link).id for link in links),
-        contact_distance=float(model.geom("floor").margin[0] + model.geom(links[0]).margin[0]),
+        contact_distance=paper_bodies.CONTACT_DISTANCE[name] if is_paper else margin,
+        drag=paper_bodies.DRAG if is_paper else 0.0,
         **limits,
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from evolvability.tasks.robots import ASSETS, ant, cheetah
+from evolvability.tasks.robots import ASSETS, ROBOTS
 
 # All that is supported and that no robot of Gymnasium's has: a ball joint, boxes, a tilted plane, joints beside their
 # bodies' origins, a welded body, two trees, damping that grows with speed, motors whose force is limited, contacts
@@ -45,14 +45,15 @@ MIXED = """
 </mujoco>
 """  # noqa: E501
 GYMNASIUM = ("hopper", "walker2d_v5", "inverted_pendulum", "inverted_double_pendulum", "humanoid")
-NAMES = ("cheetah", "ant", "mixed", *GYMNASIUM)
+NAMES = ("cheetah", "ant", "cheetah, gymnasium", "ant, gymnasium", "mixed", *GYMNASIUM)
 
 
 @functools.cache
 def model(name: str) -> mujoco.MjModel:
     """A model by name, with the integrator, solver and contacts that are supported."""
-    if name in ("cheetah", "ant"):
-        return {"cheetah": cheetah, "ant": ant}[name]().model
+    robot, _, body = name.partition(", ")
+    if robot in ROBOTS:
+        return ROBOTS[robot](body or "paper").model
     text = MIXED if name == "mixed" else (ASSETS / f"{name}.xml").read_text()
     spec = mujoco.MjSpec.from_string(text)
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER

@@ -25,6 +25,8 @@ class LocomotionOptions:
 
     num_steps: int = 1000
     """Control steps per episode, 0.0165 s each."""
+    body: Literal["paper", "gymnasium"] = "paper"
+    """The robot's masses, joints and motors: PyBullet's, which the paper used, or those of Gymnasium's assets."""
     engine: Literal["auto", "fused", "mujoco"] = "auto"
     """What steps the physics: fused (MuJoCo's, compiled for this robot) or mujoco (its own library, on CPU cores);
     auto picks fused where warp-lang is installed."""
@@ -38,7 +40,7 @@ class LocomotionOptions:
     """Probability that a member's observations enter the running statistics that observations are scaled by."""
     hidden: int = 256
     """Units in each of the network's two hidden layers."""
-    solver_iterations: int = 4
+    solver_iterations: int = 8
     """Iterations of the physics' constraint solver, at most."""
     solver_line_search_iterations: int = 8
     """Line-search iterations in each of them, at most."""
@@ -57,7 +59,7 @@ class AntOptions(LocomotionOptions):
     """Options of the ant."""
 
     early_termination: bool = True
-    """End an episode when the torso leaves the heights of 0.26 m to 1 m; its behavior is where that happened."""
+    """End an episode when the torso sinks below 0.26 m (or, of the body gymnasium, rises above 1 m)."""
 
 
 class Episodes(NamedTuple):

@@ -19,9 +19,9 @@ from evolvability.tasks.engines.base import (
 from evolvability.tasks.engines.fused.layers import streamed_layer
 from evolvability.tasks.engines.fused.stepper import State, Step, stepper
 from evolvability.tasks.normalizer import LIMIT, Moments, include, pool, scaling
-from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe
+from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed
 from evolvability.tasks.policies import Policy, hidden_layer
-from evolvability.tasks.robots import STEPS_PER_CONTROL, Robot
+from evolvability.tasks.robots import Robot
 from evolvability.tasks.world import Situation, World, directions
 
 
@@ -91,7 +91,7 @@ def device_world(robot: Robot, policy: Policy, options: LocomotionOptions) -> Wo
 
 @functools.cache
 def _stepper(robot: Robot) -> Step:
-    return stepper(robot.model, STEPS_PER_CONTROL, robot.links)
+    return stepper(robot.model, robot.steps_per_control, robot.links)
 
 
 def _scaled(observation: Array, mean: Array, std: Array) -> Array:
@@ -107,6 +107,7 @@ def _observation(robot: Robot, now: _Progress) -> Array:
 def _advance(robot: Robot, options: LocomotionOptions, step: Step, now: _Progress, torques: Array) -> _Progress:
     """One control step of all members, also of those whose episode has ended: a compiled step cannot leave some out."""
     physics, clearance = step(now.physics, jnp.clip(torques, -TORQUE_LIMIT, TORQUE_LIMIT))
+    physics = physics._replace(qvel=slowed(robot, physics.qpos, physics.qvel))
     torso = robot.torso(physics.qpos, physics.qvel)
     good = now.running & is_plausible(torso, physics.qpos, physics.qvel)
     touching = (clearance < robot.contact_distance).astype(jnp.float32)

@@ -28,10 +28,10 @@ from evolvability.tasks.engines.base import (
     start_positions,
 )
 from evolvability.tasks.normalizer import LIMIT, Moments, include, pool, scaling
-from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, touching
+from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed, touching
 from evolvability.tasks.policies import Policy
 from evolvability.tasks.replay import HostArray, Motion, Replay
-from evolvability.tasks.robots import STEPS_PER_CONTROL, Robot
+from evolvability.tasks.robots import Robot
 
 BLOCK = 128
 """Draws per block, at most: many make Python's share of a control step small, few let their noise stay in cache."""
@@ -152,9 +152,11 @@ class _Block:
         finite = np.isfinite(torques)
         self.ctrl[:] = np.where(finite, torques, 0)  # MuJoCo would do the same, and write a log file about it
         try:
-            self.batch.step(None if self.running.all() else np.flatnonzero(self.running), nstep=STEPS_PER_CONTROL)
+            running = None if self.running.all() else np.flatnonzero(self.running)
+            self.batch.step(running, nstep=self.robot.steps_per_control)
         except SimulationError as error:
             self.qpos[error.ids] = np.nan  # so that it is found implausible below
+        self.qvel[:] = np.where(self.running[:, None], slowed(self.robot, self.qpos, self.qvel), self.qvel)
         self.torso = self.robot.torso(self.qpos, self.qvel)
         good = is_plausible(self.torso, self.qpos, self.qvel) & finite.all(axis=1)
         if not good.all():

@@ -33,12 +33,21 @@ class Softness:
     @property
     def stiffness(self) -> float:
         """K."""
+        if self._is_direct:
+            return float(-self.solref[0] / self.solimp[1] ** 2)
         return 1 / (self.solimp[1] * self._time_constant * self.solref[1]) ** 2
 
     @property
     def damping(self) -> float:
         """B."""
+        if self._is_direct:
+            return float(-self.solref[1] / self.solimp[1])
         return 2 / (self.solimp[1] * self._time_constant)
+
+    @property
+    def _is_direct(self) -> bool:
+        """Whether `solref` is stiffness and damping themselves, negated, and not a time constant and a ratio."""
+        return bool(self.solref[0] <= 0)
 
     @property
     def _time_constant(self) -> float:
@@ -249,14 +258,11 @@ def _mixed(model: mujoco.MjModel, geom: int, plane: int) -> Parameters:
         raise UnsupportedModelError(
             f"This model cannot be compiled: it has contacts of dimension {dimension}, not 1 or 3."
         )
-    if (model.geom_solref[[geom, plane]] <= 0).any():
-        raise UnsupportedModelError(
-            "This model cannot be compiled: it has contacts with a negative time constant (solref)."
-        )
     solref, solimp = (
         share * array[geom] + (1 - share) * array[plane] for array in (model.geom_solref, model.geom_solimp)
     )
-
+    if (model.geom_solref[[geom, plane], 0] <= 0).any():
+        solref = model.geom_solref[[geom, plane]].min(axis=0)
     friction = float(model.geom_friction[pair, 0].max()) if dimension == 3 else 0.0
     weight = float(model.body_invweight0[model.geom_bodyid[[geom, plane]], 0].sum())
     edges = 2 * friction**2 * (1 + friction**2) / model.opt.impratio if dimension == 3 else 4.0

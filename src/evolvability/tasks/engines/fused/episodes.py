@@ -19,8 +19,8 @@ from evolvability.tasks.engines.fused.kernel import TYPES, made
 from evolvability.tasks.engines.fused.sparse import block
 from evolvability.tasks.engines.fused.symbols import symbols
 from evolvability.tasks.normalizer import LIMIT
-from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe
-from evolvability.tasks.robots import STEPS_PER_CONTROL, Robot
+from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed
+from evolvability.tasks.robots import Robot
 
 # Both halves are computed and one is taken, so that a compiler can do many at a time: an odd polynomial near zero, and
 # an exponential elsewhere, from the Cephes library.
@@ -121,7 +121,8 @@ while (running && steps < num_steps) {{
   for (int i = 0; i < {nu}; i++) {{
     good = good && ISFINITE(u[i]); u[i] = u[i] < -{torques} ? -{torques} : (u[i] > {torques} ? {torques} : u[i]); }}
   for (int i = 0; i < {nq}; i++) before[i] = q[i];
-  {emit(robot.model, STEPS_PER_CONTROL, robot.links)}
+  {emit(robot.model, robot.steps_per_control, robot.links)}
+  {_slowed(robot)}
   {_judged(robot)}
 }}
 for (int i = 0; i < {nq} && steps < frames; i++) path.data[((size_t)tid * frames + steps) * {nq} + i] = q[i];
@@ -155,6 +156,15 @@ def _noted(num_seen: int) -> str:
       moments[1 + i] += change / moments[0];
       moments[{1 + num_seen} + i] += change * (observation[i] - moments[1 + i]); }} }}
 """
+
+
+def _slowed(robot: Robot) -> str:
+    """Velocities after the air had its share."""
+    if not robot.drag:
+        return ""
+    tape, position, velocity, _ = _inputs(robot)
+    after = slowed(robot, position, velocity)
+    return block(tape.code((f"v[{k}]", value) for k, value in enumerate(after)))
 
 
 def _judged(robot: Robot) -> str:

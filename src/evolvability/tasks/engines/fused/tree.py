@@ -146,7 +146,6 @@ def check(model: mujoco.MjModel) -> None:
         or model.actuator_armature.any(),
         "more than 64 joints": model.njnt > 64,
         "no joint": model.njnt == 0,
-        "negative time constants (solref)": (model.jnt_solref[model.jnt_limited > 0] <= 0).any(),
     }
     for problem, present in problems.items():
         if present:

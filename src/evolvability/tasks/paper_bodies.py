@@ -1,0 +1,118 @@
+"""The paper's robots: what PyBullet, its simulator, makes of the same assets, as edits of Gymnasium's for MuJoCo.
+
+PyBullet ignores springs, damping and armature, takes a density of 1,000 kg per cubic meter, gives each foot of the
+cheetah the 10 kg that its file names, and puts the cheetah's centers of mass into the joints. So masses and moments of
+inertia are written down here as it reports them, motors and joint ranges too. What it does besides:
+
+- Air: every link is slowed by 0.04 (1 + its speed) of its momentum per second.
+- Stops: a joint at its limit loses its speed within a time step, but is not pushed back, however far beyond it is.
+  The ant starts with its ankles 30 degrees beyond theirs.
+- Ankles of the ant: their axes are written as (-1, 1, 0), which it does not normalize. The same torque has to move
+  twice the inertia, and pushes against the floor with the square root of 1/2 of its force.
+
+Contacts, friction, the ankles and the time step are fitted to motions that were recorded in PyBullet, see
+``benchmarks/bullet.py``.
+"""
+
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+TIME_STEP, STEPS_PER_CONTROL = 0.004125, 4  # PyBullet's own
+DRAG = 0.04  # see `observations.slowed`
+GRAVITY = 9.8
+CONTACT_DISTANCE = {"cheetah": 0.006, "ant": 0.009}  # meters: so near to the floor PyBullet calls it touched
+
+
+class Inertia(NamedTuple):
+    """A link's mass (kg) and its moments of inertia (kg m^2) about x, y, z."""
+
+    mass: float
+    moments: tuple[float, float, float]
+
+
+CHEETAH: dict[str, Inertia] = {
+    "torso": Inertia(9.457333, (0.118510, 1.564630, 1.492760)),
+    "bthigh": Inertia(2.335527, (0.026653, 0.043289, 0.019931)),
+    "bshin": Inertia(2.402003, (0.014835, 0.043925, 0.032479)),
+    "bfoot": Inertia(10.0, (0.079277, 0.094460, 0.029290)),
+    "fthigh": Inertia(2.175984, (0.024567, 0.035076, 0.013579)),
+    "fshin": Inertia(1.817013, (0.015169, 0.023169, 0.010563)),
+    "ffoot": Inertia(10.0, (0.056433, 0.085062, 0.042736)),
+}
+CHEETAH_RANGES = {"fthigh": (-1.5, 0.8), "fshin": (-1.2, 1.1), "ffoot": (-3.1, -0.3)}  # rad, others as Gymnasium's
+CHEETAH_MOTORS = {"bthigh": 108.0, "bshin": 81.0, "bfoot": 54.0, "fthigh": 126.0, "fshin": 54.0, "ffoot": 27.0}  # N m
+ANT_TORSO = Inertia(65.449847, (1.636246, 1.636246, 1.636246))
+ANT_THIGH = Inertia(7.831550, (0.163940, 0.163940, 0.252698))  # each of the two parts of a leg above its knee
+ANT_SHIN = Inertia(13.518440, (0.526318, 0.526318, 0.922859))
+ANT_HIP, ANT_ANKLE = 250.0, 179.0  # N m; the square root of 1/2 would make it 176.8
+ANT_ARMATURE = 0.55  # kg m^2 of an ankle; alone in the air, half the acceleration would be 0.67
+
+
+class Contact(NamedTuple):
+    """How hard floor and stops are, as shares of one time step."""
+
+    damping: float  # of the speed into it, what is lost
+    stiffness: float  # of the depth, what is pushed out
+    impedance: tuple[float, float, float]  # MuJoCo's solimp: at the surface, at depth, and that depth in meters or rad
+
+    def reference(self) -> tuple[float, float]:
+        """MuJoCo's solref."""
+        return -self.stiffness / TIME_STEP**2, -self.damping / TIME_STEP
+
+
+STOP = Contact(1.0, 0.0005, (0.99, 0.99, 0.01))
+CHEETAH_FLOOR, CHEETAH_FRICTION = Contact(0.885, 0.15, (0.8, 0.955, 0.01)), 0.64
+ANT_FLOOR, ANT_FRICTION = Contact(0.875, 0.17, (0.93, 0.96, 0.0075)), 1.3
+
+
+def edit_cheetah(spec: mujoco.MjSpec) -> None:
+    """Gymnasium's cheetah becomes PyBullet's."""
+    _edit(spec, CHEETAH_FLOOR, CHEETAH_FRICTION)
+    for name, inertia in CHEETAH.items():
+        _weigh(spec.body(name), inertia, (0.0, 0.0, 0.0))
+    for name, limits in CHEETAH_RANGES.items():
+        spec.joint(name).range = limits
+    for motor in spec.actuators:
+        motor.gear[0] = CHEETAH_MOTORS[motor.target]
+
+
+def edit_ant(spec: mujoco.MjSpec) -> None:
+    """Gymnasium's ant becomes PyBullet's."""
+    _edit(spec, ANT_FLOOR, ANT_FRICTION)
+    for geom in spec.geoms:
+        if geom.parent.name == "torso":
+            _weigh(geom.parent, ANT_TORSO, (0.0, 0.0, 0.0))
+        elif geom.name != "floor":
+            ends = geom.fromto
+            _weigh(geom.parent, ANT_SHIN if "ankle" in geom.name else ANT_THIGH, (ends[:3] + ends[3:]) / 2)
+    for joint in spec.joints:
+        if joint.name.startswith("hip"):
+            joint.range = (-40, 40)  # degrees, as the asset has them
+        elif joint.name.startswith("ankle"):
+            joint.range = (30, 100) if joint.range[0] > 0 else (-100, -30)
+            joint.armature = ANT_ARMATURE
+    for motor in spec.actuators:
+        motor.gear[0] = ANT_HIP if motor.target.startswith("hip") else ANT_ANKLE
+
+
+def _edit(spec: mujoco.MjSpec, floor: Contact, friction: float) -> None:
+    spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+    spec.option.timestep = TIME_STEP
+    spec.option.gravity[2] = -GRAVITY
+    for joint in spec.joints:
+        joint.stiffness, joint.damping, joint.armature = np.zeros(3), np.zeros(3), 0.0
+        joint.margin = 0.0
+        joint.solref_limit = STOP.reference()
+        joint.solimp_limit[:3] = STOP.impedance
+    for geom in spec.geoms:
+        geom.friction[0], geom.margin = friction, 0.0
+        geom.solref = floor.reference()
+        geom.solimp[:3] = floor.impedance
+
+
+def _weigh(body: mujoco.MjsBody, inertia: Inertia, center: Any) -> None:
+    body.explicitinertial = True
+    body.mass, body.inertia = inertia.mass, inertia.moments
+    body.ipos, body.iquat = center, (1.0, 0.0, 0.0, 0.0)
