@@ -264,6 +264,14 @@ def test_a_film_that_would_never_end_is_refused(speed: str) -> None:
         film(Stage(None, 0.01), [], "gif", speed=float(speed))
 
 
+def test_a_film_has_each_mutation_of_its_own_seed(ant_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    filmed: list[Any] = []
+    monkeypatch.setattr("evolvability.explorer.films.film", lambda stage, motions, *_, **__: filmed.extend(motions))
+    Explorer([ant_run]).answer("video?run=0&format=gif&speed=1&cast=0.2.member.13,1.2.member.13")
+    behavior = ant_run.behaviors(2)["behavior"][:, 13]
+    np.testing.assert_array_equal([motion.behavior[0] for motion in filmed], behavior)
+
+
 def test_server_explains_an_error(served: str) -> None:
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(f"{served}ask/replay?run=0&seed=0&generation=1&member=0")

@@ -209,14 +209,14 @@ def _kind(asked: Question) -> str:
 
 
 def _address(word: str) -> dict[str, str]:
-    """What ``GENERATION.member.17`` or ``GENERATION.fresh.3`` stands for.
+    """What ``SEED.GENERATION.member.17`` or ``SEED.GENERATION.fresh.3`` stands for.
 
-    >>> _address("99.fresh.3")
-    {'generation': '99', 'fresh': '3'}
+    >>> _address("0.99.fresh.3")
+    {'seed': '0', 'generation': '99', 'fresh': '3'}
     """
     # Filled up: what a word lacks is then missed by `Question`, which says so.
-    generation, kind, index = [*word.split("."), "", ""][:3]
-    return {"generation": generation, kind: index}
+    seed, generation, kind, index = [*word.split("."), "", "", ""][:4]
+    return {"seed": seed, "generation": generation, kind: index}
 
 
 def _thinned(motion: Motion, time_step: float, most_pictures: int | None) -> data.Arrays:

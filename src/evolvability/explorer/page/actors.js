@@ -14,7 +14,8 @@ export async function bringOn(run, about, question) {
   const used = new Set(state.actors.map((actor) => actor.slot));
   let slot = 0;
   while (used.has(slot)) slot++;
-  const actor = { run: run.index, slot, color: robotColor(slot), waiting: true, question, ...about };
+  const [, seed] = /seed=(\d+)/.exec(question); // the page may show another one by now
+  const actor = { run: run.index, seed, slot, color: robotColor(slot), waiting: true, question, ...about };
   state.actors.push(actor);
   listActors();
   try {

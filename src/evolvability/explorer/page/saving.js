@@ -1,7 +1,7 @@
 // To take away: the scene as a picture, the mutations on stage as a film, one of them as a policy to act with.
 
 import { ask } from "explorer/answers";
-import { $, element, generationNow, say, scene, seedOf, state } from "explorer/state";
+import { $, element, generationNow, say, scene, state } from "explorer/state";
 
 const BORDER = 2; // of a picture, as the style sheet has it
 
@@ -36,9 +36,9 @@ export async function saveFilm(format) {
   const run = state.runs[filmed[0].run];
   const own = filmed.filter((actor) => actor.run === run.index);
   say(`Filming ${own.length} mutation${own.length > 1 ? "s" : ""} …`);
-  const cast = own.map((actor) => `${actor.generation}.${actor.what}`).join(",");
+  const cast = own.map(({ seed, generation, what }) => `${seed}.${generation}.${what}`).join(",");
   const how = `format=${format}&speed=${$("speed").value}`;
-  const film = await ask(`video?run=${run.index}&seed=${seedOf(run)}&${how}&cast=${cast}`);
+  const film = await ask(`video?run=${run.index}&${how}&cast=${cast}`);
   download(new Blob([film]), `${run.task}.${format}`);
   const others = filmed.length - own.length;
   say(`Saved${others ? `, without the ${others} of other runs: a film has one run's` : ""}.`);
