@@ -76,8 +76,8 @@ def test_arguments_and_endless_episodes_are_refused(tmp_path: Path) -> None:
     given = {"env": "HalfCheetah-v5", "env_arguments": '{"xml_file": "/etc/passwd"}', "behavior": "observation:0,1"}
     with pytest.raises(ConfigError, match=r"names arguments.*passwd"):
         Explorer([run_of(tmp_path / "a", "gymnasium", task_options=given)]).answer("robot?run=0")
-    endless = run_of(tmp_path / "b", "ant", task_options={"num_steps": 10**12})
-    with pytest.raises(ConfigError, match="1,000,000,000,000 steps"):
+    endless = run_of(tmp_path / "b", "ant", task_options={"num_steps": 10**9})
+    with pytest.raises(ConfigError, match="1,000,000,000 steps"):
         Explorer([endless]).answer("robot?run=0")
 
 

@@ -42,7 +42,8 @@ def runs_of(
             factor = 1.0 if objective == "mean_fitness" else spent
             run = made_up(folder / task / objective, own, behavior, evaluations=factor * np.full((SEEDS, 21), 84.0))
             center = np.zeros((SEEDS, 1, number + parameters), np.float32)
-            save_checkpoint(run.path, 21, {"cloud/center": center}, run.config)
+            state = {"cloud/center": center, "key": np.zeros((SEEDS, 2), np.uint32)}
+            save_checkpoint(run.path, 21, state, run.config, {})
             made.append(run)
     for objective in EVOLVABILITY:
         settings: dict[str, Any] = {"objective": "mean_fitness", "goal": "right", "seeds": SEEDS, "generations": 21}

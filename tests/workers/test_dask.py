@@ -18,7 +18,7 @@ from distributed import Client
 from evolvability import Run, evolve, resume
 from evolvability.config.schema import layered
 from evolvability.core.errors import ClusterError, ConfigError
-from evolvability.runs.folder import metric_arrays
+from evolvability.runs.contents import metric_arrays
 from evolvability.training.driver import Result
 from evolvability.training.evolution import Evolution
 from evolvability.workers.connect import make_pool

@@ -21,6 +21,7 @@ import pytest
 
 from evolvability import Config, ConfigError, Run, TaskError, evolve, resume
 from evolvability.config.build import build_population
+from evolvability.core.cores import machine_memory
 from evolvability.core.errors import ClusterError
 from evolvability.core.keys import noise_key
 from evolvability.tasks.simulators import Address, simulator_task
@@ -28,7 +29,7 @@ from evolvability.training.driver import Result
 from evolvability.training.evolution import Evolution, InvalidMembersError
 from evolvability.workers.connect import make_pool
 from evolvability.workers.evaluator import NUM_SUMS, split
-from evolvability.workers.pools import ExecutorPool, LocalProcesses, LostError, Pool, _stay_below, machine_memory
+from evolvability.workers.pools import ExecutorPool, LocalProcesses, LostError, Pool, _stay_below
 from evolvability.workers.worker import _check_code, recipe_of
 from tests.cluster import NUM_STEPS, Diary, diary_task
 

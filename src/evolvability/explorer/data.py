@@ -16,7 +16,6 @@ Arrays = dict[str, HostArray]
 NUM_BINS = 96
 MAX_COLUMNS = 240  # generations in the picture of a run's history: more would be finer than the screen
 MAX_NUMBERS = 400_000  # in a cloud: of more members some are shown, as a page would stop over them all
-FARTHEST = 1e15  # whatever claims to lie beyond is a damaged file's, and no scene could hold it
 MAX_CURVE_POINTS = 1000
 
 
@@ -54,21 +53,7 @@ def environment(run: Run) -> dict[str, Any]:
 
 def num_behaviors(run: Run) -> int:
     """The number of behavior dimensions."""
-    return int(recorded_arrays(run, run.recorded[0])["behavior"].shape[2])
-
-
-def recorded_arrays(run: Run, generation: int) -> Arrays:
-    """One recorded generation, of the shapes that a run writes; what is not finite is not valid."""
-    arrays = run.behaviors(generation)
-    expected = ("behavior", "fitness", "valid", "component")
-    whole, *others = [np.shape(arrays.get(name, 0)) for name in expected]  # () of what is missing
-    if len(whole) != 3 or whole[0] != run.config.seeds or not whole[-1] or set(others) != {whole[:2]}:
-        raise RunFolderError(
-            f"{run.path}: the behaviors of generation {generation} are damaged: {run.config.seeds} seeds' behavior, "
-            "fitness, valid and component are expected."
-        )
-    finite = (np.abs(arrays["behavior"]) < FARTHEST).all(axis=2)  # False of what is not a number
-    return {**arrays, "valid": arrays["valid"].astype(bool) & finite}
+    return int(run.behaviors(run.recorded[0])["behavior"].shape[2])
 
 
 def trained_on(run: Run) -> str:
@@ -102,7 +87,7 @@ def ranges(run: Run) -> list[list[float]]:
 
 def _glimpses(run: Run) -> list[HostArray]:
     """The valid members' behaviors in a few generations."""
-    found = [recorded_arrays(run, generation) for generation in spread_out(run.recorded, 5)]
+    found = [run.behaviors(generation) for generation in spread_out(run.recorded, 5)]
     return [arrays["behavior"][arrays["valid"]] for arrays in found]
 
 
@@ -111,7 +96,7 @@ def cloud(run: Run, generation: int, seed_index: int, most: int | None = None) -
 
     ``members`` (1,) says how many there are.
     """
-    arrays = recorded_arrays(run, generation)
+    arrays = run.behaviors(generation)
     if not 0 <= seed_index < len(arrays["valid"]):
         raise RunFolderError(f"{run.path} has {len(arrays['valid'])} seeds, numbered from 0 here, got {seed_index}.")
     index = np.flatnonzero(arrays["valid"][seed_index])

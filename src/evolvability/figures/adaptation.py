@@ -57,7 +57,7 @@ def race_data(runs: Sequence[Run]) -> Lines:
     panels: dict[str, list[Line]] = defaultdict(list)
     for (group, found), style in zip(groups, styles, strict=True):
         for (goal, adapter), several in found.items():
-            title, dashes, marker, color = ADAPTERS[adapter]
+            title, dashes, marker, color = ADAPTERS.get(adapter, (adapter, *ADAPTERS["mutations"][1:]))
             look = {"color": style["color"] if len(groups) > 1 else color, "linestyle": dashes, "marker": marker}
             values = _pooled([raced.performance for raced in several])
             episodes = several[0].episodes[: values.shape[1]]  # as many as the shortest race has

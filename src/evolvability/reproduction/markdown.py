@@ -169,5 +169,5 @@ def _run(run: Run, name: str) -> tuple[str, ...]:
 def _machine(machine: dict[str, Any]) -> tuple[str, ...]:
     """What runs were made with, for `MACHINE_COLUMNS`."""
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
-    parts = (", ".join(machine["devices"]), machine["platform"], machine["python"], packages, str(machine["commit"]))
-    return tuple(map(markdown_text, parts))
+    parts = (", ".join(machine["devices"]), machine["platform"], machine["python"], packages, machine["commit"])
+    return tuple(markdown_text(str(part)) for part in parts)

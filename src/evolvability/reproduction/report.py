@@ -70,10 +70,8 @@ def _readable(path: Path) -> Run | None:
     """A run of which all can be read that a report tells; None of one without rows, and of others, which is said."""
     try:
         run = Run(path)
-        environment = run.environment
-        _ = environment["packages"].items(), [*environment["devices"]], environment["platform"], environment["python"]
-        _ = run.origin, run.metrics
-    except (RunFolderError, KeyError, TypeError, AttributeError) as error:
+        _ = run.environment, run.origin, run.metrics
+    except RunFolderError as error:
         warnings.warn(f"{path} is left out: {error}", stacklevel=3)
         return None
     return run if run.rows else None

@@ -4,6 +4,8 @@ import hashlib
 import json
 import re
 import warnings
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +17,36 @@ import safetensors.numpy
 from evolvability.config.schema import Config, flat, to_table
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
+from evolvability.runs.contents import is_state
 from evolvability.runs.files import command_line
-from evolvability.runs.sealed import PART, UNREADABLE, Arrays, read_json, to_json, write_whole
+from evolvability.runs.rows import ROW_FILES
+from evolvability.runs.sealed import PART, UNREADABLE, Arrays, damaged, keep_beside, read_json, to_json, write_whole
 
+FOLDERS = ("behaviors", "centers")
+"""Of a run folder, those with a file per recorded generation."""
 MAY_CHANGE = {"generations", "checkpoint_seconds", "record_every", "record_centers", "max_invalid", "start_from"}
 """Settings of a run under way that do not change what comes next: how long it is, and what is kept."""
+Recorded = Mapping[str, Sequence[int]]
+"""By folder, ``behaviors`` and ``centers``: the generations of which it has a file."""
+MAX_RECORDED = 1_000_000
 KEPT = 3
 """How many checkpoints a run folder keeps: a damaged one has predecessors."""
 
 
-def save_checkpoint(path: Path, generation: int, state: PyTree, config: Config, *, kept: int = KEPT) -> None:
-    """Save a State in a run folder. Its JSON is written last: what has none is not there."""
+def save_checkpoint(
+    path: Path, generation: int, state: PyTree, config: Config, recorded: Recorded, *, kept: int = KEPT
+) -> None:
+    """Save a State in a run folder, and what was recorded so far. Its JSON is last: what has none is not there."""
     data = safetensors.numpy.save(named_arrays(state))
     stem = _stem(path, generation)
     write_whole(stem.with_suffix(".safetensors"), data)
-    voucher = {"generation": generation, "sha256": hashlib.sha256(data).hexdigest(), "config": to_table(config)}
+    voucher = {
+        "generation": generation,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "rows": [name for name in ROW_FILES if (path / name).is_file()],
+        "recorded": {folder: spans(generations) for folder, generations in recorded.items()},
+        "config": to_table(config),
+    }
     write_whole(stem.with_suffix(".json"), to_json(voucher).encode())
     for old in checkpoint_generations(path)[:-kept]:
         for suffix in (".json", ".safetensors"):  # in this order: arrays without their JSON count for nothing
@@ -38,15 +55,58 @@ def save_checkpoint(path: Path, generation: int, state: PyTree, config: Config, 
 
 def rewind_checkpoints(path: Path, generation: int) -> None:
     """Remove checkpoints of later generations, and what a process killed in the middle of one left behind."""
-    kept = [old for old in checkpoint_generations(path) if old <= generation]
-    for generation, file in own_files(path / "checkpoints"):  # .json before .safetensors
-        if generation not in kept or file.suffix == PART:
+    complete = checkpoint_generations(path)
+    torn = [old for old in complete if old > generation and not has_checkpoint(path, old)]
+    for old, file in own_files(path / "checkpoints"):  # .json before .safetensors
+        if old in torn and file.suffix != PART:
+            keep_beside(file)
+        if old not in complete or old > generation or file.suffix == PART:
             file.unlink()
+
+
+def missing(path: Path) -> list[tuple[int, Path]]:
+    """Files of generations that the newest checkpoint vouches for, and that are gone; earlier versions do not tell."""
+    for generation in reversed(checkpoint_generations(path)):
+        try:
+            voucher = read_json(_stem(path, generation).with_suffix(".json"))
+            lost = [
+                (0, path / name)
+                for name in ROW_FILES
+                if name in voucher.get("rows", ()) and not (path / name).is_file()
+            ]
+            recorded = voucher.get("recorded", {})
+            found = {name: [range(*span) for span in recorded.get(name, ())] for name in FOLDERS}
+            number = sum(len(span) for own in found.values() for span in own)
+        except (RunFolderError, *UNREADABLE, AttributeError):
+            continue  # it is damaged: the one before tells
+        if number > MAX_RECORDED:  # a stranger's
+            return []
+        gone = {name: set(chain(*own)).difference(generations_in(path / name)) for name, own in found.items()}
+        return lost + [
+            (one, path / name / f"{one:06d}.safetensors") for name, own in gone.items() for one in sorted(own)
+        ]
+    return []
+
+
+def spans(generations: Sequence[int]) -> list[list[int]]:
+    """Numbers in their order as the arguments of ranges: they are thousands, and mostly every tenth.
+
+    >>> spans([0, 10, 20, 25])
+    [[0, 21, 10], [25, 26, 1]]
+    """
+    found: list[list[int]] = []
+    for number in generations:
+        first, stop, step = found[-1] if found else (number, number, 1)
+        if found and (stop == first + 1 or number == stop - 1 + step):
+            found[-1] = [first, number + 1, number - stop + 1]
+        else:
+            found.append([number, number + 1, 1])
+    return found
 
 
 def has_checkpoint(path: Path, generation: int) -> bool:
     """Whether a run folder has an intact checkpoint of a generation."""
-    return _intact_bytes(_stem(path, generation)) is not None
+    return _intact(path, generation) is not None
 
 
 def checkpoint_generations(path: Path) -> list[int]:
@@ -78,13 +138,13 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
     if generation is not None and generation not in available:
         raise RunFolderError(f"{path} has no checkpoint of generation {generation}; kept: {summary(available)}.")
     for candidate in reversed(available) if generation is None else [generation]:
-        data = _intact_bytes(_stem(path, candidate))
-        if data is not None:
-            return candidate, safetensors.numpy.load(data)
-        damaged = f"The checkpoint {_stem(path, candidate)}.safetensors is damaged."
+        arrays = _intact(path, candidate)
+        if arrays is not None:
+            return candidate, arrays
+        text = f"The checkpoint {_stem(path, candidate)}.safetensors is damaged."
         if generation is not None:
-            raise RunFolderError(damaged)
-        warnings.warn(f"{damaged} The one before is used.", stacklevel=2)
+            raise RunFolderError(text)
+        warnings.warn(f"{text} The one before is used.", stacklevel=2)
     check_not_left_out(path)
     raise RunFolderError(
         f"{path} has no intact checkpoint. Start the run anew with: "
@@ -103,7 +163,11 @@ def check_not_left_out(path: Path) -> None:
 
 def check_config(path: Path, generation: int, config: Config) -> None:
     """Refuse a configuration that did not make a checkpoint; checkpoints of earlier versions do not tell."""
-    made_by = dict(flat(read_json(_stem(path, generation).with_suffix(".json")).get("config", {})))
+    voucher = _stem(path, generation).with_suffix(".json")
+    table = read_json(voucher).get("config", {})
+    if not isinstance(table, dict):
+        raise damaged(voucher, ValueError("a configuration is expected"))
+    made_by = dict(flat(table))
     asked = dict(flat(json.loads(json.dumps(to_table(config)))))
     for name in sorted(made_by.keys() & asked.keys() - MAY_CHANGE):
         if made_by[name] != asked[name]:
@@ -148,13 +212,17 @@ def _stem(path: Path, generation: int) -> Path:
     return path / "checkpoints" / f"{generation:06d}"
 
 
-def _intact_bytes(stem: Path) -> bytes | None:
-    """A checkpoint's arrays as they lie on disk, if its voucher fits them."""
+def _intact(path: Path, generation: int) -> Arrays | None:
+    """A checkpoint's arrays, if its voucher fits them."""
+    stem = _stem(path, generation)
     try:
         voucher = read_json(stem.with_suffix(".json"))
         # Into memory at once: what is loaded is what was checked.
         data = stem.with_suffix(".safetensors").read_bytes()
-        return data if hashlib.sha256(data).hexdigest() == voucher["sha256"] else None
+        if (voucher["generation"], voucher["sha256"]) != (generation, hashlib.sha256(data).hexdigest()):
+            return None
+        arrays = safetensors.numpy.load(data)
+        return arrays if is_state(arrays) else None
     except (RunFolderError, *UNREADABLE):
         return None
 

@@ -4,10 +4,11 @@ import warnings
 from pathlib import Path
 
 from evolvability.core.errors import RunFolderError
-from evolvability.runs.checkpoints import checkpoint_generations, own_files
+from evolvability.runs.checkpoints import FOLDERS, checkpoint_generations, missing, own_files
+from evolvability.runs.contents import Metrics, arrays_of
 from evolvability.runs.folder import Run, row_files
 from evolvability.runs.rows import Row, read_rows
-from evolvability.runs.sealed import PART, keep_beside, read_arrays
+from evolvability.runs.sealed import PART, keep_beside, write_whole
 
 Damage = dict[Path, int]
 """Damaged files, each with the first generation that it lost something of."""
@@ -16,12 +17,13 @@ Damage = dict[Path, int]
 def damage_in(run: Run) -> tuple[Damage, list[Row]]:
     """What a checkpoint vouches for, and is not as it was written; and the rows of metrics, which were read for it."""
     done = max(checkpoint_generations(run.path), default=0)
-    found: Damage = {}
+    found: Damage = {file: generation for generation, file in missing(run.path)}
     rows: list[Row] = []
     for file in reversed(row_files(run.path)):  # metrics last, whose rows are returned
         rows, lost = read_rows(file, run.seeds, at_least=min(done, run.config.generations))
         found |= {file: lost[0]} if lost else {}
-    for folder in ("behaviors", "centers"):
+    Metrics(run.path / "metrics.jsonl", rows, run.config.seeds)  # or refused: rows that are no metrics are not a run's
+    for folder in FOLDERS:
         for generation, file in own_files(run.path / folder):
             if generation < done and file.suffix != PART and _is_damaged(file):
                 found[file] = generation
@@ -31,20 +33,22 @@ def damage_in(run: Run) -> tuple[Damage, list[Row]]:
 def set_aside(damage: Damage, generation: int) -> None:
     """Keep damaged files beside and say so, before a run goes on from a generation."""
     for file, lost in damage.items():
-        beside = keep_beside(file)
-        if file.suffix != ".jsonl":  # whose other rows stay
-            file.unlink()
+        kept = f"damaged, and kept as {keep_beside(file).name}" if file.exists() else "missing"
+        if file.suffix != ".jsonl":
+            file.unlink(missing_ok=True)
+        elif not file.exists():  # where it is, its other rows stay
+            write_whole(file, b"")
         again = (
             "What it lacks is done again."
             if lost >= generation
             else (f"No checkpoint is left from which generation {lost} could be done again, so that stays empty.")
         )
-        warnings.warn(f"{file} is damaged, and kept as {beside.name}. {again}", stacklevel=2)
+        warnings.warn(f"{file} is {kept}. {again}", stacklevel=2)
 
 
 def _is_damaged(file: Path) -> bool:
     try:
-        read_arrays(file)
+        arrays_of(file)
     except RunFolderError:
         return True
     return False

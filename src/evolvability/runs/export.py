@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from evolvability.core.errors import ConfigError, RunFolderError
-from evolvability.runs.checkpoints import load_checkpoint, save_checkpoint
+from evolvability.runs.checkpoints import FOLDERS, generations_in, load_checkpoint, save_checkpoint
 from evolvability.runs.folder import EXTRAS, FILES, Run, spread_out
-from evolvability.runs.sealed import Arrays
+from evolvability.runs.sealed import Arrays, write_whole
 from evolvability.runs.trust import objection, remember
 from evolvability.runs.writer import RunWriter, locked
 
@@ -39,15 +39,16 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
             writer.record_behaviors(recorded, run.behaviors(recorded))
         last = Path("centers") / f"{run.recorded[-1] if run.recorded else 0:06d}.safetensors"
         if (run.path / last).is_file() and not half:  # a rounded center's members would not be the recorded ones
-            shutil.copyfile(run.path / last, destination / last)
+            write_whole(destination / last, (run.path / last).read_bytes())
+            writer.recorded["centers"] = [run.recorded[-1] if run.recorded else 0]
         for name in EXTRAS:
             if (run.path / name).is_dir():
                 shutil.copytree(run.path / name, destination / name)
-        save_checkpoint(destination, generation, slim, run.config)
+        save_checkpoint(destination, generation, slim, run.config, writer.recorded)
         # The configuration last: it is what makes a folder a run, and an export may be killed halfway.
         for name in reversed(FILES):
             if (run.path / name).is_file():
-                shutil.copyfile(run.path / name, destination / name)
+                write_whole(destination / name, (run.path / name).read_bytes())
     if not objection(run.path, run.config):
         remember(destination, run.config)
     # Nobody writes to an export any more.
@@ -59,7 +60,8 @@ def slim_down(run: Run) -> None:
     """Leave of a finished run's checkpoints the last, without the optimizer's state: it can start others, not go on."""
     generation, slim = _slim_checkpoint(run)
     with locked(run.path):
-        save_checkpoint(run.path, generation, slim, run.config, kept=1)
+        recorded = {folder: generations_in(run.path / folder) for folder in FOLDERS}
+        save_checkpoint(run.path, generation, slim, run.config, recorded, kept=1)
 
 
 def _slim_checkpoint(run: Run) -> tuple[int, Arrays]:

@@ -35,26 +35,20 @@ from evolvability.runs.checkpoints import (
     generations_in,
     has_checkpoint,
     load_checkpoint,
+    missing,
     summary,
 )
+from evolvability.runs.contents import Metrics, behaviors_in, center_in, environment_in, origin_in
 from evolvability.runs.files import command_line
 from evolvability.runs.histograms import Histogram, from_row
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
-from evolvability.runs.rows import read_rows
-from evolvability.runs.sealed import (
-    Arrays,
-    damaged,
-    is_changed,
-    read_arrays,
-    read_json,
-)
+from evolvability.runs.rows import ROW_FILES, read_rows
+from evolvability.runs.sealed import Arrays, is_changed
 from evolvability.runs.trust import check_files, check_trust, remember
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 
-ROW_FILES = ("metrics.jsonl", "histograms.jsonl")
-"""One row per generation and seed."""
 FILES = ("config.toml", "environment.json", NAMES_FILE, "origin.json", *ROW_FILES)
 ARRAY_FOLDERS = ("behaviors", "centers", "checkpoints")
 EXTRAS = ("adaptations", "races", "offspring")
@@ -135,13 +129,13 @@ class Run(TrainedPopulation):
     @property
     def environment(self) -> dict[str, Any]:
         """Versions, devices and commit of the process that made the run."""
-        return read_json(self.path / "environment.json")
+        return environment_in(self.path / "environment.json")
 
     @property
     def origin(self) -> dict[str, Any] | None:
         """Of a run that started from another: that one's path, generation, configuration and center's checksum."""
         path = self.path / "origin.json"
-        return read_json(path) if path.is_file() else None
+        return origin_in(path) if path.is_file() else None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -150,6 +144,7 @@ class Run(TrainedPopulation):
 
     def histograms(self) -> dict[tuple[int, int], Histogram]:
         """Of behaviors, by generation and seed; of every generation, but in folders of earlier versions."""
+        self._miss("histograms.jsonl")
         rows = self._rows("histograms.jsonl") if (self.path / "histograms.jsonl").is_file() else []
         found = {(row["generation"], row["seed"]): from_row(row) for row in rows}
         return {place: one for place, one in found.items() if one is not None}
@@ -170,14 +165,12 @@ class Run(TrainedPopulation):
     @property
     def metrics(self) -> Arrays:
         """Every metric by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
-        try:
-            return metric_arrays(self.rows, self.config.seeds)
-        except (ValueError, TypeError) as error:  # a stranger's rows may hold anything
-            raise damaged(self.path / "metrics.jsonl", error) from None
+        return Metrics(self.path / "metrics.jsonl", self.rows, self.config.seeds)
 
     @property
     def recorded(self) -> list[int]:
         """The generations whose behaviors were kept."""
+        self._miss("behaviors")
         return generations_in(self.path / "behaviors")
 
     def behaviors(self, generation: int | None = None) -> Arrays:
@@ -192,7 +185,8 @@ class Run(TrainedPopulation):
         if generation not in recorded:
             nearby = f"recorded: {summary(recorded)}" if recorded else "none was recorded"
             raise RunFolderError(f"{self.path} has no behaviors of generation {generation}; {nearby}.")
-        arrays, _ = read_arrays(arrays_path(self.path / "behaviors", generation))
+        path = arrays_path(self.path / "behaviors", generation)
+        arrays = behaviors_in(path, self.config.seeds)
         return arrays | {"behavior": self.along(arrays["behavior"])} if self.dimensions else arrays
 
     def along(self, behavior: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -210,13 +204,22 @@ class Run(TrainedPopulation):
         """What the dimensions that are looked at are called, with their units; none before anything is recorded."""
         if not self.recorded:
             return []
-        whole = read_arrays(arrays_path(self.path / "behaviors", self.recorded[0]))[0]["behavior"].shape[-1]
+        first = arrays_path(self.path / "behaviors", self.recorded[0])
+        whole = behaviors_in(first, self.config.seeds)["behavior"].shape[-1]
         names = behavior_names(self.path, self.config, whole)
         return [names[index] for index in self.dimensions or range(whole)]
+
+    def _miss(self, folder: str) -> None:
+        if lost := [generation for generation, file in missing(self.path) if folder in (file.parent.name, file.name)]:
+            warnings.warn(
+                f"{self.path / folder} lacks the generations {summary(lost)}: they were recorded, and are gone.",
+                stacklevel=3,
+            )
 
     @property
     def rebuildable(self) -> list[int]:
         """The generations whose members can be rebuilt: what they were drawn around was kept."""
+        self._miss("centers")
         # With its JSON and its arrays: a checkpoint being written has one of them only.
         whole = set(checkpoint_generations(self.path)) & set(generations_in(self.path / "checkpoints"))
         return sorted(whole.union(generations_in(self.path / "centers")))
@@ -228,7 +231,7 @@ class Run(TrainedPopulation):
         """
         path = arrays_path(self.path / "centers", generation)
         if path.is_file():
-            return read_arrays(path)[0]
+            return center_in(path)
         if generation in self.rebuildable:
             return self.state(generation)
         raise RunFolderError(
@@ -251,22 +254,6 @@ class Run(TrainedPopulation):
         """Whether every generation is done, and the last checkpoint is intact."""
         last = self.config.generations
         return checkpoint_generations(self.path)[-1:] == [last] and has_checkpoint(self.path, last)
-
-
-def metric_arrays(rows: list[dict[str, Any]], num_seeds: int) -> Arrays:
-    """Rows as arrays by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
-    names = set[str]().union(*rows) - {"seed"}
-    if names <= {"generation"}:  # all rows are lost
-        return {}
-    columns = {name: _column([row.get(name) for row in rows]) for name in sorted(names)}
-    # Rows lie generation after generation, each with its seeds in order.
-    return {name: column.reshape(-1, num_seeds, *column.shape[1:]).swapaxes(0, 1) for name, column in columns.items()}
-
-
-def _column(values: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """One metric of all rows; a row may be lost, or lack a name that a later version added."""
-    shape = next((np.shape(value) for value in values if value is not None), ())
-    return np.array([np.full(shape, np.nan) if value is None else value for value in values], np.float64)
 
 
 def spread_out(recorded: Sequence[int], most: int) -> list[int]:

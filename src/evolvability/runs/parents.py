@@ -10,7 +10,7 @@ from jax.flatten_util import ravel_pytree
 
 from evolvability.config.build import build_population
 from evolvability.config.schema import Config
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.populations import Population
 from evolvability.core.types import Cloud, PyTree, Sample
 from evolvability.runs.checkpoints import restore
@@ -60,6 +60,8 @@ def parents_from(
     """The parents in arrays named as in a checkpoint, one per seed; ``where``: what the arrays are of, for people."""
     # Not by `restore`, which is strict: a slim export may have it in 16 bits.
     center = jnp.asarray(arrays["cloud/center"], jnp.float32)
+    if len(center) != config.seeds:
+        raise RunFolderError(f"{where} has centers of {len(center)} seeds, but its configuration says {config.seeds}.")
     check_size(center.shape[2], task, where)
     log_scale = arrays.get("cloud/log_scale")
     cloud = Cloud(center, None if log_scale is None else jnp.asarray(log_scale))

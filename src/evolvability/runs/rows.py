@@ -4,9 +4,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from evolvability.runs.sealed import SEAL, UNREADABLE, from_json, to_json
+from evolvability.runs.sealed import SEAL, UNREADABLE, damaged, from_json, to_json
 
 Row = dict[str, Any]
+ROW_FILES = ("metrics.jsonl", "histograms.jsonl")
+"""Of a run folder: one row per generation and seed in each."""
+MAX_ROWS = 3_000_000
+"""Of a run: as many as a file of a gigabyte holds. A stranger's could claim a billion, in a few lines."""
 
 
 def to_lines(rows: Iterable[Row]) -> str:
@@ -28,6 +32,8 @@ def read_rows(path: Path, seeds: Sequence[int], *, at_least: int = 0) -> tuple[l
     last = max((generation for generation, _ in found), default=-1)
     # Half a generation at the end is just being written, or was when the process was killed.
     total = max(at_least, last + all((last, seed) in found for seed in seeds))
+    if total * len(seeds) > MAX_ROWS:
+        raise damaged(path, ValueError(f"{total:,} generations of {len(seeds):,} seeds are too many"))
     empty = _empty(next(iter(found.values()), {}))
     places = [(generation, seed) for generation in range(total) for seed in seeds]
     rows = [found.get(place) or {**empty, "generation": place[0], "seed": place[1]} for place in places]

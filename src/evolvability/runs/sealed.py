@@ -25,17 +25,20 @@ SEAL = "checksum"
 PART = ".part"
 """Ends the name of a file while it is written."""
 DAMAGED = ".damaged"
-"""Ends the name under which a damaged file is kept."""
-UNREADABLE = (OSError, ValueError, TypeError, KeyError, RecursionError, safetensors.SafetensorError)
-"""What reading a damaged file raises; RecursionError where a stranger nests JSON without end."""
+"""Ends the name under which a damaged file is kept; of a second one, .damaged2."""
+UNREADABLE = (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError, safetensors.SafetensorError)
+"""What reading a damaged file raises; the last but one where a stranger nests JSON without end."""
 
 
 def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Write a file so that a reader sees all of it or none, even if the process is killed."""
     # Beside the file: renaming is atomic only within one file system.
-    temporary = path.with_suffix(path.suffix + PART)
+    temporary = path.with_name(path.name + PART)
     try:
-        temporary.write_bytes(data)
+        # Always a new file: under this name there may be another, to be found under a second one elsewhere.
+        temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as file:
+            file.write(data)
         if sync:
             # Before the renaming: after a power failure the name could otherwise lead to an empty file.
             sync_to_disk(temporary)
@@ -130,11 +133,12 @@ def damaged(path: Path, error: Exception) -> RunFolderError:
     return RunFolderError(f"{path} is damaged: {getattr(error, 'strerror', None) or error}.")
 
 
-def keep_beside(path: Path) -> Path:
-    """Keep a copy of a damaged file under another name, which is returned."""
-    beside = path.with_name(path.name + DAMAGED)
-    if path.exists():
-        write_whole(beside, path.read_bytes())
+def keep_beside(path: Path, ending: str = DAMAGED) -> Path:
+    """Keep a copy of a file under another name, which is returned; what was kept under such names before stays."""
+    data = path.read_bytes()
+    names = (path.with_name(f"{path.name}{ending}{number}") for number in ("", *range(2, 10**6)))
+    beside = next(name for name in names if not name.exists() or name.read_bytes() == data)
+    write_whole(beside, data)
     return beside
 
 

@@ -7,16 +7,19 @@ ours are refused by whoever reads or writes the folder: by a link files from els
 
 import json
 import os
+import re
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from evolvability.config.schema import Config
+from evolvability.core.cores import machine_memory
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.runs.files import user_folder
 from evolvability.tasks.registry import own_code
 
-LARGE_FOLDERS = ("centers", "checkpoints")  # grow with the network, without a bound
+LARGE_FOLDERS = ("centers", "checkpoints")  # grow with the network, and need no more than to fit into memory
 MAX_BYTES = 1 << 30  # of any other file: a generation of ten million members is smaller
 
 
@@ -82,7 +85,7 @@ def _memory() -> Path:
 
 def _remembered() -> set[str]:
     try:
-        return set(_memory().read_text().splitlines())
+        return set(_memory().read_text(errors="replace").splitlines())
     except OSError:
         return set()
 
@@ -90,18 +93,19 @@ def _remembered() -> set[str]:
 def _entries(path: Path, names: set[str]) -> Iterator["os.DirEntry[str]"]:
     try:
         with os.scandir(path) as found:
-            entries = [entry for entry in found if not names or _stem(entry.name) in names]
+            entries = [entry for entry in found if _stem(entry.name) in names]
     except OSError:  # there is none, or it cannot be read: told by whoever needs it
         return
-    for entry in entries:
-        yield entry
+    while entries:  # not by calls, which have an end sooner than folders in folders
+        yield (entry := entries.pop())
         if entry.is_dir(follow_symlinks=False):
-            yield from _entries(Path(entry.path), set())
+            with suppress(OSError), os.scandir(entry.path) as inside:
+                entries += inside
 
 
 def _stem(name: str) -> str:
     """The name of ours that a file's begins with; it is written, or kept when damaged, under longer ones."""
-    return name.removesuffix(".part").removesuffix(".damaged")
+    return re.sub(r"(\.damaged\d*)?(\.part)?$", "", name)
 
 
 def _problem(entry: "os.DirEntry[str]") -> str:
@@ -112,6 +116,8 @@ def _problem(entry: "os.DirEntry[str]") -> str:
         return ""
     if not entry.is_file():
         return "is no ordinary file"  # to read a pipe could take forever
-    size = entry.stat().st_size
-    is_large = size > MAX_BYTES and Path(entry.path).parent.name not in LARGE_FOLDERS
-    return f"has {size / 1e9:,.0f} GB, of 1 GB at most" if is_large else ""
+    found = entry.stat(follow_symlinks=False)
+    if entry.name == ".lock" and found.st_nlink > 1:  # which is written to
+        return "is a file that has another name elsewhere, too"
+    most = machine_memory() if Path(entry.path).parent.name in LARGE_FOLDERS else MAX_BYTES
+    return f"has {found.st_size / 1e9:,.0f} GB, of {most / 1e9:,.0f} GB at most" if found.st_size > most else ""

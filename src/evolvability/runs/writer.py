@@ -14,11 +14,28 @@ from evolvability.config.schema import Config, to_toml
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
 from evolvability.runs.behavior_names import keep_names
-from evolvability.runs.checkpoints import named_arrays, own_files, rewind_checkpoints, save_checkpoint
+from evolvability.runs.checkpoints import (
+    FOLDERS,
+    generations_in,
+    named_arrays,
+    own_files,
+    rewind_checkpoints,
+    save_checkpoint,
+)
 from evolvability.runs.environment import describe_environment
-from evolvability.runs.folder import ARRAY_FOLDERS, ROW_FILES, RUN_FOLDER_NAMES, arrays_path, row_files
-from evolvability.runs.rows import Row, read_rows, to_lines
-from evolvability.runs.sealed import PART, Arrays, sync_to_disk, to_bytes, to_json, to_sealed_toml, write_whole
+from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES, arrays_path, row_files
+from evolvability.runs.rows import ROW_FILES, Row, read_rows, to_lines
+from evolvability.runs.sealed import (
+    PART,
+    Arrays,
+    is_changed,
+    keep_beside,
+    sync_to_disk,
+    to_bytes,
+    to_json,
+    to_sealed_toml,
+    write_whole,
+)
 from evolvability.runs.trust import check_files
 
 
@@ -28,6 +45,7 @@ class RunWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._unsynced: list[Path] = []
+        self.recorded: dict[str, list[int]] = {folder: [] for folder in FOLDERS}
         self._newest_center: Path | None = None  # which the next one replaces
 
     def create(self, config: Config, origin: dict[str, Any] | None = None, behavior: Sequence[str] = ()) -> None:
@@ -39,7 +57,7 @@ class RunWriter:
         if behavior:
             keep_names(self.path, behavior)
         for name in ROW_FILES:
-            (self.path / name).touch()
+            write_whole(self.path / name, b"")
         self.write_config(config)
 
     def make_folders(self) -> None:
@@ -49,20 +67,26 @@ class RunWriter:
 
     def write_config(self, config: Config) -> None:
         """The configuration. Written last when a folder is created: it makes the folder a run."""
-        write_whole(self.path / "config.toml", to_sealed_toml(to_toml(config)).encode())
+        path = self.path / "config.toml"
+        if path.exists() and is_changed(path):
+            keep_beside(path)
+        write_whole(path, to_sealed_toml(to_toml(config)).encode())
+        sync_to_disk(self.path.parent)  # where the folder's own name is
 
     def rewind(self, generation: int, seeds: Sequence[int]) -> None:
         """Forget what was recorded from a generation on, so that it can be done again; seeds: of the run."""
+        # First: whoever reads meanwhile does not miss what later checkpoints vouch for.
+        rewind_checkpoints(self.path, generation)
         for file in row_files(self.path):
             # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
             rows, _ = read_rows(file, seeds, at_least=generation)
             write_whole(file, to_lines(rows[: generation * len(seeds)]).encode())
         self.make_folders()  # of a run begun when there were fewer
-        for folder in ("behaviors", "centers"):
+        for folder in FOLDERS:
             for recorded, file in own_files(self.path / folder):
                 if recorded >= generation or file.suffix == PART:
                     file.unlink()
-        rewind_checkpoints(self.path, generation)
+            self.recorded[folder] = generations_in(self.path / folder)
 
     def record_metrics(self, rows: list[Row]) -> None:
         """Append one generation's rows."""
@@ -98,8 +122,9 @@ class RunWriter:
     def _record(self, folder: str, generation: int, arrays: Arrays) -> Path:
         path = arrays_path(self.path / folder, generation)
         # Not synced before the next checkpoint: waiting for the disk would take longer than many a generation.
-        write_whole(path, to_bytes(arrays), sync=False)
+        write_whole(path, to_bytes(arrays, {"generation": path.stem}), sync=False)
         self._unsynced.append(path)
+        self.recorded[folder].append(generation)
         return path
 
     def checkpoint(self, state: PyTree, config: Config) -> None:
@@ -117,7 +142,9 @@ class RunWriter:
         for path in (*self._unsynced, *folders, *row_files(self.path), self.path):
             sync_to_disk(path)
         self._unsynced.clear()
-        save_checkpoint(self.path, generation, arrays, config)
+        # A center that the next one replaces is nobody's to miss.
+        recorded = self.recorded if config.record_centers else self.recorded | {"centers": []}
+        save_checkpoint(self.path, generation, arrays, config, recorded)
 
 
 @contextmanager

@@ -193,9 +193,8 @@ def mutual_information(first: Array, second: Array) -> float:
 def valid_behaviors(run: Run, seed: int, generation: int | None = None) -> tuple[Array, Array]:
     """The behaviors and the components of one seed's valid members, of a recorded generation."""
     arrays = run.behaviors(generation)
-    valid = arrays["valid"][seed].astype(bool)
-    component = arrays.get("component", np.zeros(arrays["valid"].shape, np.uint16))
-    return arrays["behavior"][seed][valid], component[seed][valid]
+    valid = arrays["valid"][seed]
+    return arrays["behavior"][seed][valid], arrays["component"][seed][valid]
 
 
 def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureScale) -> Specialization:

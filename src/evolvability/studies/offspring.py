@@ -4,6 +4,7 @@ In a run folder: ``offspring/SIGMA.safetensors``, with ``behavior`` (num_seeds, 
 is what an invalid one did. Figures and statistics read it, and need no simulator.
 """
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.config.schema import Config, layered
-from evolvability.core.errors import ConfigError, TaskError
+from evolvability.core.errors import ConfigError, RunFolderError, TaskError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Cloud, PyTree
 from evolvability.runs.files import command_line
@@ -145,12 +146,16 @@ def kept_offspring(run: Run, sigma: float | None = None) -> list[HostArray]:
     """(num_valid, num_behaviors) of every seed, for mutations of one sigma; that of training unless given."""
     size = f"{run.config.sigma if sigma is None else sigma:g}"
     table = kept(run, OFFSPRING, size, command_line("measure", run.path, "--sigma", size, "--keep"))
-    return [run.along(own[np.isfinite(own).all(axis=1)]) for own in table["behavior"]]
+    clouds = [run.along(own[np.isfinite(own).all(axis=1)]) for own in table["behavior"]]
+    if not all(map(len, clouds)):
+        raise RunFolderError(f"{run.path}: of some seed no kept offspring of sigma {size} is valid.")
+    return clouds
 
 
 def kept_sigmas(run: Run) -> list[float]:
     """The standard deviations of the mutations that were kept, largest first."""
-    return sorted(map(float, kept_names(run, OFFSPRING)), reverse=True)
+    numbers = [name for name in kept_names(run, OFFSPRING) if re.fullmatch(r"[\d.e+-]+", name)]
+    return sorted(map(float, numbers), reverse=True)
 
 
 def offspring_of_file(path: Path, task: Task, config: Config, *, number: int = 1000) -> list[Offspring]:
@@ -163,6 +168,7 @@ def offspring_of_file(path: Path, task: Task, config: Config, *, number: int = 1
             f"{path} has no statistics of observations, by which task '{task.name}' scales what networks see: they "
             "would do something else than in training. Give a run folder, or a file of `ees adapt --save`."
         )
+    config = replace(config, seeds=len(centers))
     parents = parents_from({"cloud/center": centers[:, None], **memory}, config, task, 0, where=str(path))
     return [offspring(parent, evaluator(task), number, parent.key) for parent in parents]
 

@@ -5,7 +5,7 @@ those of many are safetensors, with their facts in the metadata. docs/run-folder
 """
 
 import json
-import shutil
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,10 +17,20 @@ from evolvability.core.errors import RunFolderError
 from evolvability.runs.checkpoints import checkpoint_generations
 from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
-from evolvability.runs.sealed import damaged, read_arrays, read_json, to_bytes, to_json, write_whole
+from evolvability.runs.sealed import damaged, keep_beside, read_arrays, read_json, to_bytes, to_json, write_whole
 
 ADAPTATIONS, RACES, OFFSPRING, UNFINISHED = "adaptations", "races", "offspring", "unfinished"
 AS_JSON = (ADAPTATIONS, RACES)
+MAY_LACK = {"generation", "fixed", "drawn", "drawn_fixed"}  # what earlier versions did not keep
+FORMER = ".former"
+"""Ends the name under which a result is kept that another one replaces."""
+HOLDS: dict[str, dict[str, int | None]] = {
+    ADAPTATIONS: {"goal": None, "start_noise": 0, "scores": 2, "repeated": 3, "generation": 0},
+    RACES: {"goal": None, "adapter": None, "episodes": 1, "repeated": 3, "generation": 0}
+    | dict.fromkeys(("fixed", "drawn", "drawn_fixed"), 3),
+    OFFSPRING: {"behavior": 3, "generation": 0},
+}
+"""What a result of each kind holds: texts, and numbers with so many axes; of three or two, the first is of seeds."""
 
 HostArray = np.ndarray[Any, Any]
 OneSeed = Callable[[int], dict[str, HostArray]]
@@ -38,6 +48,10 @@ def keep(run: Run, kind: str, name: str, table: dict[str, Any]) -> None:
         data = to_bytes(arrays, {key: json.dumps(value) for key, value in facts.items()})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if kind in HOLDS and path.is_file() and path.read_bytes() != data:
+            beside = keep_beside(path, FORMER)
+            text = f"{path} held another result, of other settings or other centers. It is kept as {beside.name}."
+            warnings.warn(text, stacklevel=3)
         write_whole(path, data)
     except OSError as error:
         raise RunFolderError(f"{path.parent} cannot be written: {error.strerror or error}.") from None
@@ -51,11 +65,14 @@ def kept(run: Run, kind: str, name: str, command: str = "") -> dict[str, Any]:
         raise RunFolderError(f"{run.path} has no {kind}/{path.name}; there are: {known}. Make it: {command}")
     try:
         if kind in AS_JSON:
-            return {key: _from_lists(value) for key, value in read_json(path).items()}
-        arrays, facts = read_arrays(path)
-        return {key: json.loads(value) for key, value in facts.items()} | arrays
-    except ValueError as error:
+            table = {key: _from_lists(value) for key, value in read_json(path).items()}
+        else:
+            arrays, facts = read_arrays(path)
+            table = {key: json.loads(value) for key, value in facts.items()} | arrays
+        _check(table, HOLDS.get(kind, {}), len(run.seeds))
+    except (ValueError, RecursionError) as error:
         raise damaged(path, error) from None
+    return table
 
 
 def how_to_make(runs: Sequence[Run], function: str, command: str, *options: str) -> str:
@@ -95,7 +112,11 @@ def each_seed(run: Run, study: str, find: OneSeed) -> list[dict[str, HostArray]]
 def finish(run: Run, studies: Sequence[str]) -> None:
     """Remove what was kept of studies whose results are in their own places now."""
     for study in studies:
-        shutil.rmtree(run.path / UNFINISHED / slug(study), ignore_errors=True)
+        place = f"{UNFINISHED}/{slug(study)}"
+        for seed in run.seeds:
+            _path(run, place, str(seed)).unlink(missing_ok=True)
+        with suppress(OSError):  # there is none, or it holds somebody else's
+            (run.path / place).rmdir()
     with suppress(OSError):  # there is none, or another study is not done
         (run.path / UNFINISHED).rmdir()
 
@@ -104,6 +125,20 @@ def is_current(run: Run, generation: int | None) -> bool:
     """Whether a study looked at the centers that a run has now; of older folders and of slim exports, yes."""
     known = checkpoint_generations(run.path)
     return generation is None or not known or generation == max(known)
+
+
+def _check(table: dict[str, Any], holds: dict[str, int | None], num_seeds: int) -> None:
+    """Refuse a table that a study did not write: a stranger's may hold anything."""
+    for name in table.keys() | (holds.keys() - MAY_LACK) if holds else ():
+        value, axes = table.get(name), holds.get(name, -1)
+        if axes is None:
+            fits = isinstance(value, str)
+        else:
+            array = np.asarray(value)
+            fits = array.dtype.kind in "fiu" and array.ndim == axes and bool(array.size)
+            fits = fits and (axes < 2 or len(array) == num_seeds)
+        if not fits:
+            raise ValueError(f"'{name}' is not what was written")
 
 
 def _path(run: Run, kind: str, name: str) -> Path:

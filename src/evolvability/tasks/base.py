@@ -93,11 +93,17 @@ def behavior_and_fitness(result: Any, is_pair: bool) -> tuple[Any, Any]:
     return result
 
 
+LARGEST_INTEGER = 2**31 - 1  # that JAX counts to
+
+
 def at_least(options: Any, **lowest: float) -> None:
     """Refuse options that are lower than they may be, e.g. ``at_least(options, num_steps=1)``."""
     for name, low in lowest.items():
-        if getattr(options, name) < low:
-            raise ConfigError(f"{name} must be {low} or more, got {getattr(options, name)}.")
+        value = getattr(options, name)
+        if value < low:
+            raise ConfigError(f"{name} must be {low} or more, got {value}.")
+        if value > LARGEST_INTEGER:
+            raise ConfigError(f"{name} must be at most {LARGEST_INTEGER:,}, got {value:,}.")
 
 
 def check_share(options: Any) -> None:

@@ -25,9 +25,10 @@ from evolvability.runs.checkpoints import (
     named_arrays,
     restore,
 )
+from evolvability.runs.contents import metric_arrays
 from evolvability.runs.damage import damage_in, set_aside
 from evolvability.runs.files import command_line
-from evolvability.runs.folder import RUN_FOLDER_NAMES, Run, metric_arrays
+from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES, Run
 from evolvability.runs.histograms import histogram_rows
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
@@ -195,6 +196,8 @@ def resume(
                 writer.write_config(config)
             set_aside(damage, generation)
             writer.rewind(generation, run.seeds)
+            if damage:  # from now on it vouches for what is left
+                writer.checkpoint(local(state), config)
         show = held.enter_context(live(config, progress and is_first(), pool.status if pool else str))
         rows = rows[: generation * config.seeds]
 
@@ -220,6 +223,9 @@ def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWrite
         raise RunFolderError(
             f"{output} already holds a run. Go on with: {command_line('resume', output)}; or choose another --output."
         )
+    left = [file for name in ARRAY_FOLDERS for file in (output / name).glob("*")]
+    if left:  # its configuration was lost: new files among those would be taken for one run
+        raise RunFolderError(f"{output} holds what is left of a run, such as {min(left)}. Choose another --output.")
     origin = describe_origin(Run(config.start_from)) if config.start_from else None
     remember(output, config)  # what this user names is trusted
     writer.create(config, origin, evolution.task.behavior)

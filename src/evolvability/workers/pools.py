@@ -19,7 +19,7 @@ from concurrent import futures
 from pathlib import Path
 from typing import Any
 
-from evolvability.core.cores import num_cores
+from evolvability.core.cores import machine_memory, num_cores
 from evolvability.core.errors import ClusterError, ConfigError, UserError
 from evolvability.workers.worker import Report
 
@@ -251,14 +251,6 @@ class _Worker:
                 os.kill(process_id, signal.SIGKILL)
         if executor is not None:
             executor.shutdown(wait=False, cancel_futures=True)
-
-
-def machine_memory() -> float:
-    """Bytes of memory that this machine has, or this container may use."""
-    total = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    with contextlib.suppress(OSError, ValueError):  # no container, or "max"
-        return min(total, float(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return total
 
 
 def _stay_below(memory: float) -> None:

@@ -1,0 +1,98 @@
+"""What the files of a run folder must hold to be used: an intact one may still be a stranger's, and hold anything."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evolvability.core.errors import RunFolderError
+from evolvability.core.types import is_usable
+from evolvability.runs.rows import Row
+from evolvability.runs.sealed import Arrays, damaged, read_arrays, read_json
+
+OF_MEMBERS = ("fitness", "valid", "component")
+
+
+def arrays_of(path: Path) -> Arrays:
+    """The arrays in the file of a generation, which says by itself of which it is; those of earlier versions do not."""
+    arrays, facts = read_arrays(path)
+    if (found := facts.get("generation", path.stem)) != path.stem:
+        raise damaged(path, ValueError(f"it is that of generation {found}"))
+    return arrays
+
+
+def behaviors_in(path: Path, num_seeds: int) -> Arrays:
+    """One generation's arrays, of the shapes that a run writes; who is not finite is not valid."""
+    arrays = arrays_of(path)
+    # Of one component, where an earlier version did not say.
+    arrays = {"component": np.zeros(np.shape(arrays.get("valid", 0)), np.uint16)} | arrays
+    whole, *others = [np.shape(arrays.get(name, 0)) for name in ("behavior", *OF_MEMBERS)]  # () of what is missing
+    if len(whole) != 3 or whole[0] != num_seeds or not whole[-1] or set(others) != {whole[:2]}:
+        expected = f"{num_seeds} seeds' behavior, fitness, valid and component are expected"
+        raise damaged(path, ValueError(expected))
+    finite = is_usable(arrays["behavior"]).all(axis=2)
+    return arrays | {"valid": arrays["valid"].astype(bool) & finite}
+
+
+def center_in(path: Path) -> Arrays:
+    """What a generation was drawn around."""
+    arrays = arrays_of(path)
+    if not is_state(arrays):
+        raise damaged(path, ValueError("centers and keys are expected"))
+    return arrays
+
+
+def is_state(arrays: Arrays) -> bool:
+    """Whether arrays are those of a State: (num_seeds, num_components, num_params) centers, and each seed's key."""
+    center, key = arrays.get("cloud/center"), arrays.get("key")
+    if center is None or key is None or center.ndim != 3 or key.ndim != 2:
+        return False
+    return bool(center.size) and np.issubdtype(center.dtype, np.floating) and len(center) == len(key)
+
+
+def environment_in(path: Path) -> dict[str, Any]:
+    """Versions, devices and commit."""
+    table = read_json(path)
+    if not isinstance(table.get("packages"), dict) or not isinstance(table.get("devices"), list):
+        raise damaged(path, ValueError("packages and devices are expected"))
+    return {"python": None, "platform": None, "commit": None} | table | {"devices": [*map(str, table["devices"])]}
+
+
+def origin_in(path: Path) -> dict[str, Any]:
+    """What is recorded of the run that another started from."""
+    table = read_json(path)
+    config = table.get("config")
+    config = config if isinstance(config, dict) else {}
+    if not isinstance(config.get("objective"), str) or not isinstance(config.get("task_options"), dict):
+        raise damaged(path, ValueError("the configuration of the run that this one started from is expected"))
+    return table
+
+
+class Metrics(dict[str, np.ndarray[Any, Any]]):
+    """Every metric by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
+
+    def __init__(self, path: Path, rows: list[Row], num_seeds: int) -> None:
+        self.path = path
+        try:
+            super().__init__(metric_arrays(rows, num_seeds))
+        except (ValueError, TypeError, OverflowError) as error:  # a stranger's rows may hold anything
+            raise damaged(path, error) from None
+
+    def __missing__(self, name: str) -> np.ndarray[Any, Any]:
+        raise RunFolderError(f"{self.path} has no metric '{name}'; there are: {', '.join(self) or 'none'}.")
+
+
+def metric_arrays(rows: list[Row], num_seeds: int) -> Arrays:
+    """Rows as arrays by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
+    names = set[str]().union(*rows) - {"seed"}
+    if names <= {"generation"}:  # all rows are lost
+        return {}
+    columns = {name: _column([row.get(name) for row in rows]) for name in sorted(names)}
+    # Rows lie generation after generation, each with its seeds in order.
+    return {name: column.reshape(-1, num_seeds, *column.shape[1:]).swapaxes(0, 1) for name, column in columns.items()}
+
+
+def _column(values: list[Any]) -> np.ndarray[Any, Any]:
+    """One metric of all rows; a row may be lost, or lack a name that a later version added."""
+    shape = next((np.shape(value) for value in values if value is not None), ())
+    return np.array([np.full(shape, np.nan) if value is None else value for value in values], np.float64)

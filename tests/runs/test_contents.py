@@ -1,0 +1,280 @@
+"""Files that are intact, but hold what no run has written: each is refused by its name, never by a traceback."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from evolvability import Run, RunFolderError, cli, evolve
+from evolvability.runs.damage import damage_in
+from evolvability.runs.sealed import keep_beside, write_whole
+from evolvability.studies.adaptation import Adaptation, load_adaptation, save_adaptation
+from evolvability.studies.groups import run_identity, start_name
+from evolvability.studies.offspring import kept_offspring, kept_sigmas, save_offspring
+from evolvability.studies.races import Raced, races_of, save_race
+from evolvability.training.driver import resume
+
+SETTINGS: dict[str, Any] = {
+    "population_size": 8,
+    "generations": 4,
+    "seeds": 2,
+    "record_every": 2,
+    "objective": "max_variance",
+}
+OPTIONS = {"num_steps": 3, "hidden": 2}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("contents") / "run"
+    evolve("point", **SETTINGS, task_options=OPTIONS, output=path, progress=False)
+    run, scores = Run(path), np.zeros((2, 3))
+    save_adaptation(run, Adaptation("right", 0.1, scores, scores[..., None], None, 4))
+    save_race(run, Raced("right", "mutations", np.arange(3), scores[..., None], 4))
+    save_offspring(run, run.config.sigma, np.zeros((2, 5, 2)), 4)
+    (path / "origin.json").write_text(json.dumps({"config": {"objective": "max_entropy", "task_options": {}}}))
+    return path
+
+
+@pytest.fixture
+def copy(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+def arrays(*names: str, shape: tuple[int, ...] = (2, 8), value: float = 0.0) -> bytes:
+    return safetensors.numpy.save({name: np.full(shape, value, np.float32) for name in names})
+
+
+def row(name: str, value: str) -> bytes:
+    lines = [f'{{"generation": {k}, "seed": {s}, "{name}": {value}}}\n' for k in range(2) for s in range(2)]
+    return "".join(lines).encode()
+
+
+READ: dict[str, Callable[[Run], Any]] = {
+    "environment.json": lambda run: run.environment,
+    "origin.json": lambda run: (start_name(run), run_identity(run)),
+    "metrics.jsonl": lambda run: (run.metrics["distance"], damage_in(run)),
+    "behaviors/000003.safetensors": lambda run: run.behaviors(),
+    "centers/000002.safetensors": lambda run: run.drawn_around(2),
+    "adaptations/right.json": lambda run: load_adaptation(run, "right").growth(),
+    "races/right-mutations.json": races_of,
+    "offspring/0.05.safetensors": kept_offspring,
+}
+STRANGE: list[tuple[str, bytes]] = [
+    *(("environment.json", text) for text in (b'{"a": 1}', b'{"packages": 5, "devices": 7}', b"[]")),
+    *(("origin.json", text) for text in (b'{"config": 5}', b'{"config": {"objective": 5}}', b'{"config": {}}')),
+    ("origin.json", b'{"config": {"objective": "max_entropy", "task_options": []}}'),
+    *(("metrics.jsonl", row("distance", value)) for value in ('"x"', "{}", "9" * 400)),
+    ("metrics.jsonl", row("distance", "1")[:-2] + b', "objective": []}\n'),
+    ("metrics.jsonl", row("other", "1")),
+    ("behaviors/000003.safetensors", arrays("x")),
+    ("behaviors/000003.safetensors", arrays("behavior", "fitness", "valid", "component")),
+    ("behaviors/000003.safetensors", arrays("behavior", "fitness", "valid", shape=(0, 0, 0))),
+    ("centers/000002.safetensors", arrays("x")),
+    ("centers/000002.safetensors", arrays("cloud/center", "key")),
+    ("adaptations/right.json", b'{"a": 1}'),
+    ("adaptations/right.json", b'{"goal": "right"}'),
+    ("adaptations/right.json", b'{"goal": 5, "scores": 5, "repeated": 6, "start_noise": 0}'),
+    ("adaptations/right.json", b'{"goal": "right", "scores": [], "repeated": [], "start_noise": 0}'),
+    ("races/right-mutations.json", b'{"goal": "right", "adapter": "x", "episodes": "q", "repeated": "r"}'),
+    ("races/right-mutations.json", b'{"goal": "right", "adapter": "es", "episodes": [0], "repeated": [[[1]]]}'),
+    ("offspring/0.05.safetensors", arrays("x")),
+    ("offspring/0.05.safetensors", arrays("behavior")),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*metrics.jsonl is damaged, and empty")
+@pytest.mark.parametrize(("name", "content"), STRANGE)
+def test_what_no_run_has_written_is_refused_by_its_name(name: str, content: bytes, copy: Path) -> None:
+    READ[name](Run(copy)) if name != "metrics.jsonl" else Run(copy).metrics["distance"]  # as it was, it is read
+    (copy / name).write_bytes(content)
+    with pytest.raises(RunFolderError, match=name):
+        READ[name](Run(copy))
+
+
+@pytest.mark.parametrize("value", ["Infinity", "1e999", "-5", "null", "[]"])
+def test_a_generation_that_is_no_number_is_a_lost_row(value: str, copy: Path) -> None:
+    text = (copy / "metrics.jsonl").read_text().replace('"checksum"', '"unsealed"')
+    (copy / "metrics.jsonl").write_text(text.replace('"generation": 1,', f'"generation": {value},'))
+    with pytest.warns(UserWarning, match=r"metrics\.jsonl is damaged.* 1\."):
+        assert np.isnan(Run(copy).metrics["distance"][:, 1]).all()
+
+
+def test_a_few_lines_do_not_claim_billions_of_rows(copy: Path) -> None:
+    config = copy / "config.toml"
+    config.write_text(config.read_text().replace("seeds = 2", "seeds = 9999"))
+    (copy / "metrics.jsonl").write_text("\n" * 1000 + '{"generation": 999, "seed": 0, "distance": 1}')
+    with pytest.warns(UserWarning, match="edited"), pytest.raises(RunFolderError, match=r"metrics\.jsonl.*too many"):
+        _ = Run(copy).metrics
+
+
+def test_members_that_are_not_finite_are_not_valid(copy: Path) -> None:
+    many = {"fitness": (2, 8), "valid": (2, 8), "component": (2, 8), "behavior": (2, 8, 2)}
+    found = {name: np.full(shape, 1 if name == "valid" else np.nan, np.float32) for name, shape in many.items()}
+    (copy / "behaviors" / "000003.safetensors").write_bytes(safetensors.numpy.save(found))
+    assert not Run(copy).behaviors()["valid"].any()
+
+
+def strange_checkpoint(path: Path, change: Callable[[dict[str, Any]], Any], **facts: Any) -> None:
+    stem = path / "checkpoints" / "000004"
+    data = change(safetensors.numpy.load_file(stem.with_suffix(".safetensors")))
+    data = data if isinstance(data, bytes) else safetensors.numpy.save(data)
+    stem.with_suffix(".safetensors").write_bytes(data)
+    facts = {"generation": 4, "sha256": hashlib.sha256(data).hexdigest(), **facts}
+    stem.with_suffix(".json").write_text(json.dumps(facts))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: b"garbage",
+        lambda state: {"x": np.zeros(3)},
+        lambda state: state | {"cloud/center": np.zeros(3)},
+        lambda state: state | {"cloud/center": state["cloud/center"][:0]},
+    ],
+)
+def test_a_checkpoint_that_is_no_state_is_passed_over(change: Callable[[dict[str, Any]], Any], copy: Path) -> None:
+    strange_checkpoint(copy, change)
+    with pytest.warns(UserWarning, match=r"000004\.safetensors is damaged"):
+        assert Run(copy).state()["generation"][0] == 0
+
+
+def test_a_checkpoint_under_another_ones_name_is_passed_over(copy: Path) -> None:
+    for suffix in ("json", "safetensors"):
+        shutil.copy(copy / "checkpoints" / f"000000.{suffix}", copy / "checkpoints" / f"000004.{suffix}")
+    with pytest.warns(UserWarning, match=r"000004\.safetensors is damaged"):
+        Run(copy).state()
+
+
+def test_a_checkpoint_with_a_strange_configuration_is_refused(copy: Path) -> None:
+    strange_checkpoint(copy, lambda state: state, config=[1])
+    with pytest.raises(RunFolderError, match=r"000004\.json is damaged"):
+        resume(Run(copy), generations=5, progress=False)
+
+
+def test_centers_of_other_seeds_than_the_configuration_says_are_refused(copy: Path) -> None:
+    config = copy / "config.toml"
+    config.write_text(config.read_text().replace("seeds = 2", "seeds = 3"))
+    with pytest.warns(UserWarning, match="edited"), pytest.raises(RunFolderError, match=r"2 seeds.*says 3"):
+        Run(copy).parents()
+
+
+def test_a_generation_under_another_ones_name_is_damage(copy: Path) -> None:
+    shutil.copy(copy / "behaviors" / "000000.safetensors", copy / "behaviors" / "000002.safetensors")
+    with pytest.raises(RunFolderError, match=r"000002\.safetensors is damaged: it is that of generation 000000"):
+        Run(copy).behaviors(2)
+    assert copy / "behaviors" / "000002.safetensors" in damage_in(Run(copy))[0]
+
+
+def test_a_file_that_somebody_removed_is_missed(copy: Path, made: Path) -> None:
+    shutil.rmtree(copy / "offspring")  # which is nobody's to miss
+    (copy / "behaviors" / "000003.safetensors").unlink()
+    (copy / "centers" / "000002.safetensors").unlink()
+    (copy / "histograms.jsonl").unlink()
+    with pytest.warns(UserWarning, match=r"histograms\.jsonl lacks"):
+        assert not Run(copy).histograms()
+    with pytest.warns(UserWarning, match=r"behaviors lacks the generations 3"):
+        assert Run(copy).recorded == [0, 2]
+    with pytest.warns(UserWarning, match=r"centers lacks the generations 2"):
+        assert Run(copy).rebuildable == [0, 3, 4]
+    with pytest.warns(UserWarning, match="is missing. What it lacks is done again"):
+        resume(Run(copy), progress=False)
+    np.testing.assert_array_equal(Run(copy).behaviors(3)["behavior"], Run(made).behaviors(3)["behavior"])
+    assert len(Run(copy).histograms()) == len(Run(made).histograms()) == 8
+    assert not damage_in(Run(copy))[0]
+
+
+def test_what_cannot_be_done_again_is_missed_once(copy: Path) -> None:
+    (copy / "behaviors" / "000002.safetensors").unlink()
+    for suffix in ("json", "safetensors"):
+        (copy / "checkpoints" / f"000000.{suffix}").unlink()
+    with pytest.warns(UserWarning, match=r"000002\.safetensors is missing. No checkpoint is left"):
+        resume(Run(copy), progress=False)
+    assert Run(copy).recorded == [0, 3]  # pytest makes warnings errors
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_slim_export_misses_nothing(copy: Path, tmp_path: Path) -> None:
+    cli.main(["export", str(copy), str(tmp_path / "slim"), "--behaviors", "1"])
+    slim = Run(tmp_path / "slim" / "run")
+    assert slim.recorded == [3]
+    assert slim.rebuildable == [3, 4]
+
+
+def test_stray_files_among_results_are_passed_over(copy: Path) -> None:
+    shutil.copy(copy / "offspring" / "0.05.safetensors", copy / "offspring" / "notes.safetensors")
+    assert kept_sigmas(Run(copy)) == [0.05]
+
+
+def test_a_second_damage_does_not_replace_what_was_kept_of_the_first(tmp_path: Path) -> None:
+    for content in (b"one", b"two", b"two"):
+        (tmp_path / "file").write_bytes(content)
+        keep_beside(tmp_path / "file")
+    assert (tmp_path / "file.damaged").read_bytes() == b"one"
+    assert (tmp_path / "file.damaged2").read_bytes() == b"two"
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_damaged_checkpoint_and_an_edited_configuration_are_kept_beside(copy: Path) -> None:
+    (copy / "checkpoints" / "000004.safetensors").write_bytes(b"torn")
+    config = copy / "config.toml"
+    config.write_text("# a note of mine\n" + config.read_text())
+    with pytest.warns(UserWarning, match="damaged"):
+        resume(Run(copy), generations=5, progress=False)
+    assert (copy / "checkpoints" / "000004.safetensors.damaged").read_bytes() == b"torn"
+    assert "a note of mine" in (copy / "config.toml.damaged").read_text()
+
+
+def test_another_result_does_not_replace_one_in_silence(copy: Path) -> None:
+    run, more = Run(copy), np.ones((2, 5))
+    before = (copy / "adaptations" / "right.json").read_bytes()
+    with pytest.warns(UserWarning, match=r"right\.json held another result.*right\.json\.former"):
+        save_adaptation(run, Adaptation("right", 0.1, more, more[..., None], None, 4))
+    assert (copy / "adaptations" / "right.json.former").read_bytes() == before
+    assert load_adaptation(run, "right").scores.shape == (2, 5)
+
+
+def test_what_is_left_of_a_run_is_not_mixed_with_another(copy: Path) -> None:
+    (copy / "config.toml").unlink()
+    with pytest.raises(RunFolderError, match=r"what is left of a run, such as .*behaviors"):
+        evolve("point", **SETTINGS, task_options=OPTIONS, output=copy, progress=False)
+
+
+def test_nothing_is_written_to_a_file_that_has_a_name_elsewhere(copy: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    os.link(precious, copy / "metrics.jsonl.part")
+    write_whole(copy / "metrics.jsonl", b"new")
+    (copy / ".lock").unlink(missing_ok=True)
+    os.link(precious, copy / ".lock")
+    with pytest.raises(RunFolderError, match=r"\.lock is a file that has another name"):
+        Run(copy)
+    assert precious.read_text() == "mine"
+
+
+def test_folders_in_folders_without_end_are_looked_through(copy: Path) -> None:
+    deep = str(copy / "races")
+    for _ in range(1200):  # more than Python lets functions call each other
+        deep += "/d"
+        os.mkdir(deep)  # noqa: PTH102 (pathlib calls itself)
+    Path(f"{deep}/link").symlink_to("/etc/passwd")
+    try:
+        with pytest.raises(RunFolderError, match="link is a link"):
+            Run(copy)
+    finally:
+        subprocess.run(["rm", "-r", copy], check=True)  # which Python cannot
+
+
+def test_an_array_that_no_memory_holds_is_refused(copy: Path) -> None:
+    with (copy / "checkpoints" / "000004.safetensors").open("ab") as file:
+        file.truncate(1 << 43)  # sparse: it takes no room
+    with pytest.raises(RunFolderError, match=r"000004\.safetensors has 8,796 GB"):
+        Run(copy)
