@@ -14,8 +14,6 @@ const STANDING = [0.75, 0.79, 0.86];
 
 const degrees = (radians) => (180 / Math.PI) * radians;
 
-export const onGround = spotOf;
-
 export class Scene {
   constructor(canvas, labels, actors) {
     Object.assign(this, { canvas, labels, actors, painter: new Painter(canvas), views: [], time: 0 });
@@ -210,7 +208,7 @@ export class Scene {
     };
     if (middle) numbers.push(...circle(spotOf(run, middle), 0.55 * mark, thin, WHITE, 0.55));
     if (chosen) numbers.push(...circle(spotOf(run, chosen.mean), mark, 1.5 * thin, WHITE));
-    if (view.aim) cross(onGround(run, view.aim), 0.75 * mark, 0.75 * mark, WHITE, 1);
+    if (view.aim) cross(spotOf(run, view.aim), 0.75 * mark, 0.75 * mark, WHITE, 1);
     for (const center of centers) cross(spotOf(run, center), mark, 0, WHITE, 1.5);
     for (const { target, behavior, recorded, spot, color, poses, slot } of actors) {
       if (target) {

@@ -1,7 +1,7 @@
 // A tab with a ground to click: fresh mutations are drawn and tried, the nearest walks there, the others are dots.
 
 import { unitOfAll } from "explorer/axes";
-import { onGround } from "explorer/scene";
+import { spotOf } from "explorer/axes";
 import { unpacked } from "playground/arrays";
 import { $, number, redraw, say, scene } from "playground/page";
 import { clear, walk } from "playground/walkers";
@@ -124,7 +124,7 @@ export class Ground {
     const best = usable[misses.indexOf(missed)];
     Object.assign(this.batch, { best, missed });
     const others = $("all").checked ? usable.filter((one) => one !== best) : [];
-    walk({ ...best, target: onGround(this, target) }, this.moves ? others : []);
+    walk({ ...best, target: spotOf(this, target) }, this.moves ? others : []);
     const place = best.behavior.map((value) => number(value, 3)).join(", ");
     say(
       `Of ${numbers.length} fresh mutations, number ${best.fresh} comes nearest: it ends at (${place})${this.unit}, ` +
