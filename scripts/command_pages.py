@@ -53,14 +53,13 @@ def _cell(text: str) -> str:
 
 
 def _row(action: argparse.Action) -> str:
-    name = action.option_strings[-1] if action.option_strings else str(action.metavar)
-    if len(action.option_strings) > 1:  # a switch and its opposite, or a short name and a long one
-        name = ", ".join(action.option_strings)
+    names = [name for name in action.option_strings if not name.startswith("--no-")] or [str(action.metavar)]
     found = re.fullmatch(r"(.*?)\s*(?:\((?:default: (.*)|required)\))?", str(action.help or ""), re.DOTALL)
-    meaning, default = (found[1], found[2]) if found else (str(action.help), None)
+    meaning, default = (found[1], found[2] or "") if found else (str(action.help), "")
     if action.metavar and "{" in str(action.metavar):
         meaning += f" One of: {str(action.metavar).strip('{}').replace(',', ', ')}."
-    return f"| `{name}` | {f'`{_cell(default)}`' if default else ''} | {_cell(meaning)} |"
+    shown = {"True": "on", "False": "off"}.get(default, default)
+    return f"| `{', '.join(names)}` | {_cell(shown)} | {_cell(meaning)} |"
 
 
 def tables(parser: argparse.ArgumentParser, only: Iterable[str] | None = None) -> Iterator[str]:
