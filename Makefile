@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations 15
 # takes a compiler and a quarter of an hour.
 optional = $(PIP) --only-binary :all: -e ".[$(1)]" 2> /dev/null || echo "No wheels for the extra '$(1)' here: $(2)"
 
-.PHONY: setup demo test test-all smoke lint types platforms docs clean
+.PHONY: setup demo test test-all smoke lint types platforms pages docs clean
 
 $(VENV)/demo-ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is " \
@@ -49,7 +49,7 @@ types: setup
 test: export XLA_FLAGS := --xla_cpu_use_fusion_emitters=false
 test: lint types
 	$(PYTEST) -m "not full"
-	$(BIN)/python scripts/command_pages.py docs/commands
+	$(MAKE) --no-print-directory pages
 	$(BIN)/zensical build --strict
 
 # What takes longer than anybody waits for before a commit: many kills, many disturbances, many seeds, browsers.
@@ -67,9 +67,14 @@ smoke: setup
 platforms: $(VENV)/demo-ready
 	$(BIN)/python scripts/platforms.py
 
-docs: setup
+# What of the documentation is made by programs.
+pages: setup
 	$(BIN)/python scripts/command_pages.py docs/commands
+	@if $(BIN)/python -c "import warp" 2> /dev/null; then $(BIN)/python scripts/playground.py docs/playground/live.html; \
+	    else echo "No wheels for the extra 'warp' here: the playground's page stays empty."; fi
+
+docs: pages
 	$(BIN)/zensical serve
 
 clean:
-	rm -rf $(VENV) site .cache docs/commands .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site .cache docs/commands docs/playground .pytest_cache .mypy_cache .ruff_cache

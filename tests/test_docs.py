@@ -57,7 +57,7 @@ LITTLE = {
     "measure": ("--offspring", "8"),
     "evolve-from": ("--generations", "2"),
     "split": ("--generations", "2"),
-    "explore": ("--export", "page.html", "--embed", "1", "--mutations", "1"),
+    "explore": ("--export", "explorer.html", "--embed", "1", "--mutations", "1"),
     "reproduce": ("--dry-run",),  # `make smoke` does it
     "maml": ("--generations", "1", "--seeds", "1", "--tasks", "2", "--episodes", "2", "--num-steps", "3", "--quiet"),
 }
@@ -302,7 +302,7 @@ def anchors(page: Path) -> set[str]:
     "page", [*PAGES, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "results").rglob("README.md"))], ids=str
 )
 def test_links_lead_somewhere(page: Path) -> None:
-    made = {ROOT / "docs" / "commands" / name for name in command_pages.names()}
+    made = {ROOT / "docs" / "commands" / name for name in command_pages.names()} | {ROOT / "docs/playground/live.html"}
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
         if re.match(r"\w+:", target):
             continue
