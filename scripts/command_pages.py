@@ -27,6 +27,9 @@ TRAINS = {"train": [training.UNNAMED], "maml": ["point", "--objective", "maml"]}
 """Commands whose options depend on the task, with what to parse for their pages."""
 
 
+HEADER = "| option | default | meaning |\n|---|---|---|\n"
+
+
 class ParserFoundError(Exception):
     """Carries what a command would have parsed with."""
 
@@ -68,7 +71,7 @@ def tables(parser: argparse.ArgumentParser, only: Iterable[str] | None = None) -
         actions = [action for action in group._group_actions if "--help" not in action.option_strings]
         title = (group.title or "options").removesuffix(" options")
         if actions and (only is None or title in only):
-            yield f"\n## {title[0].upper()}{title[1:]}\n\n| option | default | meaning |\n|---|---|---|\n"
+            yield f"\n## {title[0].upper()}{title[1:]}\n\n{HEADER}"
             yield "".join(f"{_row(action)}\n" for action in actions)
 
 
@@ -89,11 +92,25 @@ def _values(values: Mapping[str, Any]) -> str:
     return ", ".join(f"`{key.split('.')[-1]}` {value}" for key, value in flat(dict(values)))
 
 
+def _options(name: str, seen: dict[str, dict[str, str]]) -> str:
+    """A task's own options; those of a task like one before by what differs."""
+    actions = parser_of(lambda: training.parse_train([name]))._action_groups
+    group = next(group for group in actions if (group.title or "").startswith("task"))
+    rows = {action.dest: _row(action) for action in group._group_actions}
+    for other, before in seen.items():
+        if before.keys() == rows.keys():
+            different = "".join(f"{row}\n" for key, row in rows.items() if row != before[key])
+            return f"\nIts options are those of {other}" + (f", but:\n\n{HEADER}{different}" if different else ".\n")
+    seen[name] = rows
+    return f"\n{HEADER}" + "".join(f"{row}\n" for row in rows.values())
+
+
 def tasks_page() -> str:
     """Every task: what it is, the values it starts from, its presets and its own options."""
     parts = ["# Tasks and presets\n\nA task replaces some defaults of `ees train` and adds options of its own.\n"]
     parts.append("\n| preset | for | values for every task |\n|---|---|---|\n")
     parts += [f"| `{name}` | {about} | {_values(values)} |\n" for name, (about, values) in PRESETS.items()]
+    seen: dict[str, dict[str, str]] = {}
     for name, entry in TASKS.items():
         parts.append(f"\n## {name}\n\n{entry.summary[0].upper()}{entry.summary[1:]}.\n")
         named = [("", entry.defaults)]
@@ -101,11 +118,7 @@ def tasks_page() -> str:
         named += [(f" with `--preset {key}`", value) for key, value in entry.presets.items()]
         parts += [f"\nValues{when}: {_values(values)}.\n" for when, values in named if values]
         if dataclasses.fields(entry.options):
-            parser = parser_of(lambda name=name: training.parse_train([name]))  # type: ignore[misc]
-            parts += [
-                part.replace("## ", "### ", 1).replace("### Task", f"### Options of {name}")
-                for part in tables(parser, only=["task"])
-            ]
+            parts.append(_options(name, seen))
     return "".join(parts)
 
 
