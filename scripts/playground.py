@@ -39,7 +39,9 @@ ABOUT = {
 def robot_tab(title: str, task: str) -> dict[str, Any]:
     """A robot, with the centers of standard ES and of Evolvability ES."""
     runs = [Run(RESULTS / f"{task}-{objective}") for objective in ("mean_fitness", "max_entropy")]
-    return make_tab(title, runs, about=ABOUT[task], hint=CLICK)
+    tab = make_tab(title, runs, about=ABOUT[task], hint=CLICK)
+    tab["centers"][1]["name"] = "Evolvability ES"
+    return tab
 
 
 def settings_of(config: Config) -> dict[str, Any]:

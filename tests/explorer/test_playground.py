@@ -17,11 +17,13 @@ from evolvability.core.types import outcome
 from evolvability.explorer.page import bundle
 from evolvability.explorer.playground import export_playground, replay_in_double
 from evolvability.studies.rebuild import evaluate, fresh_one, members, parent_of, watchable_task
-from tests.browsing import until
+from tests.browsing import chromium_and_firefox, until
 from tests.conftest import compiled_weights
 
 RESULTS = Path(__file__).parents[2] / "results" / "paper-h200"
 SETTLED = "window.playground.state.tab?.ready || window.playground.state.tab?.evolution"
+
+browser = pytest.fixture(chromium_and_firefox, scope="module", params=["chromium", "firefox"])
 
 
 def open_playground(page: Any, path: Path) -> list[str]:
@@ -146,6 +148,7 @@ def test_a_trained_robot_walks_alike_for_a_whole_episode(opened: Any, name: str,
 
 
 def test_a_click_sends_the_nearest_mutation_there(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("warp", reason="Warp is not installed")
     requests = open_playground(opened, export_playground(ant_run, tmp_path / "page.html"))
     opened.evaluate("document.getElementById('k').value = 6")
     opened.mouse.click(400, 300)
@@ -160,9 +163,8 @@ def test_a_click_sends_the_nearest_mutation_there(opened: Any, ant_run: Run, tmp
     assert f"number {int(nearest)} comes nearest" in opened.inner_text("#message")
     parent = parent_of(ant_run, watchable_task(ant_run), ant_run.rebuildable[-1])
     brood = fresh_one(parent, int(nearest))
-    if pytest.importorskip("warp"):
-        motion = replay_in_double(ant_run)(brood.key, brood.sample, parent.memory)
-        np.testing.assert_allclose(ends[ends[:, 0] == nearest, 1:], motion.behavior, rtol=0, atol=1e-6)
+    motion = replay_in_double(ant_run)(brood.key, brood.sample, parent.memory)
+    np.testing.assert_allclose(ends[ends[:, 0] == nearest, 1:], motion.behavior, rtol=0, atol=1e-6)
     until(opened, "window.playground.state.time > 0")
     opened.check("#all")
     until(opened, "window.playground.state.actors.length === 6")
@@ -170,8 +172,12 @@ def test_a_click_sends_the_nearest_mutation_there(opened: Any, ant_run: Run, tmp
 
 
 def test_memory_does_not_grow_over_two_hundred_clicks(opened: Any, tmp_path: Path) -> None:
+    if opened.context.browser.browser_type.name != "chromium":
+        pytest.skip("only Chromium tells how much memory a page takes")
     evolve("point", layered("point", values={"generations": 1, "population_size": 8}), output=tmp_path / "run")
     open_playground(opened, export_playground(Run(tmp_path / "run"), tmp_path / "page.html"))
+    opened.set_viewport_size({"width": 320, "height": 240})  # drawn by software, most of the time goes into pixels
+    opened.evaluate("document.getElementById('k').value = 4")
     devtools = opened.context.new_cdp_session(opened)
 
     def used_after(clicks: int) -> float:

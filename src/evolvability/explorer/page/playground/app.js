@@ -11,8 +11,8 @@ import { Waves } from "playground/waves";
 const KINDS = { ground: Ground, evolve: Evolve, waves: Waves };
 // Which settings a kind of tab has.
 const CONTROLS = {
-  ground: ["shares", "sigmas", "ks", "alls", "clear", "home"],
-  evolve: ["objectives", "sigmas", "ks", "alls", "run", "restart", "home"],
+  ground: ["shares", "sigmas", "ks", "alls", "clear", "home", "how"],
+  evolve: ["objectives", "sigmas", "ks", "alls", "run", "restart", "home", "how"],
   waves: ["objectives", "sigmas", "run", "restart"],
 };
 const STEP = 0.05; // by which a key moves the aim, in reaches

@@ -96,7 +96,7 @@ export class Ground {
     const attempt = async (fresh) => {
       const found = await this.crew.attempt({ of: this.index, who: { fresh }, factor: this.factor });
       if (turn !== this.turn) return;
-      tried.push({ fresh, label: `${fresh}`, ...found });
+      tried.push({ fresh, label: `no. ${fresh}`, ...found });
       this.showPool(tried);
       say(`Trying ${numbers.length} fresh mutations: ${tried.length} …`);
     };

@@ -5,48 +5,56 @@ const f = Math.fround;
 const single = (numbers) => Float32Array.from(numbers);
 const LOWEST = f(-0.99999994);
 
-// Twenty rounds, a part of the key after every four; the two words of the result.
-export function threefry([k0, k1], x0, x1) {
+// The two words of the last result: a member's noise asks for 75,000 of them, and an array for each would cost more.
+let [first, second] = [0, 0];
+
+// Twenty rounds, a part of the key after every four.
+function threefry(k0, k1, x0, x1) {
   const k2 = k0 ^ k1 ^ 0x1bd11bda;
-  let [a, b] = [(x0 + k0) | 0, (x1 + k1) | 0];
+  let a = (x0 + k0) | 0;
+  let b = (x1 + k1) | 0;
   for (let group = 0; group < 5; group++) {
-    const odd = group & 1;
-    a = (a + b) | 0; b = odd ? (b << 17) | (b >>> 15) : (b << 13) | (b >>> 19); b ^= a;
-    a = (a + b) | 0; b = odd ? (b << 29) | (b >>> 3) : (b << 15) | (b >>> 17); b ^= a;
-    a = (a + b) | 0; b = odd ? (b << 16) | (b >>> 16) : (b << 26) | (b >>> 6); b ^= a;
-    a = (a + b) | 0; b = odd ? (b << 24) | (b >>> 8) : (b << 6) | (b >>> 26); b ^= a;
+    const isOdd = group & 1;
+    a = (a + b) | 0; b = a ^ (isOdd ? (b << 17) | (b >>> 15) : (b << 13) | (b >>> 19));
+    a = (a + b) | 0; b = a ^ (isOdd ? (b << 29) | (b >>> 3) : (b << 15) | (b >>> 17));
+    a = (a + b) | 0; b = a ^ (isOdd ? (b << 16) | (b >>> 16) : (b << 26) | (b >>> 6));
+    a = (a + b) | 0; b = a ^ (isOdd ? (b << 24) | (b >>> 8) : (b << 6) | (b >>> 26));
     const step = group % 3;
     a = (a + (step === 0 ? k1 : step === 1 ? k2 : k0)) | 0;
     b = (b + (step === 0 ? k2 : step === 1 ? k0 : k1) + group + 1) | 0;
   }
-  return [a, b];
+  first = a;
+  second = b;
 }
 
 // JAX's fold_in; its split into several keys is the same with their numbers.
-export const fold = (key, number) => threefry(key, 0, number);
+export function fold([k0, k1], number) {
+  threefry(k0, k1, 0, number);
+  return [first, second];
+}
 
-function bits(key, index) {
-  const [a, b] = threefry(key, 0, index);
-  return (a ^ b) >>> 0;
+function bits(k0, k1, index) {
+  threefry(k0, k1, 0, index);
+  return (first ^ second) >>> 0;
 }
 
 // From 0 to 1, without it.
 const fraction = (word) => (word >>> 9) * 2 ** -23;
 
-export function uniform(key, index, low, high) {
-  return Math.max(f(low), f(fraction(bits(key, index)) * f(high - low) + f(low)));
+export function uniform([k0, k1], index, low, high) {
+  return Math.max(f(low), f(fraction(bits(k0, k1, index)) * f(high - low) + f(low)));
 }
 
 // An integer below a number, as jax.random.randint draws it.
 export function integer(key, below) {
-  const [high, low] = [0, 1].map((part) => bits(fold(key, part), 0) % below);
+  const [high, low] = [0, 1].map((part) => bits(...fold(key, part), 0) % below);
   const factor = (65536 % below) ** 2 % below;
   return (high * factor + low) % below;
 }
 
-export function normals(key, number) {
+export function normals([k0, k1], number) {
   const found = new Float32Array(number);
-  for (let k = 0; k < number; k++) found[k] = normal(bits(key, k));
+  for (let k = 0; k < number; k++) found[k] = normal(bits(k0, k1, k));
   return found;
 }
 
