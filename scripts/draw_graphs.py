@@ -1,4 +1,7 @@
-"""Write the drawings of `graphs.md` into `assets/`, the same bytes every time."""
+"""Write the drawings of docs/mathematics.md into docs/assets, the same bytes every time.
+
+python scripts/draw_graphs.py
+"""
 
 from pathlib import Path
 
@@ -8,7 +11,7 @@ from matplotlib import pyplot as plt
 from evolvability.figures.graphs import PAPER_POSITIONS, draw
 from evolvability.theory import paper_graphs
 
-ASSETS = Path(__file__).parent / "assets"
+ASSETS = Path(__file__).parents[1] / "docs" / "assets"
 VARIANCE = {
     "z'": (0, 2), "B'": (1.8, 2), "E_z'": (3.9, 2), "z": (1.8, 0), "B": (3.9, 0), "square": (5.9, 1), "E_z": (8.2, 1),
     "theta": (5.9, 3),
