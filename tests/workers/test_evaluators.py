@@ -1,5 +1,6 @@
 """Workers: the same bits wherever members are evaluated, and whatever happens there."""
 
+import asyncio
 import dataclasses
 import importlib
 import os
@@ -11,9 +12,11 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,7 +32,8 @@ from evolvability.training.driver import Result
 from evolvability.training.evolution import Evolution, InvalidMembersError
 from evolvability.workers.connect import make_pool
 from evolvability.workers.evaluator import NUM_SUMS, split
-from evolvability.workers.pools import ExecutorPool, LocalProcesses, LostError, Pool, _stay_below
+from evolvability.workers.fingerprint import code_of
+from evolvability.workers.pools import ExecutorPool, LocalProcesses, LostError, Pool, _Worker
 from evolvability.workers.worker import _check_code, recipe_of
 from tests.cluster import NUM_STEPS, Diary, diary_task
 
@@ -244,13 +248,43 @@ def test_another_version_of_the_simulator_on_a_worker_is_refused(
     task = simulator_task(importlib.import_module("falls_of_mine").Falls, start=np.zeros(2))
     recipe = recipe_of(Config("python:falls", population_size=4), task)
     assert {"falls_of_mine", "physics_of_mine"} <= set(recipe.code)
-    assert not {"numpy", "jax"} & set(recipe.code)
+    assert recipe.code.get("numpy", np.__version__) == np.__version__  # of what is installed, its version
     _check_code(recipe)  # in the driver itself there is nothing to check
     elsewhere = dataclasses.replace(recipe, driver=("another machine", 1))
     _check_code(elsewhere)
     (tmp_path / "physics_of_mine.py").write_text("GRAVITY = 1.62\n\ndef fall(x):\n    return x * GRAVITY\n")
     with pytest.raises(RuntimeError, match="another version of the module physics_of_mine"):
         _check_code(elsewhere)
+
+
+def test_modules_that_are_imported_late_or_by_a_script_are_looked_at_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "late_of_mine.py").write_text("GRAVITY = 9.81\n")
+    (tmp_path / "early_of_mine.py").write_text(
+        "def fall(x):\n    from late_of_mine import GRAVITY\n    return x * GRAVITY\n"
+    )
+    early = importlib.import_module("early_of_mine")
+    importlib.import_module("late_of_mine")
+    script: dict[str, Any] = {"__name__": "__main__", "early": early, "yaml": importlib.import_module("yaml")}
+    exec("def simulator():\n    return early.fall, yaml.__name__", script)  # it travels by its code, not by its name
+    found = code_of(cloudpickle.dumps(script["simulator"]))
+    assert {"early_of_mine", "late_of_mine"} <= set(found)
+    assert found["yaml"] == metadata.version("PyYAML")
+
+
+@pytest.mark.filterwarnings("ignore:.*more members are invalid")
+@pytest.mark.parametrize("raised", [SystemExit(0), GeneratorExit(), asyncio.CancelledError("stop")])
+def test_whatever_a_simulator_raises_makes_a_member_invalid(raised: BaseException) -> None:
+    def simulate(parameters: Any, seed: int) -> Any:
+        if np.any(parameters):  # so not in the trial at its start
+            raise raised
+        return parameters
+
+    task = simulator_task(lambda: simulate, np.zeros(2))
+    with pytest.raises(InvalidMembersError), pytest.warns(UserWarning, match=f"invalid: {type(raised).__name__}"):
+        evolve(task, **SETTINGS, workers=Pool())
 
 
 def test_simulator_that_cannot_be_pickled_is_refused_by_name(tmp_path: Path) -> None:
@@ -308,16 +342,46 @@ def test_members_that_cost_every_worker_stop_the_run_soon(tmp_path: Path) -> Non
     assert len(asked) < 24
 
 
-def test_a_worker_that_takes_too_much_memory_ends_and_says_so(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "_exit", sys.exit)
-    with pytest.raises(SystemExit):
-        _stay_below(1e6)
-    assert "of memory, of 0.0 GB at most" in capsys.readouterr().err
+def test_a_worker_that_takes_too_much_memory_is_ended_from_outside_and_named() -> None:
+    worker = _Worker()
+    with subprocess.Popen(["sleep", "60"]) as process:
+        worker.process_id = process.pid
+        worker.stay_below(1e12)
+        assert process.poll() is None
+        worker.stay_below(1e3)
+    assert process.returncode == -signal.SIGKILL
+    assert "of memory, of 0.0 GB at most" in worker._last_words()
     pool = LocalProcesses(3)
     pool.close()
     assert 0 < pool.memory <= machine_memory() / 3
+
+
+def last_words(text: str) -> None:
+    os.write(2, text.encode())
+    os._exit(7)
+
+
+def test_a_worker_is_told_by_its_last_words_heeds_no_sigterm_and_starts_no_strangers_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("multiprocessing", "pickle"):  # which a new process would import from here
+        Path(f"{name}.py").write_text("open('executed', 'w')")
+    pool = LocalProcesses(1)
+    try:
+        first: Any = pool.submit(os.getpid).result(60)  # type: ignore[arg-type]
+        os.kill(first, signal.SIGTERM)
+        path: Any = pool.submit(os.getenv, "PYTHONSAFEPATH").result(60)  # type: ignore[arg-type]
+        assert path is None
+        assert pool.process_ids == [first]
+        error = pool.submit(last_words, "the leg broke").exception(60)  # type: ignore[arg-type]
+        assert isinstance(error, LostError)
+        assert "(exit code 7), whose last words were: the leg broke" in str(error)
+    finally:
+        pool.close()
+    assert "the leg broke" in capfd.readouterr().err
+    assert not Path("executed").exists()
+    assert "PYTHONSAFEPATH" not in os.environ
 
 
 def test_broken_executor_stops_the_run_resumably(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Code of somebody else: found by the name ``module:name``, and its errors told as ones that the user can mend."""
 
+import asyncio
 import contextlib
 import importlib
 import sys
@@ -8,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from evolvability.core.errors import ConfigError, TaskError, UserError
+
+RAISED = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
+"""What somebody's code raises. All but Ctrl-C: no code ends this program but its own, least of all with success."""
 
 
 @contextlib.contextmanager
@@ -24,7 +28,7 @@ def told(what: str, kind: type[UserError] = TaskError, advice: str = "") -> Iter
     # Told already, in its own words.
     except UserError:
         raise
-    except (Exception, SystemExit) as error:  # nobody else's code ends this program, least of all with success
+    except RAISED as error:
         raise kind(f"{what}: {type(error).__name__}: {str(error).strip()}{advice}") from error
 
 

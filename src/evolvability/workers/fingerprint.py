@@ -1,17 +1,22 @@
 """What code a simulator consists of: workers import it from their own files, which may be others than the driver's."""
 
+import ast
 import hashlib
 import importlib
+import importlib.util
 import io
 import pickle
 import sys
 import sysconfig
 from collections.abc import Iterable
+from functools import cache
+from importlib import metadata
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
-INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib"))
-"""Where installed packages lie: those that matter are told apart by their versions."""
+PACKAGES = tuple(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
+"""Where installed packages lie: they are told apart by their versions."""
+PYTHON = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib"))
 SIMULATORS = {"mujoco": "mujoco", "gymnasium": "gymnasium", "pybullet": "pybullet", "Box2D": "box2d"}
 """Modules that simulate, by the packages that they are of."""
 
@@ -23,33 +28,37 @@ class _Named(pickle.Unpickler):
         super().__init__(io.BytesIO(data))
         self.modules: set[str] = set()
 
-    def find_class(self, module: str, name: str) -> object:
+    def find_class(self, module: str, name: str) -> Any:
         self.modules.add(module)
-        found: object = super().find_class(module, name)
-        return found
+        # Functions of a script travel whole, and the modules that they use by this function of cloudpickle's.
+        is_module = module.startswith("cloudpickle") and name == "subimport"
+        return self._module if is_module else super().find_class(module, name)
+
+    def _module(self, name: str) -> Any:
+        self.modules.add(name)
+        return importlib.import_module(name)
 
 
 def code_of(pickled: bytes) -> dict[str, str]:
-    """A checksum of the file of every module that a pickle names, and of those that these use, by the modules' names.
-
-    Of installed packages there is none.
-    """
+    """What tells every module that a pickle names, and those that these import, from other versions of it."""
     named = _Named(pickled)
     named.load()
     found: dict[str, str] = {}
     left = sorted(named.modules)
     while left:
         name = left.pop()
-        if name not in found and (checksum := file_checksum(name)):
-            found[name] = checksum
-            left += _used_by(sys.modules[name])
+        if name not in found and (mark := mark_of(name)):
+            found[name] = mark
+            left += _imported_by(name)
     return found
 
 
-def file_checksum(name: str) -> str:
-    """That of a module's file; empty for what has none, or is an installed package's."""
-    path = getattr(importlib.import_module(name), "__file__", None)
-    if path is None or name == "__main__" or str(path).startswith(INSTALLED):
+def mark_of(name: str) -> str:
+    """A checksum of a module's file, or an installed package's version; empty for Python's own."""
+    path = str(getattr(importlib.import_module(name), "__file__", None) or "")
+    if path.startswith(PACKAGES):
+        return _version(name.partition(".")[0])
+    if not path or name == "__main__" or path.startswith(PYTHON):
         return ""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
@@ -59,10 +68,32 @@ def simulators_loaded() -> Iterable[str]:
     return [package for module, package in SIMULATORS.items() if module in sys.modules]
 
 
-def _used_by(module: ModuleType) -> set[str]:
-    """The modules that a module's names are of."""
-    values = list(vars(module).values())
-    names = {
-        value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) for value in values
-    }
-    return {name for name in names if isinstance(name, str) and name in sys.modules}
+@cache
+def _version(package: str) -> str:
+    """Of the distribution that a package of modules is of, which may have another name."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ", ".join(metadata.version(name) for name in metadata.packages_distributions().get(package, ()))
+
+
+def _imported_by(name: str) -> set[str]:
+    """The modules that a module's text imports anywhere, also inside of functions, and that are loaded here."""
+    module = sys.modules[name]
+    path = Path(str(module.__file__))
+    if path.suffix != ".py" or str(path).startswith(PACKAGES):
+        return set()
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), module.__package__)
+            names.update((base, *(f"{base}.{alias.name}" for alias in node.names)))
+    # What this package imports is its own affair: its versions are compared as such.
+    is_ours = name.partition(".")[0] == __package__.partition(".")[0]
+    return {one for one in names & sys.modules.keys() if not (is_ours and _is_installed(one))}
+
+
+def _is_installed(name: str) -> bool:
+    return str(getattr(sys.modules[name], "__file__", "")).startswith(PACKAGES)

@@ -31,8 +31,9 @@ from evolvability.core.noise import Shapes
 from evolvability.core.populations import Population
 from evolvability.core.types import Cloud, PyTree
 from evolvability.tasks.base import Task
+from evolvability.tasks.own_code import RAISED
 from evolvability.tasks.simulators import Address, Part, Simulator, joined, lost, part_of
-from evolvability.workers.fingerprint import code_of, file_checksum, simulators_loaded
+from evolvability.workers.fingerprint import code_of, mark_of, simulators_loaded
 
 SAME_VERSIONS = ("evolvability-es", "jax", "numpy")  # packages whose version decides over bits
 
@@ -47,7 +48,7 @@ class Recipe:
     num_behaviors: int  # the length of a behavior
     factory: bytes  # builds the simulator; pickled, so that nothing of it is loaded before the worker is ready for it
     versions: dict[str, str]  # the driver's packages
-    code: dict[str, str]  # checksums of the modules that the simulator consists of
+    code: dict[str, str]  # checksums or versions of the modules that the simulator consists of
     driver: tuple[str, int]  # the driver's machine and process
 
 
@@ -91,7 +92,7 @@ def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *
         # One BLAS thread: workers are many already, and a product's bits must not depend on a machine's cores.
         with _libraries().limit(limits=1, user_api="blas"):
             result = getattr(_workbench(recipe), method)(*arguments)
-    except (Exception, SystemExit) as error:  # not of a member but of the worker, and the next one would have it too
+    except RAISED as error:  # not of a member but of the worker, and the next one would have it too
         raise TaskError(f"Worker {_worker_name()} cannot do its work: {type(error).__name__}: {error}") from None
     return Report(result, _worker_name(), time.perf_counter() - began)
 
@@ -156,8 +157,7 @@ class Workbench:
                         f"the behavior has {len(trial.behavior)} entries, but {self.recipe.num_behaviors} are expected"
                     )
                 return part_of(trial)
-            # SystemExit: code that was a script may end the program, and it is not its own any more.
-            except (Exception, SystemExit) as error:
+            except RAISED as error:
                 # The simulator may be in any state by now: the next member, too, gets a new one.
                 text, self._simulator = f"{type(error).__name__}: {error}", None
         return lost(self.recipe.num_behaviors, address.member, text)
@@ -195,7 +195,7 @@ def _check_code(recipe: Recipe) -> None:
     if recipe.driver == _this_process():
         return  # it is the driver's
     for name, wanted in recipe.code.items():
-        if file_checksum(name) != wanted:
+        if mark_of(name) != wanted:
             raise RuntimeError(f"this worker has another version of the module {name} than the driver")
 
 
