@@ -78,7 +78,7 @@ def test_bodies_stand_in_the_browser_where_mujoco_puts_them(opened: Any, served:
         mujoco.mj_kinematics(robot.model, state)
         table, numbers = json.dumps(data.robot(robot.model)), json.dumps(pose.tolist())
         found = opened.evaluate(
-            f"import('explorer/robots').then(m => m.bodies({table}, {numbers}).map(b => [b.m41, b.m42, b.m43]))"
+            f"import('explorer/robots').then(m => m.bodies({table}, {numbers}).map(b => b.slice(12, 15)))"
         )
         np.testing.assert_allclose(found, state.xpos, atol=1e-6)
 

@@ -274,6 +274,6 @@ export class Scene {
   stand(view, { pose, ground, aside = 0, color }, solids) {
     const found = shapes(view.run.robot, pose, { size: this.options.size, ground, aside });
     for (const [name, matrices] of Object.entries(found))
-      for (const matrix of matrices) solids[name].push(...matrix.toFloat32Array(), ...color);
+      for (const matrix of matrices) solids[name].push(...matrix, ...color);
   }
 }

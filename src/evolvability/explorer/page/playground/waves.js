@@ -9,6 +9,7 @@ import { pattern } from "playground/worlds";
 const [FROM, TO, TALLEST] = [0, 16, 5.4];
 const GENERATIONS = { moving: 8, still: 1500 }; // per frame, or at once where nothing should move
 const SHOWN = 120; // members
+const FASTEST = 4; // times the rate that it was trained with
 const [LINE, TEXT, DIM] = ["#3d4a63", "#d9e0ec", "#8d99ae"];
 const ACCENT = kind(1);
 
@@ -34,8 +35,13 @@ export class Waves {
   }
 
   begin(center = this.start) {
-    const settings = { ...this.settings, sigma: this.sigma, objective: $("objective").value };
+    const settings = { ...this.settings, ...this.stride(), objective: $("objective").value };
     return new Evolution([center], this.key, settings);
+  }
+
+  // The gradient grows as sigma falls: with its square, as a natural gradient has it, steps stay within mutations.
+  stride() {
+    return { sigma: this.sigma, rate: this.settings.rate * Math.min(FASTEST, this.factor ** 2) };
   }
 
   restart() {
@@ -55,7 +61,7 @@ export class Waves {
   }
 
   setSigma() {
-    this.evolution.settings.sigma = this.sigma;
+    Object.assign(this.evolution.settings, this.stride());
     this.settle();
   }
 
