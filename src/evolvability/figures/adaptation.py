@@ -9,20 +9,20 @@ from matplotlib.figure import Figure
 
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
-from evolvability.figures.style import ZERO_LINE, Array, letter, line_styles, new_figure
+from evolvability.figures.style import ZERO_LINE, Array, in_unit, letter, line_styles, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import adapted_goals, load_adaptation
-from evolvability.studies.groups import group_runs
+from evolvability.studies.groups import group_runs, unit_of
 from evolvability.studies.races import Raced, races_of
 from evolvability.studies.result_files import how_to_make
 
 ADAPTERS = {
-    "mutations": ("best of k mutations", "-", "o", "#D55E00"),
-    "gradient": ("gradient steps", "-.", "s", "#882255"),
-    "es": ("standard ES", "--", "^", "#009E73"),
-    "hill_climbing": ("hill climbing", ":", "D", "#0072B2"),
+    "mutations": ("best of k mutations", "-", "o"),
+    "gradient": ("gradient steps", "-.", "s"),
+    "es": ("standard ES", "--", "^"),
+    "hill_climbing": ("hill climbing", ":", "D"),
 }
-"""What each is called, its dashes, its marker and, where all lines are of one group, its color."""
+"""What each is called, its dashes and its marker; colors are those of the methods that trained what is adapted."""
 TICKS = (1, 2, 5, 10, 20, 40, 100, 200, 500, 1000)
 
 
@@ -57,8 +57,8 @@ def race_data(runs: Sequence[Run]) -> Lines:
     panels: dict[str, list[Line]] = defaultdict(list)
     for (group, found), style in zip(groups, styles, strict=True):
         for (goal, adapter), several in found.items():
-            title, dashes, marker, color = ADAPTERS.get(adapter, (adapter, *ADAPTERS["mutations"][1:]))
-            look = {"color": style["color"] if len(groups) > 1 else color, "linestyle": dashes, "marker": marker}
+            title, dashes, marker = ADAPTERS.get(adapter, (adapter, *ADAPTERS["mutations"][1:]))
+            look = {"color": style["color"], "linestyle": dashes, "marker": marker}
             values = _pooled([raced.performance for raced in several])
             episodes = several[0].episodes[: values.shape[1]]  # as many as the shortest race has
             panels[goal].append(Line(f"{group.name}, {title}", group.config.objective, episodes, values, look))
@@ -91,12 +91,12 @@ def draw_race(ax: Axes, data: Lines, goal: str) -> None:
 
 def figure(runs: Sequence[Run]) -> Figure:
     """One panel per goal."""
-    return _goal_panels(data_from_runs(runs), draw, "performance of the best of k")
+    return _goal_panels(data_from_runs(runs), draw, in_unit("performance of the best of k", unit_of(runs)))
 
 
 def race_figure(runs: Sequence[Run]) -> Figure:
     """One panel per goal."""
-    return _goal_panels(race_data(runs), draw_race, "performance")
+    return _goal_panels(race_data(runs), draw_race, in_unit("performance", unit_of(runs)))
 
 
 def _goal_panels(data: Lines, draw: Callable[[Axes, Lines, str], None], label: str) -> Figure:

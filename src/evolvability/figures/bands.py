@@ -80,9 +80,16 @@ class Lines:
         return "interquartile range" if self._quartiles else "minimum to maximum"
 
     @property
+    def seeds(self) -> int:
+        """How many seeds every line has, from its first point to its last; 0 where they differ."""
+        numbers = {number for line in self.firsts.values() for number in line.num_seeds}
+        return numbers.pop() if len(numbers) == 1 else 0
+
+    @property
     def note(self) -> str:
         """What lines, bands and points stand for."""
-        seeds = f"line: median over seeds; band: {self.spans}" if self.spans else ""
+        of = f"of {self.seeds} seeds" if self.seeds else "over seeds"
+        seeds = f"line: median {of}; band: {self.spans}" if self.spans else ""
         window = f"each point: mean of {self.window} generations" if self.window > 1 else ""
         return "; ".join(filter(None, (seeds, window)))
 
@@ -105,7 +112,8 @@ def draw_lines(ax: Axes, data: Lines, panel: str, alpha: float = 0.22) -> None:
             look = {"marker": "o", **look}  # a line of one point would not be seen
         fewest, most = data.firsts[line.name].num_seeds
         seeds = f"{most} seed{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} seeds"
-        ax.plot(line.x, band.median, label=f"{line.name} ({seeds})", markersize=3, **look)
+        label = line.name if data.seeds else f"{line.name} ({seeds})"
+        ax.plot(line.x, band.median, label=label, markersize=3, **look)
         ax.fill_between(line.x, band.low, band.high, color=look["color"], alpha=alpha, linewidth=0)
     ax.grid(visible=True)
 

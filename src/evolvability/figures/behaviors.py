@@ -9,6 +9,7 @@ side (figures 3 and 4).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,6 +22,7 @@ from evolvability.figures.style import (
     HEAT,
     PAGE_WIDTH,
     Array,
+    add_colorbar,
     add_note,
     draw_histogram,
     grid,
@@ -38,8 +40,8 @@ NUM_MAPS = 5
 MAX_STRIPS = 3  # side by side
 TITLE_WIDTH = 32  # letters that fit above a panel
 SHOWN = {
-    1: "shown: the seed whose weaker side (left or right, the mean distance there) is the median of all seeds",
-    2: "shown: the seed whose final mean distance is the median of all seeds",
+    1: "shown: of all seeds the one whose weaker side, left or right, goes the median distance",
+    2: "shown: of all seeds the one of median final distance",
 }
 """Which seed is shown, by the number of behavior dimensions drawn."""
 
@@ -171,39 +173,41 @@ def figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
     """Heat maps of the runs' behaviors, one row per run; seeds: their places, as `data_from_runs` takes them."""
     data = data_from_runs(runs, seeds=seeds)
     drawing = _strips(data) if len(data.labels) == 1 else _maps(data)
-    _note_seeds(drawing, runs, data)
+    _note_seeds(drawing, runs, data, seeds)
     return drawing
 
 
 def _strips(data: Heatmaps) -> Figure:
     columns = min(len(data.rows), MAX_STRIPS)
     drawing = new_figure(PAGE_WIDTH * (0.75 if columns < MAX_STRIPS else 1), 0.4 + 1.9 * -(-len(data.rows) // columns))
-    axes, whole = grid(drawing, len(data.rows), columns, ("generation", data.labels[0]))
+    axes = grid(drawing, len(data.rows), columns, ("generation", data.labels[0]))
     meshes = [draw(ax, data, index) for index, ax in enumerate(axes)]
-    _add_colorbar(drawing, meshes[0], whole, data)
+    _add_colorbar(drawing, meshes[0], axes[columns - 1], data)
     return drawing
 
 
 def _maps(data: Heatmaps) -> Figure:
     columns = max(len(row.generations) for row in data.rows)
-    drawing = new_figure(1.2 + 1.16 * columns, 0.8 + 1.32 * len(data.rows))
+    drawing = new_figure(1.3 + 1.16 * columns, 0.9 + 1.32 * len(data.rows))
+    drawing.set_layout_engine("compressed", h_pad=0.08)
+    drawing.suptitle(" ")  # room for the first row's name
     axes = drawing.subplots(len(data.rows), columns, squeeze=False, sharex=True, sharey=True)
     meshes = []
     for index, row in enumerate(data.rows):
         told = index == 0 or not np.array_equal(row.generations, data.rows[0].generations)
         for column, generation in enumerate(row.generations):
             meshes.append(draw_map(axes[index, column], data, index, column))
-            above = axes[index, column].set_title(f" \ngeneration {generation:,}" if told else " ", loc="left")
-            if column == 0:
-                # In the first line of the title, but not a title: those take room, and it may reach over further maps.
-                name = axes[index, 0].annotate(row.title, (0, 1), xycoords=above, fontsize=8, va="top")
-                name.set_in_layout(False)
+            axes[index, column].set_title(f"generation {generation:,}" if told else "", loc="left", fontsize=7)
+        name = axes[index, 0].annotate(
+            row.title, (0, 1), xytext=(0, 14 if told else 4), xycoords="axes fraction", textcoords="offset points"
+        )
+        name.set_in_layout(False)  # it may reach over further maps
         axes[index, 0].set_ylabel(data.labels[1])
         for ax in axes[index, len(row.generations) :]:
             ax.set_axis_off()
     for ax in axes[-1]:
         ax.set_xlabel(data.labels[0])
-    _add_colorbar(drawing, meshes[0], axes, data)
+    _add_colorbar(drawing, meshes[0], axes[0, len(data.rows[0].generations) - 1], data)
     return drawing
 
 
@@ -213,8 +217,9 @@ def final_figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
     columns = min(len(runs), 3)
     flat = len(data.labels) == 1
     height = 1.8 if flat else 2.4
-    drawing = new_figure(2.1 * columns + 0.8, height * -(-len(runs) // columns) + 0.5)
-    axes, whole = grid(drawing, len(runs), columns, (data.labels[0], "share of population" if flat else data.labels[1]))
+    layout: Any = "constrained" if flat else "compressed"
+    drawing = new_figure(2.1 * columns + 0.8, height * -(-len(runs) // columns) + 0.5, layout)
+    axes = grid(drawing, len(runs), columns, (data.labels[0], "share of population" if flat else data.labels[1]))
     for index, (ax, row, run) in enumerate(zip(axes, data.rows, runs, strict=True)):
         if flat:
             draw_histogram(ax, row.shares[-1], data.edges[0], method_color(run.config.objective))
@@ -222,24 +227,23 @@ def final_figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
             draw_map(ax, data, index, -1)
         ax.set_title(fill(row.title, TITLE_WIDTH), loc="left")
     if not flat:
-        _add_colorbar(drawing, axes[0].collections[0], whole, data)
+        _add_colorbar(drawing, axes[0].collections[0], axes[columns - 1], data)
     last = np.unique([row.generations[-1] for row in data.rows])
     drawing.suptitle(f"generation {last[0]:,}" if len(last) == 1 else "last generation of each run", fontsize=8)
-    _note_seeds(drawing, runs, data)
+    _note_seeds(drawing, runs, data, seeds)
     return drawing
 
 
-def _note_seeds(drawing: Figure, runs: Sequence[Run], data: Heatmaps) -> None:
-    if any(run.config.seeds > 1 for run in runs):
+def _note_seeds(drawing: Figure, runs: Sequence[Run], data: Heatmaps, seeds: Sequence[int]) -> None:
+    if seeds or any(run.config.seeds > 1 for run in runs):
         add_note(drawing, SHOWN[len(data.labels)])
 
 
-def _add_colorbar(drawing: Figure, mesh: Collection, axes: Array, data: Heatmaps) -> None:
-    """The scale of all heat maps of a figure."""
+def _add_colorbar(drawing: Figure, mesh: Collection, ax: Axes, data: Heatmaps) -> None:
+    """The scale of all heat maps of a figure, beside one of them."""
+    bar = add_colorbar(drawing, mesh, ax, f"mean {data.third}" if data.third else "share of population")
     if data.third:
-        drawing.colorbar(mesh, ax=axes, label=f"mean {data.third}", aspect=30, pad=0.02)
         return
-    bar = drawing.colorbar(mesh, ax=axes, label="share of population", aspect=30, pad=0.02)
     low, high = mesh.get_clim()
     steps = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
     bar.set_ticks([step for step in steps if low <= step <= high])

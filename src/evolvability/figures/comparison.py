@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evolvability.figures.style import METHOD_COLORS, OTHER_COLORS, add_note, new_figure
+from evolvability.figures.style import METHOD_COLORS, OTHER_COLORS, add_note, in_unit, new_figure
 from evolvability.studies.comparison import Report, p_text, title
 from evolvability.studies.groups import METHOD_NAMES
 
@@ -25,7 +25,7 @@ def draw(ax: Axes, report: Report) -> None:
     names = [f"{_wrapped(name)}\n({len(values)} runs)" for name, values in report.values.items()]
     ax.set_xticks(range(len(names)), names)
     # More room on the right, where medians stand beside the dots.
-    ax.set(xlim=(-0.5, len(names) - 0.4), ylabel=report.metric.replace("_", " "))
+    ax.set(xlim=(-0.5, len(names) - 0.4), ylabel=in_unit(report.metric.replace("_", " "), report.unit))
     ax.grid(visible=True, axis="y")
     if len(report.comparisons) <= MAX_BRACKETS:
         _draw_brackets(ax, report)

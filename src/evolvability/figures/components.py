@@ -1,4 +1,4 @@
-"""Behaviors told apart by component (the paper's figures 7 and S4): one panel per run, with what its species cover."""
+"""Behaviors told apart by component (the paper's figures 7 and S4): a heat map per run, with what its species cover."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,11 +6,12 @@ from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.behaviors import check_comparable, representative_seed
-from evolvability.figures.style import Array, new_figure
+from evolvability.figures.style import OTHER_COLORS, Array, add_note, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import method_name
 from evolvability.studies.measures import (
@@ -22,11 +23,11 @@ from evolvability.studies.measures import (
     valid_behaviors,
 )
 
-# Okabe and Ito's, in an order in which neighbors differ most; one component alone is dark gray.
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-ALONE = "0.25"
-MARKED = 4000  # members drawn, at most
+COLORS = (OTHER_COLORS[1], OTHER_COLORS[2], OTHER_COLORS[0])  # none of a method's
+ALONE = "#404040"
 TITLE_WIDTH = 32  # letters that fit above a panel
+FAINTEST = 0.3  # how much of its color a cell with a single member has
+NOTE = "the darker a cell, the more members (logarithmic); its color tells of which components they are"
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ class Panels:
     labels: list[str]
 
 
-def data_from_runs(runs: Sequence[Run]) -> Panels:
-    """The seed of median final distance, of every run; of what was split, the one it was split from."""
+def data_from_runs(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Panels:
+    """One seed of every run, by its place among its seeds; unless given, see `_shown_seeds`."""
     check_comparable(runs)
-    seeds = _shown_seeds(runs)
+    seeds = seeds or _shown_seeds(runs)
     found = [valid_behaviors(run, seed) for run, seed in zip(runs, seeds, strict=True)]
     if not any(len(behavior) for behavior, _ in found):
         raise RunFolderError("Nothing to draw: no member of the recorded generations is valid.")
@@ -64,6 +65,7 @@ def data_from_runs(runs: Sequence[Run]) -> Panels:
 
 
 def _shown_seeds(runs: Sequence[Run]) -> list[int]:
+    """The seed of median final distance, of every run; of what was split, the one it was split from."""
     seeds = [representative_seed(run) for run in runs]
     # What was split is shown beside what it was split from, so both panels must be of one seed.
     split = {run.seeds[seed] for run, seed in zip(runs, seeds, strict=True) if run.origin}
@@ -74,7 +76,7 @@ def _shown_seeds(runs: Sequence[Run]) -> list[int]:
 
 
 def draw(ax: Axes, data: Panels, index: int) -> None:
-    """One run: points in two dimensions, histograms on top of each other in one."""
+    """One run: a heat map in two dimensions, histograms on top of each other in one."""
     panel = data.panels[index]
     number = len(panel.each)
     colors = [COLORS[index % len(COLORS)] for index in range(number)] if number > 1 else [ALONE]
@@ -84,26 +86,39 @@ def draw(ax: Axes, data: Panels, index: int) -> None:
         ax.hist(groups, edges.tolist(), stacked=True, color=colors)
         ax.set_ylabel("members")
     else:
-        order = np.random.default_rng(0).permutation(len(panel.behavior))[:MARKED]  # no component lies on top
-        across, up = panel.behavior[order, :2].T
-        shades = np.array(colors)[panel.component[order]]
-        ax.scatter(across, up, s=3, c=shades, linewidths=0, alpha=0.7, rasterized=True)
-        ax.plot(0, 0, marker="+", color="black", markersize=6, markeredgewidth=0.8)
         edge = 1.06 * data.by.reach
-        ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal")
+        # Transposed: the rows of an image go up, the first dimension goes across.
+        shades = _shades(panel, colors, edge).transpose(1, 0, 2)
+        ax.imshow(shades, origin="lower", extent=(-edge, edge, -edge, edge), interpolation="nearest")
+        ax.plot(0, 0, marker="+", color="black", markersize=6, markeredgewidth=0.8)
         ax.set_ylabel(data.labels[1] if index == 0 else "")
-    ax.set_xlabel(f"{data.labels[0]}\n\n{_numbers(panel)}")
+        ax.spines[:].set_visible(True)
+    ax.set_xlabel(f"{data.labels[0]}\n{_numbers(panel)}", fontsize=7, linespacing=1.4)
     ax.set_title(fill(f"({chr(ord('a') + index)}) {panel.name}", TITLE_WIDTH), loc="left")
 
 
-def figure(runs: Sequence[Run]) -> Figure:
-    """One panel per run."""
-    data = data_from_runs(runs)
-    number = len(data.panels)
-    drawing = new_figure(2.35 * number + 0.3, 3.3)
-    axes = drawing.subplots(1, number, squeeze=False, sharex=True, sharey=len(data.labels) == 1)[0]
+def _shades(panel: Species, colors: Sequence[str], edge: float) -> Array:
+    """(num_cells, num_cells, 3) the color of every cell: its components' mixed, the lighter, the fewer members."""
+    cells = int(np.clip(2 * np.sqrt(len(panel.behavior)), 20, 80))
+    edges = [np.linspace(-edge, edge, cells + 1)] * 2
+    each = [panel.component == index for index in range(len(colors))]
+    counts = np.stack([np.histogramdd(panel.behavior[own][:, :2], edges)[0] for own in each], axis=-1)
+    total = counts.sum(axis=-1, keepdims=True)
+    mixed = counts @ np.array([to_rgb(color) for color in colors]) / np.maximum(total, 1)
+    depth = FAINTEST + (1 - FAINTEST) * np.log(np.maximum(total, 1)) / np.log(max(total.max(), 2))
+    return np.where(total > 0, 1 - depth * (1 - mixed), 1)
+
+
+def figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
+    """One panel per run; seeds: their places, as `data_from_runs` takes them."""
+    data = data_from_runs(runs, seeds)
+    number, flat = len(data.panels), len(data.labels) == 1
+    drawing = new_figure(2.35 * number + 0.3, 3.2, "constrained" if flat else "compressed")
+    axes = drawing.subplots(1, number, squeeze=False, sharex=True, sharey=True)[0]
     for index, ax in enumerate(axes):
         draw(ax, data, index)
+    if not flat:
+        add_note(drawing, NOTE)
     return drawing
 
 
@@ -118,8 +133,8 @@ def _species(run: Run, seed: int, behavior: Array, component: Array, by: Measure
 
 
 def _numbers(panel: Species) -> str:
-    lines = [f"seed {panel.seed} covers {100 * panel.union:.0f} % of the cells"]
-    if panel.specialization is not None:
-        alone = " and ".join(f"{100 * share:.0f} %" for share in panel.each)
-        lines += [f"its components {alone}", f"specialization {panel.specialization:.2f}"]
-    return "\n".join(lines)
+    covers = f"seed {panel.seed} covers {100 * panel.union:.0f} % of the cells"
+    if panel.specialization is None:
+        return covers
+    alone = " and ".join(f"{100 * share:.0f} %" for share in panel.each)
+    return f"{covers}\n({alone}), specialization {panel.specialization:.2f}"

@@ -10,13 +10,21 @@ from matplotlib.ticker import MaxNLocator
 from evolvability.config.schema import MAML, Config
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.bands import Line, Lines, Measured, add_legend, distinct, draw_lines, measured, stacked
-from evolvability.figures.style import ZERO_LINE, Array, letter, line_styles, new_figure
+from evolvability.figures.style import (
+    ZERO_LINE,
+    Array,
+    fitness_unit,
+    in_unit,
+    letter,
+    line_styles,
+    new_figure,
+)
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import identity, run_names
+from evolvability.studies.groups import identity, run_names, unit_of
 
 METRICS = {
     "variance": "variance of behavior",
-    "entropy": "entropy of behavior (nats)",
+    "entropy": "entropy of behavior",
     "distance": "mean distance from origin",
     "fitness_mean": "mean fitness",
 }
@@ -66,6 +74,12 @@ def window_means(values: Array, window: int) -> Array:
     return means
 
 
+def _label(metric: str, runs: Sequence[Run]) -> str:
+    unit = unit_of(runs)
+    units = {"variance": unit and f"{unit}²", "entropy": "nats", "distance": unit, "fitness_mean": fitness_unit(runs)}
+    return in_unit(METRICS[metric], units[metric])
+
+
 def draw(ax: Axes, data: Lines, metric: str) -> None:
     """One metric of every group over generations."""
     draw_lines(ax, data, metric)
@@ -91,7 +105,7 @@ def figure(runs: Sequence[Run]) -> Figure:
     axes = drawing.subplots(rows, columns, squeeze=False, sharex=True)
     for index, (metric, ax) in enumerate(zip(data.panels, axes.flat, strict=True)):
         draw(ax, data, metric)
-        letter(ax, index, METRICS[metric])
+        letter(ax, index, _label(metric, runs))
     for ax in axes[:-1].flat:
         ax.set_xlabel("")
     add_legend(drawing, data.note)
@@ -101,11 +115,11 @@ def figure(runs: Sequence[Run]) -> Figure:
 def distance_figure(runs: Sequence[Run]) -> Figure:
     """How far from the origin a population gets, over generations (the paper's figures S1 and S2)."""
     data = data_from_runs(runs)
-    drawing = new_figure(3.6, 2.6 + 0.15 * len(data.firsts))
+    drawing = new_figure(5.0, 2.4)
     ax = drawing.subplots()
     draw(ax, data, "distance")
-    ax.set_ylabel(METRICS["distance"])
-    add_legend(drawing, data.note, columns=1)
+    ax.set_ylabel(_label("distance", runs))
+    add_legend(drawing, data.note, beside=True)
     return drawing
 
 
@@ -148,6 +162,7 @@ def maml_figure(runs: Sequence[Run]) -> Figure:
     axes = dict(zip(MAML_PANELS, drawing.subplots(1, len(MAML_PANELS)), strict=True))
     for index, (panel, ax) in enumerate(axes.items()):
         label, title = MAML_PANELS[panel]
+        label = in_unit(label, fitness_unit(runs)) if panel == "returns" else label
         draw_lines(ax, data, panel)
         ax.set(xlabel="outer step", ylabel=label)
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from evolvability.core.errors import ConfigError
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
 from evolvability.figures.behaviors import check_comparable
-from evolvability.figures.style import Array, letter, new_figure, told_apart
+from evolvability.figures.style import Array, add_colorbar, letter, new_figure, told_apart
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import run_names
 from evolvability.studies.map_elites import archive_scale, fill_archive, worst_fitness
@@ -75,5 +75,5 @@ def figure(runs: Sequence[Run]) -> Figure:
         letter(ax, index, name)
         ax.set_xlabel(data.labels[0])
     maps[0].set_ylabel(data.labels[1])
-    below.colorbar(image, ax=maps, label="fitness of elite", pad=0.02)
+    add_colorbar(drawing, image, maps[-1], "fitness of elite")
     return drawing

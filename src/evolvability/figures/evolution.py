@@ -11,9 +11,17 @@ from matplotlib.ticker import MaxNLocator
 
 from evolvability.core.errors import ConfigError
 from evolvability.figures.bands import Line, Lines, add_legend, distinct, draw_lines, measured, stacked
-from evolvability.figures.behaviors import Heatmaps, draw_map
+from evolvability.figures.behaviors import Heatmaps, draw_map, representative
 from evolvability.figures.behaviors import data_from_runs as heatmaps
-from evolvability.figures.style import METHOD_COLORS, draw_histogram, letter, new_figure, told_apart
+from evolvability.figures.style import (
+    METHOD_COLORS,
+    draw_histogram,
+    fitness_unit,
+    in_unit,
+    letter,
+    new_figure,
+    told_apart,
+)
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import group_runs, start_name
@@ -28,6 +36,7 @@ class Further:
 
     fitness: Lines
     behaviors: Heatmaps
+    label: str  # of fitness, with its unit
 
     @property
     def starts(self) -> list[Line]:
@@ -52,23 +61,25 @@ def data_from_runs(runs: Sequence[Run]) -> Further:
     for name, group, own in zip(names, groups, fitness, strict=True):
         trainer = _trainer(group.runs[0])
         lines.append(Line(name, trainer, np.arange(shortest), own[:, :shortest], {} if trainer else RANDOM))
-    shown = heatmaps([group.runs[0] for group in groups], generations=GENERATIONS)
-    return Further(Lines({"fitness": lines}), shown)
+    chosen = [representative(group.runs) for group in groups]
+    seeds = [seed for _, seed in chosen]
+    shown = heatmaps([run for run, _ in chosen], generations=GENERATIONS, seeds=seeds)
+    return Further(Lines({"fitness": lines}), shown, in_unit("mean fitness", fitness_unit(runs)))
 
 
 def draw(ax: Axes, data: Further) -> None:
     """Fitness over generations, from each start (figure 6)."""
     draw_lines(ax, data.fitness, "fitness")
-    ax.set(xlabel="generations of standard ES", ylabel="mean fitness", xlim=(0, None))
+    ax.set(xlabel="generations of standard ES", ylabel=data.label, xlim=(0, None))
     ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
 
 def fitness_figure(runs: Sequence[Run]) -> Figure:
     """Fitness from every start alone."""
     data = data_from_runs(runs)
-    drawing = new_figure(4.2, 2.9)
+    drawing = new_figure(5.4, 2.4)
     draw(drawing.subplots(), data)
-    add_legend(drawing, data.fitness.note, columns=1)
+    add_legend(drawing, data.fitness.note, beside=True)
     return drawing
 
 

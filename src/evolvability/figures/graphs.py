@@ -5,7 +5,7 @@ unit of the axes is one centimeter of the paper's figures. Labels and arrow head
 they fit their nodes at every size of the figure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,7 @@ FONT_SIZE = 0.36
 PAD = 0.12  # between a label and its border
 RING = 0.07  # between the two borders of an expectation
 GAP = 0.4  # between nodes that are laid out
+DOTS, DOT = 0.17, 0.035  # between the dots that stand for further nodes, and their radius
 APART = 0.8  # from the center of a node to an edge that passes it
 
 
@@ -65,11 +66,18 @@ class Shape:
         return 1 / (np.hypot(x, y) if self.is_round else max(x, y))
 
 
-def draw(graph: Graph[Any], ax: Axes | None = None, *, positions: Positions | None = None) -> Axes:
+def draw(
+    graph: Graph[Any],
+    ax: Axes | None = None,
+    *,
+    positions: Positions | None = None,
+    dots: Sequence[tuple[str, str]] = (),
+) -> Axes:
     """Draw a graph, ordinary or nested, on the axes of a new figure unless given some.
 
     Nodes are centered at positions by name, e.g. one of `PAPER_POSITIONS`; on a circle unless given. Every node's
-    outline, for an input its label, has the node's name as its ``gid``.
+    outline, for an input its label, has the node's name as its ``gid``. Between the nodes of each pair in ``dots``
+    three dots stand for those that are not drawn.
     """
     shapes = {name: _shape(graph, node) for name, node in graph.by_name.items()}
     places = _on_a_circle(graph, shapes) if positions is None else positions
@@ -88,6 +96,11 @@ def draw(graph: Graph[Any], ax: Axes | None = None, *, positions: Positions | No
             _draw_edge(ax, places[parent], places[node.name], shapes[parent], shapes[node.name])
     for name, node in graph.by_name.items():
         _draw_node(ax, node, shapes[name], places[name])
+    for first, last in dots:
+        way = np.subtract(places[last], places[first])
+        middle, step = np.add(places[first], way / 2), DOTS * way / np.hypot(*way)
+        for place in (-1, 0, 1):
+            ax.add_patch(Circle(tuple(middle + place * step), DOT, facecolor="black", linewidth=0, gid="dots"))
     ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), aspect="equal")
     ax.set_axis_off()
     return ax

@@ -12,7 +12,7 @@ from matplotlib.patches import Circle
 
 from evolvability.core.errors import ConfigError
 from evolvability.figures.behaviors import check_comparable
-from evolvability.figures.style import HEAT, Array, add_note, grid, letter, new_figure
+from evolvability.figures.style import HEAT, OTHER_COLORS, Array, add_colorbar, add_note, grid, letter, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import run_names
 from evolvability.studies.measures import valid_behaviors
@@ -20,6 +20,7 @@ from evolvability.tasks.maze import GOAL, HALF_WIDTH, LEVEL, REACHED, UPRIGHT
 
 MAX_DOTS = 8000
 EDGE = 1.04 * HALF_WIDTH
+GOAL_COLOR = OTHER_COLORS[2]  # none of a method's
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def data_from_runs(runs: Sequence[Run]) -> list[Ends]:
 
 def draw(ax: Axes, data: Ends, last: int) -> PathCollection:
     """Walls, start, goal, and the members' ends, later ones darker."""
-    ax.add_patch(Circle(GOAL, REACHED, facecolor="#009E73", alpha=0.25, edgecolor="#009E73", linewidth=1))
+    ax.add_patch(Circle(GOAL, REACHED, facecolor=GOAL_COLOR, alpha=0.3, edgecolor=GOAL_COLOR, linewidth=1))
     x, y = data.position.T
     dots = ax.scatter(x, y, c=data.generation, s=2.5, cmap=HEAT, vmin=0, vmax=last, linewidths=0, rasterized=True)
     walls: dict[str, Any] = {"color": "black", "linewidth": 1.6, "solid_capstyle": "projecting"}
@@ -52,7 +53,7 @@ def draw(ax: Axes, data: Ends, last: int) -> PathCollection:
         ax.plot([place, place], [start, end], **walls)
     for place, start, end in LEVEL:
         ax.plot([start, end], [place, place], **walls)
-    ax.plot(0, 0, marker="+", color="#0072B2", markersize=8, markeredgewidth=1.4)
+    ax.plot(0, 0, marker="+", color="black", markersize=8, markeredgewidth=1.4)
     ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-EDGE, EDGE), ylim=(-EDGE, EDGE))
     ax.spines[:].set_visible(False)
     return dots
@@ -62,13 +63,13 @@ def figure(runs: Sequence[Run]) -> Figure:
     """One panel per run."""
     data = data_from_runs(runs)
     columns = min(len(data), 3)
-    drawing = new_figure(0.7 + 2.1 * columns, 0.3 + 2.35 * -(-len(data) // columns))
-    axes, whole = grid(drawing, len(data), columns, ("", ""))
+    drawing = new_figure(0.7 + 2.1 * columns, 0.3 + 2.35 * -(-len(data) // columns), "compressed")
+    axes = grid(drawing, len(data), columns, ("", ""))
     last = max(1, *(int(ends.generation.max(initial=0)) for ends in data))
     for index, (ax, ends) in enumerate(zip(axes, data, strict=True)):
         dots = draw(ax, ends, last)
         letter(ax, index, f"{ends.name}: {ends.solved[0]} of {ends.solved[1]} solved")
-    drawing.colorbar(dots, ax=whole, label="generation", aspect=30, pad=0.02)
+    add_colorbar(drawing, dots, axes[columns - 1], "generation")
     add_note(drawing, "dots: where members end, of one seed; cross: start; circle: goal")
     return drawing
 

@@ -1,6 +1,6 @@
 """What mutations of trained centers do, as histograms (the paper's figures 3 and S5), from offspring that were kept.
 
-One row per method and standard deviation of its mutations; of a run with several seeds, the one of median variance.
+One row per method and standard deviation of its mutations; of several seeds, the one of median variance.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ from evolvability.figures.style import (
     new_figure,
 )
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import check_one_task, run_names
+from evolvability.studies.groups import check_one_task, run_names, unit_of
 from evolvability.studies.offspring import kept_offspring, kept_sigmas
 from evolvability.studies.result_files import how_to_make
 from evolvability.studies.statistics import median_index
 
 NUM_BINS = 60
-NOTE = "each row: one seed, whose variance of behavior is the median of its run's seeds"
+NOTE = "shown: of all seeds the one of median variance, by mutations of training's size"
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,36 @@ class Histograms:
     rows: list[Offspring]
     edges: Array
     label: str
+    highest: float  # share of a row's offspring that is in one bin
+    unit: str
 
 
-def data_from_runs(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Histograms:
-    """Histograms of the first behavior dimension, of all offspring that were kept, or of one sigma per run."""
+def representative(runs: Sequence[Run]) -> tuple[Run, int]:
+    """The run and the place of the seed that is shown of some runs, see `NOTE`."""
+    places = [(run, seed) for run in runs for seed in range(run.config.seeds)]
+    clouds = [cloud for run in runs for cloud in kept_offspring(run)]
+    return places[median_index([float(cloud.var(axis=0).sum()) for cloud in clouds])]
+
+
+def data_from_runs(
+    runs: Sequence[Run], sigmas: Sequence[Sequence[float]] = (), seeds: Sequence[int] = ()
+) -> Histograms:
+    """Histograms of the first behavior dimension.
+
+    Args:
+        runs: the runs.
+        sigmas: of every run, of which mutations; of all that were kept unless given.
+        seeds: the place of every run's seed among its seeds; `representative` unless given.
+    """
     check_one_task(runs)
     rows = []
     for index, (name, run) in enumerate(zip(run_names([run.config for run in runs]), runs, strict=True)):
-        # Sliced: empty where none was given, which an index would not be.
-        for sigma in sigmas[index : index + 1] or kept_sigmas(run):
-            clouds = kept_offspring(run, sigma)
-            seed = median_index([float(cloud.var(axis=0).sum()) for cloud in clouds])
+        if not (own := sigmas[index] if sigmas else kept_sigmas(run)):
+            continue
+        seed = seeds[index] if seeds else representative([run])[1]
+        for sigma in own:
             title = f"{name}, mutations of {sigma:g}"
-            rows.append(Offspring(title, run.config.objective, run.seeds[seed], clouds[seed]))
+            rows.append(Offspring(title, run.config.objective, run.seeds[seed], kept_offspring(run, sigma)[seed]))
     if not rows:
         raise RunFolderError(
             f"Nothing to draw: no offspring was kept in {runs[0].path} yet. First: "
@@ -67,29 +84,44 @@ def data_from_runs(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Histogr
     # Symmetric around the origin, so that left and right are compared at a glance.
     farthest = max(float(np.abs(row.behavior[:, 0]).max()) for row in rows)
     edges = np.linspace(-farthest, farthest, NUM_BINS + 1)
-    return Histograms(rows, edges, runs[0].behavior_names[0])
+    highest = max(float(_shares(row, edges).max()) for row in rows)
+    return Histograms(rows, edges, runs[0].behavior_names[0], highest, unit_of(runs))
+
+
+def _shares(row: Offspring, edges: Array) -> Array:
+    shares: Array = np.histogram(row.behavior[:, 0], edges)[0] / len(row.behavior)
+    return shares
 
 
 def draw(ax: Axes, data: Histograms, row: int) -> None:
     """One center's mutations."""
     shown = data.rows[row]
-    shares = np.histogram(shown.behavior[:, 0], data.edges)[0] / len(shown.behavior)
-    draw_histogram(ax, shares, data.edges, method_color(shown.objective))
+    draw_histogram(ax, _shares(shown, data.edges), data.edges, method_color(shown.objective))
+    ax.set_ylim(0, 1.05 * data.highest)
     ax.set_title(f"{shown.name}, seed {shown.seed}", loc="left")
     distance = np.linalg.norm(shown.behavior, axis=1).mean()
-    text = f"mean distance {distance:.3g}, variance {shown.behavior.var(axis=0).sum():,.0f}"
+    unit, square = (f" {data.unit}", f" {data.unit}²") if data.unit else ("", "")
+    variance = float(shown.behavior.var(axis=0).sum())
+    digits = ",.0f" if variance >= 100 else ".3g"
+    text = f"mean distance {distance:.3g}{unit}, variance {variance:{digits}}{square}"
     ax.set_title(text, loc="right", fontsize=6.5, color=NOTE_COLOR)
 
 
-def figure(runs: Sequence[Run], sigmas: Sequence[float] = ()) -> Figure:
-    """Histograms below one another, over the same behaviors."""
-    data = data_from_runs(runs, sigmas)
-    drawing = new_figure(5.4, 0.6 + 1.15 * len(data.rows))
-    axes = drawing.subplots(len(data.rows), 1, squeeze=False, sharex=True)[:, 0]
-    for index, ax in enumerate(axes):
-        draw(ax, data, index)
+def figure(
+    runs: Sequence[Run],
+    sigmas: Sequence[Sequence[float]] = (),
+    seeds: Sequence[int] = (),
+    left_out: Sequence[int] = (),
+) -> Figure:
+    """Histograms below one another, over the same behaviors; rows that are left out have their part in the scales."""
+    data = data_from_runs(runs, sigmas, seeds)
+    rows = [row for row in range(len(data.rows)) if row not in left_out]
+    drawing = new_figure(5.4, 0.6 + 1.15 * len(rows))
+    axes = drawing.subplots(len(rows), 1, squeeze=False, sharex=True)[:, 0]
+    for row, ax in zip(rows, axes, strict=True):
+        draw(ax, data, row)
     axes[-1].set_xlabel(data.label)
     drawing.supylabel("share of offspring", fontsize=8)
-    if any(run.config.seeds > 1 for run in runs):
+    if seeds or any(run.config.seeds > 1 for run in runs):
         add_note(drawing, NOTE)
     return drawing

@@ -2,17 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
+from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import ListedColormap, to_hex, to_rgb
 from matplotlib.figure import Figure
+
+from evolvability.runs.folder import Run
+from evolvability.studies.groups import unit_of
 
 Array = np.ndarray[Any, Any]
 
@@ -50,9 +54,20 @@ def paper_style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of a size in inches, whose parts make room for each other."""
-    return Figure(figsize=(width, height), layout="constrained")
+def new_figure(width: float, height: float, layout: Literal["constrained", "compressed"] = "constrained") -> Figure:
+    """An empty figure of a size in inches, whose parts make room for each other; compressed, around square panels."""
+    return Figure(figsize=(width, height), layout=layout)
+
+
+def fitness_unit(runs: Sequence[Run]) -> str:
+    """The unit of fitness, where it is how far members get: asked to go somewhere, or robots by themselves."""
+    asked = all(run.config.goal or hasattr(run.config.task_options, "direction") for run in runs)
+    return unit_of(runs) if asked else ""
+
+
+def in_unit(label: str, unit: str) -> str:
+    """A label with its unit, where that is known."""
+    return f"{label} ({unit})" if unit else label
 
 
 def letter(ax: Axes, index: int, text: str) -> None:
@@ -65,8 +80,13 @@ def add_note(drawing: Figure, text: str, size: float = 6.5) -> None:
     drawing.supxlabel(fill(text, int(drawing.get_figwidth() / (LETTER_WIDTH * size))), fontsize=size, color=NOTE_COLOR)
 
 
-def grid(drawing: Figure, number: int, columns: int, labels: tuple[str, str]) -> tuple[list[Axes], Array]:
-    """Panels that share their scales, row by row, with labels on the outer ones; and the whole grid of axes.
+def add_colorbar(drawing: Figure, mesh: ScalarMappable, ax: Axes, label: str) -> Colorbar:
+    """A scale beside a panel, as tall as that."""
+    return drawing.colorbar(mesh, cax=ax.inset_axes((1.06, 0, 0.05, 1), label="<colorbar>"), label=label)
+
+
+def grid(drawing: Figure, number: int, columns: int, labels: tuple[str, str]) -> list[Axes]:
+    """Panels that share their scales, row by row, with labels on the outer ones.
 
     Axes that are left over in the last row are hidden, and the ticks above them shown in their place.
     """
@@ -80,7 +100,7 @@ def grid(drawing: Figure, number: int, columns: int, labels: tuple[str, str]) ->
         ax.set_ylabel(labels[1])
     for ax in panels[-columns:]:
         ax.set_xlabel(labels[0])
-    return panels, axes
+    return panels
 
 
 def draw_histogram(ax: Axes, shares: Array, edges: Array, color: str) -> None:
@@ -112,13 +132,17 @@ def method_color(objective: str) -> str:
 
 
 def line_styles(objectives: Sequence[str]) -> list[dict[str, Any]]:
-    """A color and a dash pattern for each line; the first line of a method has the method's own color."""
-    spare = count()
+    """A color and a dash pattern for each line: a method has its color in all of them, lighter after every four."""
+    spare = iter(OTHER_COLORS * len(objectives))
+    colors = {objective: METHOD_COLORS.get(objective) or next(spare) for objective in dict.fromkeys(objectives)}
     styles = []
     for index, objective in enumerate(objectives):
-        if objective in METHOD_COLORS and objective not in objectives[:index]:
-            styles.append({"color": METHOD_COLORS[objective], "linestyle": "-"})
-        else:
-            turn, place = divmod(next(spare), len(OTHER_COLORS))
-            styles.append({"color": OTHER_COLORS[place], "linestyle": LINE_STYLES[turn % len(LINE_STYLES)]})
+        turn, place = divmod(objectives[:index].count(objective), len(LINE_STYLES))
+        light = 1 - 0.6**turn
+        styles.append({"color": _lighter(colors[objective], light), "linestyle": LINE_STYLES[place]})
     return styles
+
+
+def _lighter(color: str, light: float) -> str:
+    red, green, blue = ((1 - light) * part + light for part in to_rgb(color))
+    return to_hex((red, green, blue)).upper()

@@ -24,15 +24,13 @@ class Picture(NamedTuple):
     draw: Callable[[Runs], Figure]
 
 
-def _trained(
-    runs: Runs, task: str, objectives: Sequence[str] = ("mean_fitness", *EVOLVABILITY), *, each: int | None = None
-) -> list[Run]:
-    """The runs of those of some methods that there are, or the first few of each; an error if there are none."""
-    found: list[Run] = []
+def _groups(runs: Runs, task: str, objectives: Sequence[str] = ("mean_fitness", *EVOLVABILITY)) -> list[Sequence[Run]]:
+    """The runs of each of some methods, as far as there are any; an error if there are none."""
+    found: list[Sequence[Run]] = []
     missing = []  # one method less is still a figure
     for objective in objectives:
         try:
-            found += trained_by(runs, task, objective).runs[:each]
+            found.append(trained_by(runs, task, objective).runs)
         except RunFolderError as error:
             missing.append(error)
     if not found:
@@ -40,20 +38,42 @@ def _trained(
     return found
 
 
+def _trained(runs: Runs, task: str, objectives: Sequence[str] = ("mean_fitness", *EVOLVABILITY)) -> list[Run]:
+    return [run for group in _groups(runs, task, objectives) for run in group]
+
+
+def _shown(draw: Callable[[Runs, Sequence[int]], Figure], groups: Sequence[Runs]) -> Figure:
+    """One seed of each group, of all its runs: see `behaviors.SHOWN`."""
+    chosen = [behaviors.representative(group) for group in groups]
+    return draw([run for run, _ in chosen], [seed for _, seed in chosen])
+
+
 def _further(runs: Runs) -> list[Run]:
     return [run for start in (*EVOLVABILITY, None) for run in evolved_from(runs, "ant", start).runs]
 
 
-def _species(runs: Runs, objective: str) -> list[Run]:
-    kinds = (species(runs, "ant", objective, split=split) for split in (False, True))
-    # One run of each kind: a panel shows one seed.
-    return [trained_by(runs, "ant", objective).runs[0], *(kind.runs[0] for kind in kinds)]
+def _species(runs: Runs, objective: str) -> Figure:
+    """One component, a mixture from scratch, and a split population: the seed that stands for the last in all three."""
+    kinds = [species(runs, "ant", objective, split=split).runs for split in (False, True)]
+    run, place = behaviors.representative(kinds[1])
+    groups = [trained_by(runs, "ant", objective).runs, *kinds]
+    chosen = [_with_seed(group, run.seeds[place]) for group in groups]
+    return components.figure([run for run, _ in chosen], [seed for _, seed in chosen])
 
 
-def _offspring(runs: Runs, share: float) -> Figure:
-    shown = [trained_by(runs, "cheetah", objective).runs[0] for objective in (*EVOLVABILITY, MAML)]
-    sigmas = [run.config.sigma * (share if run.config.objective == MAML else 1.0) for run in shown]
-    return offspring.figure(shown, sigmas)
+def _with_seed(runs: Runs, seed: int) -> tuple[Run, int]:
+    """The run that has a seed, and the place of that among its seeds; where none has it, what stands for all."""
+    return next(((run, run.seeds.index(seed)) for run in runs if seed in run.seeds), behaviors.representative(runs))
+
+
+def _offspring(runs: Runs, left_out: int) -> Figure:
+    """One row per method, and of MAML one per size of mutations, of which one is left out: scales are those of all."""
+    chosen = [offspring.representative(group) for group in _groups(runs, "cheetah", (*EVOLVABILITY, MAML))]
+    shown, seeds = [run for run, _ in chosen], [seed for _, seed in chosen]
+    sigmas = [
+        [run.config.sigma, *([QUARTER * run.config.sigma] if run.config.objective == MAML else [])] for run in shown
+    ]
+    return offspring.figure(shown, sigmas, seeds, [len(shown) - 1 + left_out])
 
 
 def _one_expectation() -> NestedGraph:
@@ -72,7 +92,7 @@ def _one_expectation() -> NestedGraph:
 
 
 ONE_EXPECTATION: graphs.Positions = {
-    "z": (3, 0), "y_1": (1.5, 1.5), "y_l": (4.5, 1.5), "xi_1": (0, 5), "xi_m": (0, 4), "f": (3, 3), "E_z": (3, 4.5),
+    "z": (3, 0), "y_1": (1.5, 1.5), "y_l": (4.5, 1.5), "xi_1": (0, 5.3), "xi_m": (0, 3.7), "f": (3, 3), "E_z": (3, 4.5),
 }  # fmt: skip
 
 
@@ -84,7 +104,8 @@ def _graph(name: str) -> Callable[[Runs], Figure]:
         graph = _one_expectation() if own else getattr(paper_graphs, name)()
         positions = ONE_EXPECTATION if own else graphs.PAPER_POSITIONS[name]
         # For type checkers: axes may also be in a SubFigure.
-        return cast(Figure, graphs.draw(graph, positions=positions).figure)
+        dots = [("y_1", "y_l"), ("xi_1", "xi_m")] if own else []
+        return cast(Figure, graphs.draw(graph, positions=positions, dots=dots).figure)
 
     return draw
 
@@ -97,16 +118,16 @@ PICTURES: dict[str, Picture] = {
     ),
     "2": Picture(
         "Behaviors of the cheetah's population over generations.",
-        lambda runs: behaviors.figure(_trained(runs, "cheetah", each=1)),
+        lambda runs: _shown(behaviors.figure, _groups(runs, "cheetah")),
     ),
     "3": Picture(
         "Where mutations of trained centers end, by mutations of training's size.",
-        lambda runs: _offspring(runs, 1.0),
+        lambda runs: _offspring(runs, left_out=1),
     ),
-    "4": Picture("Last populations of the ant.", lambda runs: behaviors.final_figure(_trained(runs, "ant", each=1))),
+    "4": Picture("Last populations of the ant.", lambda runs: _shown(behaviors.final_figure, _groups(runs, "ant"))),
     "5": Picture(
         "The ant's population while standard ES turns it to the right, seeded by MaxEnt-EES.",
-        lambda runs: behaviors.figure(evolved_from(runs, "ant", "max_entropy").runs[:1]),
+        lambda runs: _shown(behaviors.figure, [evolved_from(runs, "ant", "max_entropy").runs]),
     ),
     "6": Picture(
         "Fitness of the ant while standard ES turns it to the right, from each start.",
@@ -114,7 +135,7 @@ PICTURES: dict[str, Picture] = {
     ),
     "7": Picture(
         "Last populations of one component, of a mixture from scratch and of a split population; MaxEnt-EES.",
-        lambda runs: components.figure(_species(runs, "max_entropy")),
+        lambda runs: _species(runs, "max_entropy"),
     ),
     "S1": Picture(
         "Mean distance of the cheetah's population over generations.",
@@ -126,11 +147,11 @@ PICTURES: dict[str, Picture] = {
     ),
     "S3": Picture(
         "As figure 5, seeded by MaxVar-EES.",
-        lambda runs: behaviors.figure(evolved_from(runs, "ant", "max_variance").runs[:1]),
+        lambda runs: _shown(behaviors.figure, [evolved_from(runs, "ant", "max_variance").runs]),
     ),
-    "S4": Picture("As figure 7, MaxVar-EES.", lambda runs: components.figure(_species(runs, "max_variance"))),
+    "S4": Picture("As figure 7, MaxVar-EES.", lambda runs: _species(runs, "max_variance")),
     "S5": Picture(
-        "As figure 3, with mutations of MAML's policies a quarter as large.", lambda runs: _offspring(runs, QUARTER)
+        "As figure 3, with mutations of MAML's policies a quarter as large.", lambda runs: _offspring(runs, left_out=0)
     ),
     "S6": Picture("A Markov reward process as a stochastic computation graph.", _graph("markov_reward_process")),
     "S7": Picture("The same as a nested one.", _graph("nested_markov_reward_process")),

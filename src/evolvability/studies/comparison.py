@@ -16,7 +16,7 @@ from evolvability.runs.files import markdown_text
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import load_adaptation
 from evolvability.studies.adapters import ADAPTERS
-from evolvability.studies.groups import RunGroup, by_seed, differing_settings, group_runs
+from evolvability.studies.groups import RunGroup, by_seed, differing_settings, group_runs, unit_of
 from evolvability.studies.measures import (
     Measures,
     MeasureScale,
@@ -50,6 +50,7 @@ class Report:
     comparisons: list[Comparison]  # every pair of groups
     correction: Correction | None  # how p-values were corrected for their number, if they were
     remarks: list[str]  # in what else the groups differ: their lengths and settings
+    unit: str = ""  # of the metric, where it is known
 
 
 def compare_runs(
@@ -77,7 +78,18 @@ def compare_runs(
     intervals = {name: median_interval(own) for name, own in values.items()}
     comparisons = compare_all(values, correction)
     task = runs[0].config.task_title
-    return Report(metric, generation, task, values, intervals, comparisons, correction, _remarks(groups, common))
+    remarks, unit = _remarks(groups, common), _unit(metric, unit_of(runs))
+    return Report(metric, generation, task, values, intervals, comparisons, correction, remarks, unit)
+
+
+def _unit(metric: str, unit: str) -> str:
+    """The unit of a metric, from that of behaviors."""
+    kind, _, which = metric.partition(":")
+    if kind in (ADAPTED, RACED):
+        return unit
+    measure = which.partition(":")[0] if kind == OFFSPRING else metric
+    units = {"variance": unit and f"{unit}²", "entropy": "nats"}
+    return units.get(measure, unit if measure in ("distance", "reachability", "farthest") else "")
 
 
 def _last_common(runs: Sequence[Run], metric: str) -> int | None:

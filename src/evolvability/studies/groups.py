@@ -1,6 +1,7 @@
 """Groups of runs that differ in their seeds alone, found by their configurations, and what each is called."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +96,13 @@ def start_name(run: Run) -> str:
     asked = config.get("goal") or config["task_options"].get("direction", "")
     # Evolvability ES takes no notice of what is asked.
     return f"{name} trained for '{asked}'" if config["objective"] == "mean_fitness" and asked else name
+
+
+def unit_of(runs: Sequence[Run]) -> str:
+    """The unit of behaviors, where all dimensions of all runs have one and the same; empty elsewhere."""
+    names = [name for run in runs for name in run.behavior_names or [""]]
+    units = {found[1] if (found := re.search(r"\((.+)\)$", name)) else "" for name in names}
+    return units.pop() if len(units) == 1 else ""
 
 
 def method_name(objective: str) -> str:
