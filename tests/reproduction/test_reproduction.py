@@ -95,6 +95,20 @@ def test_what_is_not_in_the_paper_is_done_only_if_named() -> None:
     shapings = {work.name: work.config.behavior_shaping for work in works if isinstance(work, Planned)}
     assert shapings["cheetah/ranked-then-whitened"] == "standardize"
     assert shapings["cheetah/whitened-then-whitened"] == "standardize"
+    cells = plan.plan(items_named(["bodies"]), SCALES["paper"], Path("out"))
+    sizes = {
+        (
+            work.config.objective,
+            work.config.task_options.body,
+            work.config.behavior_shaping,
+            work.config.population_size,
+        )
+        for work in cells
+        if isinstance(work, Planned)
+    }
+    assert len({cell for cell in sizes if cell[0] == "max_variance"}) == 8
+    assert len({cell[:2] + cell[3:] for cell in sizes if cell[0] == "mean_fitness"}) == 4
+    assert {work.config.task_options.num_steps for work in cells if isinstance(work, Planned)} == {1000}
     starts = {work.name: Path(work.config.start_from).name for work in works if isinstance(work, Planned)}
     assert starts["cheetah/ranked-then-whitened"] == "first-ranked"
 

@@ -38,7 +38,7 @@ def reproduce(
 
     Args:
         items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; all of these unless
-            given. Not in the paper, but why a population loses a side: left, legs.
+            given. Not in the paper, but why a population loses a side: bodies, left, legs.
         scale: How large: smoke (two minutes), laptop (three hours on two cores), gpu (12 seeds, population
             1,000: about an hour of one large GPU), paper (12 seeds, population 10,000: some hours).
         preset: Other settings: released-code, what the authors' published program did where it differs from the

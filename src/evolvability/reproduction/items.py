@@ -119,8 +119,28 @@ def _maxvar(kind: Kind, label: str, start: str = "", **settings: Any) -> Trainin
     return Training("cheetah", "max_variance", kind, start, label, settings)
 
 
+def _of_body(body: str, kind: Kind, size: str) -> list[Training]:
+    """Standard ES and MaxVar by either shaping, of one body and size."""
+    options: dict[str, Any] = {"task_options": {"body": body}}
+    standard = Training("cheetah", "mean_fitness", kind, label=f"{body}-{size}-standard", settings=options)
+    return [standard, *(_maxvar(kind, f"{body}-{size}-{name}", **own, **options) for name, own in SHAPINGS.items())]
+
+
 # Why a population loses a side: experiments of ours, no part of the paper.
 _WHY = (
+    Item(
+        "bodies",
+        "MaxVar's share of standard ES's distance by body, shaping and size",
+        (
+            *_of_body("paper", "few", "tenth"),
+            *_of_body("gymnasium", "few", "tenth"),
+            *_of_body("gymnasium", "train", "whole"),
+            # Whitened and of this body is what the item `cheetah` has.
+            *_trained("cheetah")[:2],
+            _of_body("paper", "train", "whole")[2],
+        ),
+        in_paper=False,
+    ),
     Item(
         "left",
         "Standard ES to the left: is the left side's distance a ceiling?",

@@ -33,12 +33,12 @@ class Scale:
 
     def config(self, training: Training) -> Config:
         """The configuration of a training with all of its seeds; where it starts from is not set yet."""
-        settings = {
-            **self.tasks[training.task],
-            **self.tasks.get(training.name, {}),
-            **self.kinds.get(training.kind, {}),
-            **training.settings,
-        }
+        own = self.tasks[training.task], self.tasks.get(training.name, {}), self.kinds.get(training.kind, {})
+        settings: dict[str, Any] = {}
+        for layer in (*own, training.settings):
+            # A table of options completes that of the layers below.
+            options = settings.get("task_options", {}) | layer.get("task_options", {})
+            settings |= {**layer, "task_options": options}
         settings["seeds"] = self.seeds.get(training.kind, self.seeds[""])
         if training.task != "interference":
             settings["record_centers"] = False  # the last is kept; others are 300 kB per seed that no claim needs
@@ -60,6 +60,7 @@ def are_of(configs: Sequence[Config], scale: Scale) -> bool:
 def _telling(config: Config) -> list[Any]:
     """What tells scales and presets apart, numbers as somebody might type them."""
     values = [getattr(config, name) for name in ("population_size", *PRESETS["released-code"][1])]
+    values.append(getattr(config.task_options, "body", ""))
     return [round(value, 4) if isinstance(value, float) else value for value in values]
 
 
