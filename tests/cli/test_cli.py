@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import io
 import os
 import re
 import shlex
@@ -21,6 +22,7 @@ from evolvability.cli.printing import free_folder
 from evolvability.cli.training import parse_train
 from evolvability.config.schema import layered
 from evolvability.runs.behavior_names import keep_names
+from evolvability.runs.trust import objection, remember
 from tests.synthetic import made_up
 
 TINY = ("--generations", "4", "--population-size", "16")
@@ -319,3 +321,59 @@ def test_compiled_programs_are_kept_by_the_user_not_in_the_output(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     reproducing._compile_quickly()
     assert Path(kept["jax_compilation_cache_dir"]).is_relative_to(tmp_path / "cache")
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "words"),
+    [
+        (SystemExit(0), 2, "sys.exit(0)"),
+        (SystemExit(None), 2, "sys.exit(None)"),
+        (SystemExit("bye"), 2, "sys.exit('bye')"),
+        (MemoryError("Unable to allocate 745 GiB"), 2, "745 GiB"),
+        (UnicodeEncodeError("utf-8", "\udcff", 0, 1, "surrogates not allowed"), 2, "surrogates"),
+        (BrokenPipeError(), 141, ""),
+    ],
+)
+def test_no_command_that_was_not_done_ends_with_success(
+    raised: BaseException, code: int, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def command() -> None:
+        raise raised
+
+    monkeypatch.setitem(COMMANDS, "list", command)
+    with pytest.raises(SystemExit) as stopped:
+        main(["list"])
+    assert stopped.value.code == code
+    assert words in capfd.readouterr().err
+
+
+def test_help_ends_with_success(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["show", "--help"])
+    assert stopped.value.code == 0
+
+
+def test_letters_that_a_terminal_lacks_or_that_turn_text_around_are_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = made_up(tmp_path / "run", layered("point"), np.zeros((1, 4, 2)), variance=np.zeros((1, 2)))
+    keep_names(found.path, ["\N{MICRO SIGN}m", "\N{RIGHT-TO-LEFT OVERRIDE}abc"])
+    screen = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", screen)
+    main(["show", str(found.path)])
+    screen.flush()
+    assert b"behavior: ?m, ?abc;" in screen.buffer.getvalue()
+
+
+def test_a_user_without_a_home_is_told_that_trust_is_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody(path: Path) -> Path:
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "expanduser", nobody)
+    config = layered("of_mine:task")
+    with pytest.warns(UserWarning, match=r"not remembered.*XDG_STATE_HOME"):
+        remember(tmp_path, config)
+    assert objection(tmp_path, config)

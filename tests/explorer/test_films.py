@@ -80,3 +80,6 @@ def test_what_cannot_be_filmed_is_refused() -> None:
         film(stage, [still], "mp4")
     with pytest.raises(ConfigError, match=r"speed.*0"):
         film(stage, [still], "mp4", speed=0)
+    endless = still._replace(num_frames=np.full_like(still.num_frames, 10**6))
+    with pytest.raises(ConfigError, match="pictures is too long"):
+        film(stage, [endless], "mp4")

@@ -21,7 +21,7 @@ from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.explorer import data
 from evolvability.explorer.page import page
-from evolvability.explorer.server import is_own
+from evolvability.explorer.server import is_own, owner
 from evolvability.explorer.service import Explorer
 from evolvability.runs.behavior_names import behavior_names
 from evolvability.runs.folder import Run
@@ -284,3 +284,20 @@ def test_axes_are_named_without_making_what_a_stranger_asks_for(
     config = layered("gymnasium", values={"task_options": {"env": "CartPole-v1", **options}})
     assert behavior_names(tmp_path, config, 2) == ["behavior 0", "behavior 1"]
     assert not made
+
+
+def test_who_asks_from_this_machine_is_known_and_other_users_are_not_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int | None] = []
+
+    def noted(client: tuple[str, int]) -> int | None:
+        asked.append(owner(client))
+        return asked[-1] if len(asked) == 1 else 12345  # somebody else, from the second request on
+
+    monkeypatch.setattr("evolvability.explorer.server.owner", noted)
+    with serving(run_of(tmp_path / "run")) as address:
+        urllib.request.urlopen(address).close()
+        with pytest.raises((urllib.error.URLError, ConnectionError)):
+            urllib.request.urlopen(address)
+    assert asked[0] in (os.getuid(), None if sys.platform != "linux" else os.getuid())

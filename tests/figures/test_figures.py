@@ -9,13 +9,14 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from evolvability import ConfigError, Run, RunFolderError, UserError, evolve
 from evolvability.config.schema import Config, layered
 from evolvability.figures import behaviors, curves, evolution, interference
 from evolvability.figures.bands import Line, Lines
-from evolvability.figures.registry import FIGURES, draw_figure
+from evolvability.figures.registry import FIGURES, draw_figure, save_figure
 from evolvability.figures.style import METHOD_COLORS, line_styles, new_figure
 from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.writer import RunWriter
@@ -482,3 +483,14 @@ def test_a_start_with_fewer_recorded_generations_has_no_empty_maps(tmp_path: Pat
         starts.append(run)
     maps = evolution.figure(starts).axes[1:]
     assert [bool(ax.collections) for ax in maps] == [ax.axison for ax in maps] == [True, True, True, False]
+
+
+def test_names_with_dollars_are_no_formulas(tmp_path: Path) -> None:
+    def draw() -> Figure:
+        drawing = Figure()
+        drawing.subplots().set(xlabel=r"cost ($\foo$)", title="$x^{", xscale="log", xlim=(1, 1000))
+        return drawing
+
+    text = save_figure(draw, tmp_path / "money.svg").read_text()
+    assert r"<!-- cost ($\foo$) -->" in text
+    assert r"<!-- $\mathdefault{10^{2}}$ -->" in text

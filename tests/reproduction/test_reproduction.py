@@ -378,6 +378,19 @@ def test_report_says_which_runs_are_not_done_and_keeps_other_items(tmp_path: Pat
         make_report(items_named(["graphs"]), tmp_path / "nowhere", "Scale made up")
 
 
+def test_a_report_is_written_through_no_link_and_reads_torn_times(tmp_path: Path) -> None:
+    row = {"item": "maml", "work": "cheetah/maml", "began": 0.0, "seconds": 45.0, "devices": ["gpu: H200"]}
+    torn = (json.dumps(row)[:20], "[1]", json.dumps(row | {"seconds": "x"}), "[" * 10_000)
+    (tmp_path / "times.jsonl").write_text("\n".join((*torn, json.dumps(row))))
+    with pytest.warns(UserWarning, match=r"times\.jsonl is damaged"):
+        assert [found["seconds"] for found in times(tmp_path)] == [45.0]
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "report.md").symlink_to(tmp_path / "mine")
+    for begin in (lambda: make_report(items_named(["graphs"]), tmp_path, "made up"), lambda: conduct([], tmp_path)):
+        with pytest.raises(RunFolderError, match=r"report\.md is a link"):
+            begin()
+
+
 def test_runs_of_another_size_or_preset_are_not_called_by_the_scale() -> None:
     small, large = (config("ant", population_size=size) for size in (1000, 10_000))
     assert are_of([small, config("ant", objective="maml")], SCALES["gpu"])

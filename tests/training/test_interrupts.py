@@ -56,13 +56,15 @@ def test_other_threads_are_left_alone() -> None:
     assert not problems
 
 
-def test_what_was_done_when_sigterm_came_is_saved(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_was_done_when_a_cluster_or_a_terminal_went_is_saved(number: signal.Signals, tmp_path: Path) -> None:
     def terminate(rows: list[dict[str, Any]]) -> None:
         if rows[0]["generation"] == 1:
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(number)
 
-    with pytest.raises(Terminated):
+    with pytest.raises(Terminated) as stopped:
         evolve("point", generations=5, population_size=8, output=tmp_path / "run", on_generation=terminate)
+    assert stopped.value.number == number
     assert len(Run(tmp_path / "run").rows) == 2
     assert Run(tmp_path / "run").state(2)["generation"] == 2
 
@@ -76,3 +78,13 @@ def test_the_second_sigterm_is_not_waited_for() -> None:
         with pytest.raises(Terminated):
             signal.raise_signal(signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is former
+
+
+def test_who_is_to_outlive_the_terminal_does() -> None:
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with terminations() as has_come:
+            signal.raise_signal(signal.SIGHUP)
+            assert not has_come()
+    finally:
+        signal.signal(signal.SIGHUP, former)

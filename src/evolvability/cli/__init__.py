@@ -1,6 +1,7 @@
 """The command line: parse, call, print."""
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -50,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.showwarning = lambda message, *_, **__: errors.print(
         f"[yellow]warning:[/yellow] {escape(str(message))}", highlight=False, soft_wrap=True
     )
+    for stream in (sys.stdout, sys.stderr):  # a name may have letters that a terminal has not
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     if not arguments or arguments[0] in ("-h", "--help"):
         _overview()
         return
@@ -72,14 +75,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         # Python flushes standard output once more when it ends, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        leave(141)  # as programs end that heed the signal of it: what was under way may not be done
     except OSError as error:  # a full disk, no permission: whichever file it was, it is the user's to mend
         _fail(f"{error.filename or 'A file'} cannot be read or written: {error.strerror or error}.")
+    except (MemoryError, UnicodeEncodeError) as error:
+        _fail(f"{'Too little memory' if isinstance(error, MemoryError) else 'A name that is no text'}: {error}.")
     except KeyboardInterrupt as stop:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(
-            143 if isinstance(stop, Terminated) else 130
-        )  # not sys.exit: an interpreter that ends while XLA compiles crashes. All is saved by now.
+        # Not sys.exit: an interpreter that ends while XLA compiles crashes. All is saved by now.
+        os._exit(128 + (stop.number if isinstance(stop, Terminated) else signal.SIGINT))
+    except SystemExit as stop:
+        # The parser's: 2, or 0 of help. Nothing else ends this program, least of all with success.
+        asked = any(word in ("-h", "--help") or word.startswith("--tyro-") for word in arguments)
+        if stop.code != 2 and not asked:
+            _fail(f"Code that this command runs ended the program, by sys.exit({stop.code!r}), before it was done.")
+        raise
 
 
 def run_command(name: str, arguments: Sequence[str]) -> None:

@@ -14,7 +14,10 @@ from evolvability.core.errors import ClusterError
 from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
 
-CONTROLS = {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+TURNS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # that have text run the other way
+CONTROLS = {
+    code: "\N{REPLACEMENT CHARACTER}" for code in (*range(32), *range(127, 160), *TURNS) if chr(code) not in "\t\n"
+}
 
 
 class TextConsole(Console):

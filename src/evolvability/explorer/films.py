@@ -22,6 +22,7 @@ from evolvability.tasks.replay import HostArray, Motion, Stage
 
 RATES = {"mp4": 30, "gif": 15}  # frames per second
 SLOWEST, FASTEST = 0.05, 100.0  # than life
+MAX_FRAMES = 1800  # a minute: all of them are in memory, a gigabyte for 400
 SIZES = {"mp4": (720, 1280), "gif": (360, 640)}
 SIZE = SIZES["mp4"]
 TRACK_POINTS = 120
@@ -64,6 +65,10 @@ def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1
     longest = max(int(motion.num_frames.max()) for motion in motions)
     # A little beyond the last moment, so that it is included, and a single moment is a film too.
     moments = np.arange(0, longest - 1 + 1e-9, speed / (RATES[kind] * stage.time_step)).astype(int)
+    if len(moments) > MAX_FRAMES:
+        raise ConfigError(
+            f"A film of {len(moments):,} pictures is too long, {MAX_FRAMES:,} at most: raise the speed of {speed}."
+        )
     reels = [reel for motion in motions for reel in motion.pictures or ()]
     if stage.model is not None and motions[0].poses is not None:
         return _encoded(list(_scenes(stage.model, motions, moments, SIZES[kind])), kind)

@@ -1,14 +1,17 @@
 """The local web server of `ees explore`."""
 
 import ipaddress
+import os
 import secrets
 import socket
+import sys
 import threading
 import webbrowser
 from contextlib import suppress
 from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -47,6 +50,10 @@ class Server(ThreadingHTTPServer):
                 f"Port {port} of {host} cannot be used: {getattr(error, 'strerror', '') or error}. "
                 "Choose another --port, or 0 for any."
             ) from None
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Refuse other users of this machine, who may see the address where a browser was started with it."""
+        return self.host != HOST or owner(client_address) in (None, 0, os.getuid())
 
     @property
     def address(self) -> str:
@@ -111,6 +118,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Nothing: a page asks often."""
+
+
+def owner(client: tuple[str, int]) -> int | None:
+    """The user whose process is at the other end of a connection from this machine; None where nobody tells."""
+    address, port = client
+    place = f"{int.from_bytes(socket.inet_aton(address), sys.byteorder):08X}:{port:04X}"
+    with suppress(OSError):  # this is no Linux
+        for line in Path("/proc/net/tcp").read_text().splitlines():
+            if line.split()[1] == place:
+                return int(line.split()[7])
+    return None
 
 
 def _outward() -> str:

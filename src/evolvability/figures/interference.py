@@ -54,7 +54,7 @@ def draw_pattern(ax: Axes, limits: tuple[float, float]) -> None:
     for side in (-1, 1):
         ax.plot(side * 5 * np.sin(x / 5), x, color="0.65", linewidth=0.6)
     _mark_optimum(ax)
-    ax.set(xlabel="behavior $f(x)$", ylabel="parameter $x$", xticks=(-5, 0, 5), ylim=limits)
+    ax.set(xlabel="behavior f(x)", ylabel="parameter x", xticks=(-5, 0, 5), ylim=limits)
     ax.yaxis.set_major_locator(MaxNLocator(4, steps=(1, 2, 5, 10)))
 
 
@@ -69,7 +69,7 @@ def draw(ax: Axes, lines: Sequence[Line]) -> None:
     if several:
         # Nothing is drawn: one entry in the legend stands for all seeds' lines.
         ax.plot([], [], color="0.5", linewidth=0.5, label="each seed")
-    _mark_optimum(ax, label=r"most evolvable, $x = 5\pi/2$")
+    _mark_optimum(ax, label="most evolvable, x = 5π/2")
     rises = max(np.nanmax(line.median) for line in lines) < LEGEND_ABOVE
     ax.legend(loc="upper right" if rises else "lower right")
     ax.set(xlabel="generation", xlim=(0, max(len(line.x) for line in lines)))
@@ -87,7 +87,7 @@ def figure(runs: Sequence[Run]) -> Figure:
     drawing.set_layout_engine("constrained", wspace=0.06)
     axes = drawing.subplots(1, 1 + len(plots), sharey=True, width_ratios=[1.2, *[1.6] * len(plots)])
     draw_pattern(axes[0], limits)
-    letter(axes[0], 0, r"$f(x)=5\,\sin(x/5)\,\sin(20x)$")
+    letter(axes[0], 0, "f(x) = 5 sin(x/5) sin(20x)")
     for index, (ax, shown) in enumerate(zip(axes[1:], plots, strict=True), start=1):
         draw(ax, shown)
         letter(ax, index, shown[0].name)

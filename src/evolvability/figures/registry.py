@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
 from evolvability.core.errors import ConfigError, unknown
@@ -72,7 +73,11 @@ def save_figure(draw: Callable[[], Figure], output: Path) -> Path:
         )
     content = io.BytesIO()
     with paper_style():
-        draw().savefig(content, format=suffix[1:], metadata=METADATA[suffix])
+        drawing = draw()
+        for text in drawing.findobj(Text):
+            # A name may have dollars, and is no formula; ticks that matplotlib has written itself are.
+            text.set_parse_math(r"\mathdefault" in text.get_text() or "$" not in text.get_text())
+        drawing.savefig(content, format=suffix[1:], metadata=METADATA[suffix])
     write_output(output, _small(content) if suffix == ".png" else content.getvalue())
     return output
 

@@ -3,6 +3,7 @@
 import json
 import statistics
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -17,12 +18,16 @@ from evolvability.reproduction.items import Item, Study, Training
 from evolvability.reproduction.scales import Scale
 from evolvability.runs.environment import describe_devices
 from evolvability.runs.folder import Run
+from evolvability.runs.sealed import UNREADABLE
+from evolvability.runs.trust import check_files
 from evolvability.studies.adaptation import adapt, load_adaptation
 from evolvability.studies.offspring import kept_generation, offspring_of_run
 from evolvability.studies.races import load_race, own_adapter, race
 from evolvability.studies.result_files import is_current
 from evolvability.studies.sweeps import Planned, Show, Status, Watch, batches, unwatched, work_off
 
+FILES = {"report.html", "report.md", "claims.json", "figures", "times.jsonl"}
+"""In the output folder, beside the run folders: refused where they are links, by which others would be overwritten."""
 TIMES = "times.jsonl"
 """One object per piece of work, in the output folder: what was done, interrupted or not, and its seconds."""
 
@@ -154,6 +159,7 @@ def duration(seconds: float) -> str:
 
 def conduct(works: Sequence[Work], output: Path, watch: Watch = unwatched) -> None:
     """Do every piece of work that is not done yet, and keep in the output folder how long it took; see `work_off`."""
+    check_files(output, FILES)
 
     @contextmanager
     def timed(work: Work, state: Status) -> Iterator[Show]:
@@ -171,12 +177,20 @@ def conduct(works: Sequence[Work], output: Path, watch: Watch = unwatched) -> No
             with suppress(OSError):  # where nothing can be written, the work itself has said so
                 output.mkdir(parents=True, exist_ok=True)
                 with (output / TIMES).open("a") as file:
-                    file.write(json.dumps(row) + "\n")
+                    file.write(f"\n{json.dumps(row)}\n")  # on a line of its own: the last may be torn
 
     work_off(works, timed)
 
 
 def times(output: Path) -> list[dict[str, Any]]:
     """What was done so far and how long it took."""
-    path = output / TIMES
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+    path, rows = output / TIMES, []
+    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+    for line in filter(str.strip, lines):
+        try:
+            row = json.loads(line)
+            devices = [str(one) for one in row["devices"]] or [""]
+            rows.append({"item": str(row["item"]), "seconds": float(row["seconds"]), "devices": devices})
+        except UNREADABLE:
+            warnings.warn(f"A line of {path} is damaged, and left out.", stacklevel=2)
+    return rows

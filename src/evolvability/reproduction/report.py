@@ -14,10 +14,11 @@ from evolvability.reproduction.claims.claim import NOT_JUDGED, VERDICTS, Claim, 
 from evolvability.reproduction.claims.sentences import Sentence, judged_together, sentences
 from evolvability.reproduction.items import ITEMS, Item
 from evolvability.reproduction.pictures import PICTURES
-from evolvability.reproduction.plan import times
+from evolvability.reproduction.plan import FILES, times
 from evolvability.reproduction.scales import Scale, are_of
 from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
+from evolvability.runs.trust import check_files
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
     """
     if not output.is_dir():
         raise RunFolderError(f"There is no folder {output} to report on. Leave out --stage report to make the runs.")
+    check_files(output, FILES)
     # A second command for one item must not drop the others from the report.
     named = {row["item"] for row in times(output)} | {item.name for item in items}
     items = [item for item in ITEMS.values() if item.name in named]

@@ -22,7 +22,11 @@ def write_output(output: Path, content: bytes) -> None:
 def user_folder(kind: Literal["cache", "state"]) -> Path:
     """Where this user's programs keep what is in no folder that is passed around."""
     usual = {"cache": "~/.cache", "state": "~/.local/state"}
-    return Path(os.environ.get(f"XDG_{kind.upper()}_HOME") or usual[kind]).expanduser() / "evolvability"
+    name = f"XDG_{kind.upper()}_HOME"
+    try:
+        return Path(os.environ.get(name) or usual[kind]).expanduser() / "evolvability"
+    except RuntimeError:  # as in containers of a user without a name
+        raise OSError(f"this user has no home folder. Set the environment variable {name}") from None
 
 
 def command_line(*words: str | Path) -> str:

@@ -57,13 +57,13 @@ def remember(path: Path, config: Config) -> None:
     named = _named(config)
     if not named or _record(path, named) in _remembered():
         return
-    file = _memory()
     try:
+        file = _memory()
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with file.open("a") as lines:
             lines.write(_record(path, named) + "\n")
     except OSError as error:
-        warnings.warn(f"That {path} is trusted is not remembered: {file}: {error.strerror or error}.", stacklevel=2)
+        warnings.warn(f"That {path} is trusted is not remembered: {error}.", stacklevel=2)
 
 
 def _named(config: Config) -> str:

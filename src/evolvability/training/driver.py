@@ -271,7 +271,7 @@ def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_genera
     saved, saved_at = state, time.monotonic()
     held = ExitStack()
     try:
-        is_terminated = held.enter_context(terminations())
+        termination = held.enter_context(terminations())
         for new, rows, outcome in evolution.generations(state):
             if writer:
                 # With the former state, which the generation was drawn around.
@@ -281,8 +281,8 @@ def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_genera
                 writer.checkpoint(local(state), evolution.config)
                 saved, saved_at = state, time.monotonic()
             on_generation(rows)
-            if is_terminated():
-                raise Terminated
+            if number := termination():
+                raise Terminated(number)
     except SystemExit as stop:  # or a run that is not finished would end as if it were
         raise TaskError(f"The task ended the program, by sys.exit({stop.code!r}), before the run was done.") from stop
     finally:

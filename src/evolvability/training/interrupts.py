@@ -36,28 +36,36 @@ def delayed_interrupts() -> Iterator[None]:
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came: all is saved, and the program ends as it does after Ctrl-C."""
+    """A signal of this number came: all is saved, and the program ends as it does after Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
 
 
 @contextmanager
-def terminations() -> Iterator[Callable[[], bool]]:
-    """Whether SIGTERM has come since; it ends nothing by itself, unless it comes twice.
+def terminations() -> Iterator[Callable[[], int]]:
+    """The number of SIGTERM or SIGHUP if one has come since, or 0; it ends nothing by itself, unless it comes twice.
 
-    It is what clusters send before they take a machine away.
+    Clusters send the one before they take a machine away; the other comes when a terminal or a connection is closed.
     """
-    came = False
+    came = 0
 
     def remember(number: int, frame: Any) -> None:
         nonlocal came
         if came:
-            raise Terminated
-        came = True
+            raise Terminated(number)
+        came = number
 
     if threading.current_thread() is not threading.main_thread():
         yield lambda: came
         return
-    former = signal.signal(signal.SIGTERM, remember)
+    former = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in former.items():
+        if handler is not signal.SIG_IGN:  # as after nohup
+            signal.signal(number, remember)
     try:
         yield lambda: came
     finally:
-        signal.signal(signal.SIGTERM, former)
+        for number, handler in former.items():
+            signal.signal(number, handler)
