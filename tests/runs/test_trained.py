@@ -1,5 +1,6 @@
 """Runs that start from others, goals, and slim exports: what carries over, what does not, what is refused."""
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,24 @@ def test_centers_in_half_precision_differ_by_far_less_than_a_mutation(parent: Ru
     assert copy.state()["cloud/center"].dtype == np.float16
     assert copy.center.dtype == np.float32
     assert np.abs(copy.center - parent.center).max() < 0.01 * parent.config.sigma
+
+
+def test_an_export_for_a_small_archive_keeps_some_members_and_histograms_and_no_center(
+    parent: Run, tmp_path: Path
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # what was left out on purpose is not called damaged
+        slim = Run(export(parent, tmp_path / "slim", behaviors=1, members=3, histograms=2, centers=False))
+        assert slim.metrics.keys() == parent.metrics.keys()
+        kept, whole = slim.histograms(), parent.histograms()
+    last = parent.recorded[-1]
+    np.testing.assert_array_equal(slim.behaviors()["behavior"], parent.behaviors(last)["behavior"][:, :3])
+    assert kept.keys() == {(generation, seed) for generation in (0, last) for seed in parent.seeds}
+    np.testing.assert_array_equal(kept[last, 4].counts, whole[last, 4].counts)
+    with pytest.raises(RunFolderError, match="without centers"):
+        slim.parents()
+    with pytest.raises(ConfigError, match="members must be 1 or more, got 0"):
+        export(parent, tmp_path / "none", members=0)
 
 
 def test_a_slim_export_says_that_it_cannot_be_made_longer(parent: Run, tmp_path: Path) -> None:

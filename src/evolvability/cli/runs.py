@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
 
-from evolvability.cli.arguments import Count, Dimensions, File, Folder, RunPaths, open_runs
+from evolvability.cli.arguments import Count, Dimensions, File, Folder, MaybeCount, RunPaths, open_runs
 from evolvability.cli.printing import console, median, plural, print_text, resumable, say
 from evolvability.cli.viewing import write_page
 from evolvability.config.objective_text import STANDALONE_OBJECTIVES
@@ -179,6 +179,9 @@ def export(
     paths: Annotated[tuple[Path, ...], Positional, arg(metavar="RUN [RUN ...] FOLDER"), UNSET],
     behaviors: Count = 5,
     half: bool = False,
+    members: MaybeCount = None,
+    histograms: MaybeCount = None,
+    centers: bool = True,
     playground: File = None,
 ) -> None:
     """Make slim exports of run folders, without the optimizer's state and most of the recorded behaviors.
@@ -187,6 +190,9 @@ def export(
         paths: The run folders, and the folder in which each gets a copy of its name.
         behaviors: How many recorded generations to keep, the first and the last among them.
         half: Keep centers as 16-bit numbers.
+        members: Of how many members of those generations to keep behaviors, the first; of all unless given.
+        histograms: Of how many generations to keep histograms; of all unless given.
+        centers: Keep the last; without, a copy can be shown and drawn, and has no mutations.
         playground: Write a page that simulates mutations of one run into this HTML file instead; what a page cannot
             simulate, e.g. Gymnasium's environments, is written as recorded.
     """
@@ -199,7 +205,15 @@ def export(
         raise ConfigError("ees export: give one run folder or more, and the folder for their copies.")
     *sources, target = paths
     for run in open_runs(sources):
-        copy = export_run(run, target / run.path.resolve().name, behaviors=behaviors, half=half)
+        copy = export_run(
+            run,
+            target / run.path.resolve().name,
+            behaviors=behaviors,
+            half=half,
+            members=members,
+            histograms=histograms,
+            centers=centers,
+        )
         print_text(f"wrote {copy}, {folder_size(copy) / 1000:,.0f} kB")
 
 

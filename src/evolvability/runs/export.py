@@ -8,12 +8,22 @@ import numpy as np
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.runs.checkpoints import FOLDERS, generations_in, load_checkpoint, save_checkpoint
 from evolvability.runs.folder import EXTRAS, FILES, Run, spread_out
+from evolvability.runs.rows import read_rows, to_lines
 from evolvability.runs.sealed import Arrays, write_whole
 from evolvability.runs.trust import objection, remember
 from evolvability.runs.writer import RunWriter, locked
 
 
-def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = False) -> Path:
+def export(
+    run: Run,
+    destination: Path,
+    *,
+    behaviors: int = 5,
+    half: bool = False,
+    members: int | None = None,
+    histograms: int | None = None,
+    centers: bool = True,
+) -> Path:
     """A slim copy of a run folder: configuration, metrics, some behaviors, the last center and task memory.
 
     The copy is an ordinary run folder. Runs can start from it and its mutations can be drawn and measured; it cannot
@@ -24,36 +34,63 @@ def export(run: Run, destination: Path, *, behaviors: int = 5, half: bool = Fals
         destination: a folder that does not exist yet.
         behaviors: how many of the recorded generations to keep, the first and the last among them.
         half: keep centers as 16-bit numbers, whose rounding is far below a mutation.
+        members: of how many members of those to keep behaviors, the first; of all unless given.
+        histograms: of how many generations to keep histograms, likewise; of all unless given.
+        centers: keep the last; without, the copy can be shown and drawn, and has no mutations.
     """
-    if behaviors < 1:
-        raise ConfigError(f"behaviors must be 1 or more, got {behaviors}.")
+    for name, number in {"behaviors": behaviors, "members": members, "histograms": histograms}.items():
+        if number is not None and number < 1:
+            raise ConfigError(f"{name} must be 1 or more, got {number}.")
     if destination.exists():
         raise RunFolderError(f"{destination} exists already. Choose another folder for the copy of {run.path}.")
-    generation, slim = _slim_checkpoint(run)
-    if half:
-        slim["cloud/center"] = slim["cloud/center"].astype(np.float16)
     with locked(destination):
         writer = RunWriter(destination)
         writer.make_folders()
         for recorded in spread_out(run.recorded, behaviors):
-            writer.record_behaviors(recorded, run.behaviors(recorded))
-        last = Path("centers") / f"{run.recorded[-1] if run.recorded else 0:06d}.safetensors"
-        if (run.path / last).is_file() and not half:  # a rounded center's members would not be the recorded ones
-            write_whole(destination / last, (run.path / last).read_bytes())
-            writer.recorded["centers"] = [run.recorded[-1] if run.recorded else 0]
+            kept = {name: array[:, :members] for name, array in run.behaviors(recorded).items()}
+            writer.record_behaviors(recorded, kept)
         for name in EXTRAS:
             if (run.path / name).is_dir():
                 shutil.copytree(run.path / name, destination / name)
-        save_checkpoint(destination, generation, slim, run.config, writer.recorded)
+        if centers:
+            _copy_center(run, writer, half)
+        else:
+            for name in ("centers", "checkpoints"):  # whose absence tells that they were left out
+                (destination / name).rmdir()
         # The configuration last: it is what makes a folder a run, and an export may be killed halfway.
         for name in reversed(FILES):
             if (run.path / name).is_file():
-                write_whole(destination / name, (run.path / name).read_bytes())
+                data = (run.path / name).read_bytes()
+                thin = name == "histograms.jsonl" and histograms is not None
+                write_whole(destination / name, _thinned(run, histograms or 1) if thin else data)
     if not objection(run.path, run.config):
         remember(destination, run.config)
     # Nobody writes to an export any more.
     (destination / ".lock").unlink(missing_ok=True)
     return destination
+
+
+def _copy_center(run: Run, writer: RunWriter, half: bool) -> None:
+    """The last checkpoint without the optimizer's state, and what the last recorded generation was drawn around."""
+    generation, slim = _slim_checkpoint(run)
+    if half:
+        slim["cloud/center"] = slim["cloud/center"].astype(np.float16)
+    recorded = run.recorded[-1] if run.recorded else 0
+    last = Path("centers") / f"{recorded:06d}.safetensors"
+    if (run.path / last).is_file() and not half:  # a rounded center's members would not be the recorded ones
+        write_whole(writer.path / last, (run.path / last).read_bytes())
+        writer.recorded["centers"] = [recorded]
+    save_checkpoint(writer.path, generation, slim, run.config, writer.recorded)
+
+
+def _thinned(run: Run, most: int) -> bytes:
+    """The rows of histograms, of which so many generations have one, and the others only their place."""
+    rows, _ = read_rows(run.path / "histograms.jsonl", run.seeds)
+    kept = set(spread_out(sorted({row["generation"] for row in rows}), most))
+    places = [
+        row if row["generation"] in kept else {name: row[name] for name in ("generation", "seed")} for row in rows
+    ]
+    return to_lines(places).encode()
 
 
 def slim_down(run: Run) -> None:
