@@ -1,5 +1,6 @@
 """Files that are intact, but hold what no run has written: each is refused by its name, never by a traceback."""
 
+import errno
 import hashlib
 import json
 import os
@@ -16,6 +17,7 @@ import safetensors.numpy
 from evolvability import Run, RunFolderError, cli, evolve
 from evolvability.runs.damage import damage_in
 from evolvability.runs.sealed import keep_beside, write_whole
+from evolvability.runs.writer import RunWriter
 from evolvability.studies.adaptation import Adaptation, load_adaptation, save_adaptation
 from evolvability.studies.groups import run_identity, start_name
 from evolvability.studies.offspring import kept_offspring, kept_sigmas, save_offspring
@@ -278,3 +280,14 @@ def test_an_array_that_no_memory_holds_is_refused(copy: Path) -> None:
         file.truncate(1 << 43)  # sparse: it takes no room
     with pytest.raises(RunFolderError, match=r"000004\.safetensors has 8,796 GB"):
         Run(copy)
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_row_is_told_by_the_files_name(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(rows: Any) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("evolvability.runs.writer.to_lines", full)
+    with pytest.raises(RunFolderError, match=r"metrics\.jsonl cannot be written: No space left"):
+        RunWriter(copy).record_metrics([])

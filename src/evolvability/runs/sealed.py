@@ -9,7 +9,8 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Write a file so that a reader sees all of it or none, even if the process is killed."""
     # Beside the file: renaming is atomic only within one file system.
     temporary = path.with_name(path.name + PART)
-    try:
+    with writing(path):
         # Always a new file: under this name there may be another, to be found under a second one elsewhere.
         temporary.unlink(missing_ok=True)
         with temporary.open("xb") as file:
@@ -45,17 +46,25 @@ def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
         temporary.replace(path)
         if sync:
             sync_to_disk(path.parent)  # where its new name is
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Errors inside, as of a full disk, as one that names the file, which those of a write do not."""
+    try:
+        yield
     except OSError as error:
         raise RunFolderError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def sync_to_disk(path: Path) -> None:
     """Wait until a file, or a folder's list of names, would survive a power failure."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with writing(path):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def to_json(table: Mapping[str, Any], indent: int | None = None) -> str:

@@ -35,6 +35,7 @@ from evolvability.runs.sealed import (
     to_json,
     to_sealed_toml,
     write_whole,
+    writing,
 )
 from evolvability.runs.trust import check_files
 
@@ -98,7 +99,7 @@ class RunWriter:
             self._append("histograms.jsonl", rows)
 
     def _append(self, name: str, rows: list[Row]) -> None:
-        with (self.path / name).open("a") as file:
+        with writing(self.path / name), (self.path / name).open("a") as file:
             # All seeds in one write; a reader that meets half a generation leaves it out (`Run.rows`).
             file.write(to_lines(rows))
 

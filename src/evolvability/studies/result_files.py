@@ -17,7 +17,16 @@ from evolvability.core.errors import RunFolderError
 from evolvability.runs.checkpoints import checkpoint_generations
 from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
-from evolvability.runs.sealed import damaged, keep_beside, read_arrays, read_json, to_bytes, to_json, write_whole
+from evolvability.runs.sealed import (
+    damaged,
+    keep_beside,
+    read_arrays,
+    read_json,
+    to_bytes,
+    to_json,
+    write_whole,
+    writing,
+)
 
 ADAPTATIONS, RACES, OFFSPRING, UNFINISHED = "adaptations", "races", "offspring", "unfinished"
 AS_JSON = (ADAPTATIONS, RACES)
@@ -46,15 +55,13 @@ def keep(run: Run, kind: str, name: str, table: dict[str, Any]) -> None:
         data = to_json(facts | {key: _to_lists(array) for key, array in arrays.items()}).encode()
     else:
         data = to_bytes(arrays, {key: json.dumps(value) for key, value in facts.items()})
-    try:
+    with writing(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         if kind in HOLDS and path.is_file() and path.read_bytes() != data:
             beside = keep_beside(path, FORMER)
             text = f"{path} held another result, of other settings or other centers. It is kept as {beside.name}."
             warnings.warn(text, stacklevel=3)
         write_whole(path, data)
-    except OSError as error:
-        raise RunFolderError(f"{path.parent} cannot be written: {error.strerror or error}.") from None
 
 
 def kept(run: Run, kind: str, name: str, command: str = "") -> dict[str, Any]:
