@@ -83,6 +83,7 @@ DAMAGE: list[Callable[[bytes, random.Random], bytes]] = [
     lambda data, chance: data + chance.randbytes(20),
     lambda data, chance: b"",
 ]
+REMOVED, ANOTHER_ONES = "removed", "in the place of another"
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +121,14 @@ def check(seed: int, base: Path, folder: Path, commands: Commands, whole: dict[s
     copy = Path(shutil.copytree(base, folder / str(seed) / "run"))
     files = sorted(file for file in copy.rglob("*") if file.is_file() and file.name != ".lock")
     file = chance.choice(files)
-    damage = chance.choice(DAMAGE)
-    before = file.read_bytes()
-    file.write_bytes(damage(before, chance))
+    damage = chance.choice([*DAMAGE, REMOVED, ANOTHER_ONES])
+    if damage == REMOVED:
+        file.unlink()
+    elif damage == ANOTHER_ONES:
+        alike = [other for other in files if (other.parent, other.suffix) == (file.parent, file.suffix)]
+        file.write_bytes(chance.choice(alike).read_bytes())
+    elif callable(damage):
+        file.write_bytes(damage(file.read_bytes(), chance))
     for name, command in commands.items():
         code, said, complained = answer(command, copy, capsys)
         story = f"seed {seed}: {name} after damage to {file.relative_to(copy)}: exit {code}\n{said}\n{complained}"
