@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import playground
 import pytest
 
 from evolvability import Run, evolve
@@ -209,3 +210,88 @@ def test_the_page_allows_nothing_from_elsewhere_and_names_are_text(browser: Any,
     other.goto(output.as_uri())
     assert other.evaluate("fetch('data:,').then(() => 'fetched', () => 'refused')") == "refused"
     other.close()
+
+
+@pytest.fixture(scope="module")
+def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("warp", reason="Warp is not installed")
+    output = tmp_path_factory.mktemp("demonstration") / "page.html"
+    output.write_text(playground.page())
+    assert output.stat().st_size < 3e6
+    return output
+
+
+def choose(page: Any, tab: str) -> None:
+    page.get_by_role("tab", name=tab).click()
+    until(page, f"window.playground.state.tab?.title === '{tab}'")
+
+
+def test_every_tab_opens_without_a_word_on_the_console(opened: Any, demonstration: Path) -> None:
+    messages = open_playground(opened, demonstration)
+    for tab in ("Ant", "Interference", "Evolve here", "Cheetah"):
+        choose(opened, tab)
+        until(
+            opened,
+            "window.playground.frames > 0 && !window.playground.state.dirty || window.playground.tabs[2].members",
+        )
+        assert opened.inner_text("#about")
+    assert [text[:90] for text in messages if not text.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_keys_aim_and_send_and_the_same_mutations_go_elsewhere_from_another_center(
+    opened: Any, demonstration: Path
+) -> None:
+    open_playground(opened, demonstration)
+    opened.evaluate("document.getElementById('k').value = 2")
+    opened.focus("#scene")
+    for key in ("ArrowLeft", "ArrowLeft", "Enter"):
+        opened.keyboard.press(key)
+    numbers = "window.playground.state.tab.batch?.numbers"
+    until(opened, f"({numbers} ?? []).length === 2")
+    ends = "window.playground.state.tab.batch.tried.map((one) => one.behavior[0])"
+    evolvable = opened.evaluate(ends)
+    assert opened.evaluate("window.playground.state.tab.batch.target[0]") < 0
+    opened.evaluate("(() => { window.playground.state.tab.batch.tried = null; })()")
+    opened.fill("#share", "0")
+    opened.dispatch_event("#share", "change")
+    until(opened, "window.playground.state.tab.batch.tried !== null")
+    assert opened.evaluate(numbers) == [0, 1]
+    # The paper's standard ES runs right, and so do its mutations; Evolvability ES's run both ways, or far.
+    assert min(opened.evaluate(ends)) > 100
+    assert min(evolvable) < 100
+
+
+def test_with_small_mutations_the_center_stays_on_its_wave(opened: Any, demonstration: Path) -> None:
+    open_playground(opened, demonstration)
+    choose(opened, "Interference")
+    center = "window.playground.state.tab.evolution.center[0]"
+    opened.evaluate("(({ tab }) => { tab.evolving = false; tab.climb(1500); })(window.playground.state)")
+    assert abs(opened.evaluate(center) - 7.854) < 0.3
+    opened.evaluate(
+        "(({ tab }) => { tab.factor = 0.04; tab.place(0.25); tab.climb(1500); tab.draw(); })(window.playground.state)"
+    )
+    assert abs(opened.evaluate(center) - 4) < 0.3
+    assert "center is at x = " in str(opened.get_attribute("#waves", "aria-label"))
+
+
+def test_what_evolves_in_the_page_spreads_out_and_can_be_sent(opened: Any, demonstration: Path) -> None:
+    open_playground(opened, demonstration)
+    choose(opened, "Evolve here")
+    tab = "window.playground.state.tab"
+    opened.evaluate(f"(() => {{ for (let k = 1; k < 31; k++) {{ {tab}.evolving = true; {tab}.pass(1e6 * k); }} }})()")
+    spread = f"Math.max(...{tab}.behaviors.map(([x, y]) => Math.hypot(x, y)))"
+    assert opened.evaluate(spread) > 3  # it began within 1
+    opened.evaluate(f"{tab}.send([2, 1])")
+    until(opened, f"!!{tab}.batch?.best")
+    assert not opened.evaluate(f"{tab}.evolving")
+
+
+def test_where_motion_is_not_wanted_walks_are_shown_at_their_end(browser: Any, ant_run: Run, tmp_path: Path) -> None:
+    page = browser.new_page(reduced_motion="reduce")
+    open_playground(page, export_playground(ant_run, tmp_path / "page.html"))
+    page.evaluate("document.getElementById('k').value = 1")
+    page.mouse.click(400, 300)
+    until(page, "window.playground.state.actors.length === 1")
+    assert not page.evaluate("window.playground.state.playing")
+    assert page.evaluate("window.playground.state.time") > 0
+    page.close()
