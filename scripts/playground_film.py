@@ -26,7 +26,8 @@ class Film:
     """Pictures of a page, with a hand's arrow drawn onto them."""
 
     def __init__(self, page: Any) -> None:
-        self.page, self.pictures, self.hand = page, [], (0.5, 0.8)
+        self.page, self.hand = page, (0.5, 0.8)
+        self.pictures: list[Image.Image] = []
 
     def shoot(self, times: int = 1) -> None:
         """One more picture, shown for some time."""

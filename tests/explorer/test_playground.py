@@ -286,6 +286,7 @@ def test_what_evolves_in_the_page_spreads_out_and_can_be_sent(opened: Any, demon
     assert not opened.evaluate(f"{tab}.evolving")
 
 
+@pytest.mark.full
 def test_where_motion_is_not_wanted_walks_are_shown_at_their_end(browser: Any, ant_run: Run, tmp_path: Path) -> None:
     page = browser.new_page(reduced_motion="reduce")
     open_playground(page, export_playground(ant_run, tmp_path / "page.html"))
