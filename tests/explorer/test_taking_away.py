@@ -29,6 +29,7 @@ def test_exported_page_needs_no_server(opened: Any, ant_run: Run, tmp_path: Path
     assert "save policy" not in opened.inner_text("#actors")  # a file has motions, not networks
     until(opened, "window.explorer.state.time > 0")
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert "Content-Security-Policy\" content=\"default-src 'none'" in output.read_text()
 
 
 def test_a_file_plays_the_nearest_member_whose_motion_it_holds(opened: Any, ant_run: Run, tmp_path: Path) -> None:

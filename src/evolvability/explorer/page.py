@@ -12,6 +12,12 @@ from typing import Any
 IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"([\w/]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?(?:const|function|class) ([\w$]+))", re.MULTILINE)
 
+FILE_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data: blob:; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""Of an explorer in a file: it brings everything along, and asks nobody for anything."""
+
 
 @cache
 def parts() -> dict[str, str]:
@@ -36,6 +42,8 @@ def page(answers: Mapping[str, bytes] | None = None) -> str:
     html = texts["page.html"].replace("/*STYLE*/", texts["page.css"]).replace("/*SHADERS*/", texts["shaders.glsl"])
     html = html.replace("/*MODULES*/", json.dumps({"imports": modules}))
     if answers is not None:
+        # A server sends its policy along; a file has its own.
+        html = html.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{FILE_POLICY}">', 1)
         html = html.replace("/*ANSWERS*/null", _json({name: _base64(content) for name, content in answers.items()}))
     return html
 

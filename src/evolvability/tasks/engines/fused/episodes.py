@@ -208,7 +208,8 @@ def _layer(source: str, target: str, num_in: int, num_out: int, offset: int) -> 
     """``target = source @ weight + bias``, four rows of weights at a time: each sum is loaded and stored less often."""
     unrolled, weights = num_in // 4 * 4, f"p + {offset}"
     rows = " ".join(f"const R* __restrict__ r{k} = {weights} + (i + {k}) * {num_out};" for k in range(4))
-    terms = " + ".join(f"{source}[i + {k}] * r{k}[o]" for k in range(4))
+    rows += " ".join(f"const R x{k} = {source}[i + {k}];" for k in range(4))
+    terms = " + ".join(f"x{k} * r{k}[o]" for k in range(4))
     return f"""
 for (int o = 0; o < {num_out}; o++) {target}[o] = p[{offset + num_in * num_out} + o];
 for (int i = 0; i < {unrolled}; i += 4) {{ {rows}
