@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -291,3 +292,35 @@ def test_a_disk_that_is_full_in_the_middle_of_a_row_is_told_by_the_files_name(
     monkeypatch.setattr("evolvability.runs.writer.to_lines", full)
     with pytest.raises(RunFolderError, match=r"metrics\.jsonl cannot be written: No space left"):
         RunWriter(copy).record_metrics([])
+
+
+def typed(kind: str, size: int) -> bytes:
+    header = json.dumps({"center": {"dtype": kind, "shape": [22], "data_offsets": [0, 22 * size]}}).encode()
+    return len(header).to_bytes(8, "little") + header + bytes(22 * size)
+
+
+def saved(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+BOMB = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 22)}" % 10**14
+CENTERS = {
+    "of a type that NumPy lacks.safetensors": lambda: typed("F8_E4M3", 1),
+    "texts.npy": lambda: saved(np.array(["x"] * 22)),
+    "times.npy": lambda: saved(np.zeros(22, "M8[s]")),
+    "objects.npy": lambda: saved(np.array([{}], dtype=object)),
+    "nothing.npy": lambda: saved(np.zeros((0, 22))),
+    "petabytes.npy": lambda: b"\x93NUMPY\x01\x00" + len(BOMB).to_bytes(2, "little") + BOMB + bytes(50),
+    "nested.npy": lambda: b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + b"(" * 118,
+}
+
+
+@pytest.mark.parametrize("name", CENTERS)
+def test_centers_that_are_no_numbers_are_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / name).write_bytes(CENTERS[name]())
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["measure", str(tmp_path / name), "--task", "point", "--options", "hidden=2", "--offspring", "4"])
+    assert stopped.value.code == 2
+    assert "error:" in capsys.readouterr().err

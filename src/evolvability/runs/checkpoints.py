@@ -77,7 +77,7 @@ def missing(path: Path) -> list[tuple[int, Path]]:
             recorded = voucher.get("recorded", {})
             found = {name: [range(*span) for span in recorded.get(name, ())] for name in FOLDERS}
             number = sum(len(span) for own in found.values() for span in own)
-        except (RunFolderError, *UNREADABLE, AttributeError):
+        except (RunFolderError, *UNREADABLE):
             continue  # it is damaged: the one before tells
         if number > MAX_RECORDED:  # a stranger's
             return []

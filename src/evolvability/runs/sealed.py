@@ -27,8 +27,11 @@ PART = ".part"
 """Ends the name of a file while it is written."""
 DAMAGED = ".damaged"
 """Ends the name under which a damaged file is kept; of a second one, .damaged2."""
-UNREADABLE = (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError, safetensors.SafetensorError)
-"""What reading a damaged file raises; the last but one where a stranger nests JSON without end."""
+UNREADABLE = (
+    *(OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError),
+    safetensors.SafetensorError,
+)
+"""What reading a damaged file raises: RecursionError of endless JSON, AttributeError of types that NumPy lacks."""
 
 
 def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
@@ -139,7 +142,7 @@ def is_changed(path: Path) -> bool:
 
 def damaged(path: Path, error: Exception) -> RunFolderError:
     """The error for a file that is not what was written."""
-    return RunFolderError(f"{path} is damaged: {getattr(error, 'strerror', None) or error}.")
+    return RunFolderError(f"{path} is damaged: {str(getattr(error, 'strerror', None) or error)[:200]}.")
 
 
 def keep_beside(path: Path, ending: str = DAMAGED) -> Path:

@@ -7,12 +7,12 @@ is what an invalid one did. Figures and statistics read it, and need no simulato
 import re
 from dataclasses import replace
 from pathlib import Path
+from tokenize import TokenError
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import safetensors
 import safetensors.numpy
 from jax import Array
 from jax.flatten_util import ravel_pytree
@@ -25,7 +25,7 @@ from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent, check_size, parents_from
 from evolvability.runs.picking import Evaluate, evaluator
-from evolvability.runs.sealed import Arrays
+from evolvability.runs.sealed import UNREADABLE, Arrays
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
 from evolvability.studies.result_files import OFFSPRING, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
@@ -179,7 +179,7 @@ def _arrays(path: Path) -> Arrays:
             return {"center": np.load(path, allow_pickle=False)}  # a pickle could run code
         if path.suffix == ".safetensors":
             return safetensors.numpy.load_file(path)
-    except (OSError, ValueError, safetensors.SafetensorError) as error:
+    except (*UNREADABLE, SyntaxError, TokenError) as error:  # the header of an .npy file is Python's text
         raise ConfigError(f"{path} cannot be read: {error}.") from None
     raise ConfigError(f"Parameters are read from a .safetensors or .npy file or a run folder, got {path}.")
 
@@ -192,6 +192,7 @@ def _centers(path: Path, arrays: Arrays) -> HostArray:
     found = arrays[named[0]]
     if found.ndim == 3 and found.shape[1] == 1:  # (num_seeds, one component, num_params)
         found = found[:, 0]
-    if found.ndim not in (1, 2):
-        raise ConfigError(f"{path}: centers are (num_params,) or (num_centers, num_params), got shape {found.shape}.")
+    if found.ndim not in (1, 2) or found.dtype.kind not in "fiu":
+        got = f"{found.dtype} of shape {found.shape}"
+        raise ConfigError(f"{path}: centers are numbers, (num_params,) or (num_centers, num_params), got {got}.")
     return np.atleast_2d(found)
