@@ -1,8 +1,10 @@
 """The paper's statements about what training finds: sections 5.1 to 5.3, figures 1, 2, 4, S1 and S2."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from evolvability.core.entropy import entropy
@@ -166,11 +168,12 @@ def as_many_evaluations(runs: Runs, task: str, objective: str) -> Answer:
     return Answer(ratio, (len(standard), len(own)), "holds" if ratio <= 1 else "does not hold")
 
 
-@statement("{task}", "{section}", "{parameters}", "parameters of a center")
+@statement("{task}", "{section}", "{parameters}", "parameters of the network")
 def as_many_parameters(runs: Runs, task: str) -> Answer:
     """The network has {parameters} parameters ({task})."""
     group = trained_by(runs, task, "max_entropy")
-    number = group.runs[0].center.shape[-1]  # all methods have the same network
+    shape = jax.eval_shape(group.runs[0].task.init, jax.random.key(0))  # all methods have the same network
+    number = math.prod(shape.shape)
     num_runs = sum(run.config.seeds for run in group.runs)
     return Answer(number, (num_runs,), "holds" if f"{number:,}" == WORDS[task]["parameters"] else "does not hold")
 

@@ -61,13 +61,13 @@ def maxvar_adapts_like_maml(runs: Runs, actions: str, start: str) -> Answer:
 
 @statement("maml", "{where}", "{printed}", "P({method} is above MAML)")
 def offspring_distance(runs: Runs, objective: str, size: str) -> Answer:
-    """Mutations of {method} have a larger mean distance than those of MAML{smaller} (cheetah)."""
+    """Mutations of {method} have a larger mean distance than those of MAML, of {smaller} (cheetah)."""
     return _offspring_have_more(runs, objective, size, lambda cloud: np.mean(np.linalg.norm(cloud, axis=1)))
 
 
 @statement("maml", "{where}", "{printed}", "P({method} is above MAML), by the {spread}")
 def offspring_spread(runs: Runs, objective: str, size: str, reading: str) -> Answer:
-    """Mutations of {method} have a larger variance of distance than those of MAML{smaller} (cheetah)."""
+    """Mutations of {method} have a larger variance of distance than those of MAML, of {smaller} (cheetah)."""
     spreads: dict[str, Callable[[Array], Any]] = {
         "words": lambda cloud: np.var(np.linalg.norm(cloud, axis=1)),
         "figure": lambda cloud: np.var(cloud[:, 0]),
