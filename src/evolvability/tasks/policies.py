@@ -38,18 +38,14 @@ class Networks(NamedTuple):
     step: Array  # (num_draws, num_signs) the factor on noise: a standard deviation and a sign
 
 
-HiddenLayer = Callable[[Layer, Networks, Array], Array]
-
-
 class Policy(NamedTuple):
     """A network family."""
 
     num_params: int  # the length of a parameter vector
     init: Callable[[Array], Array]  # `(key) -> (num_params,)`, a starting network
     build: Callable[[Sample], Networks]  # `(sample) -> Networks`, once per generation
-    # `(networks, observations) -> actions`, with one row per member, once per time step; what computes its hidden
-    # layers may be given
-    act: Callable[..., Array]
+    # `(networks, observations) -> actions`, with one row per member, once per time step
+    act: Callable[[Networks, Array], Array]
     # `(parameters, observations) -> actions` of one network written out, differentiable in its parameters;
     # observations: (..., num_inputs)
     apply: Callable[[Array, Array], Array]
@@ -84,11 +80,12 @@ def mlp(sizes: Sequence[int]) -> Policy:
         parts: Any = zip(centers[::2], centers[1::2], noises[::2], noises[1::2], strict=True)
         return Networks(tuple(itertools.starmap(Layer, parts)), sample.component, step)
 
-    def act(networks: Networks, observations: Array, hidden_layer: HiddenLayer = hidden_layer) -> Array:
+    def act(networks: Networks, observations: Array) -> Array:
+        xp = observations.__array_namespace__()
         # (num_draws, num_signs, num_inputs): the members of a draw are neighbors.
         hidden = observations.reshape(*networks.step.shape, -1)
         for layer in networks.layers[:-1]:
-            hidden = hidden_layer(layer, networks, hidden)
+            hidden = xp.tanh(_apply(layer, networks, hidden))
         return _apply(networks.layers[-1], networks, hidden).reshape(len(observations), -1)
 
     def apply(parameters: Array, observations: Array) -> Array:
@@ -137,25 +134,16 @@ def _noise_and_step(sample: Sample) -> tuple[Noise, Array]:
     return (scale * noise).astype(noise.dtype), ones * sample.sign
 
 
-def hidden_layer(layer: Layer, networks: Networks, inputs: Array) -> Array:
-    """(num_draws, num_signs, num_outputs) of all members; inputs: (num_draws, num_signs, num_inputs)."""
-    return inputs.__array_namespace__().tanh(_apply(layer, networks, inputs))
-
-
 def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
-    outputs = times(inputs, layer.weight_noise)
-    outputs += layer.bias_noise[:, None]  # in place: NumPy's arrays are large
-    outputs *= networks.step[..., None]
-    outputs += shared_part(layer, networks, inputs)
-    return outputs
-
-
-def shared_part(layer: Layer, networks: Networks, inputs: Array) -> Array:
-    """What the centers' weights and biases make of inputs."""
+    """One layer of all members; inputs: (num_draws, num_signs, num_inputs)."""
     num_draws, num_signs, num_inputs = inputs.shape
     shared = _shared_product(inputs.reshape(-1, num_inputs), layer.weight)
-    shared += layer.bias[:, None]
-    return _choose(shared.reshape(-1, num_draws, num_signs, shared.shape[-1]), networks.component)
+    shared += layer.bias[:, None]  # in place here and below: NumPy's arrays are large
+    outputs = times(inputs, layer.weight_noise)
+    outputs += layer.bias_noise[:, None]
+    outputs *= networks.step[..., None]
+    outputs += _choose(shared.reshape(-1, num_draws, num_signs, shared.shape[-1]), networks.component)
+    return outputs
 
 
 def _shared_product(inputs: Any, weight: Any) -> Any:

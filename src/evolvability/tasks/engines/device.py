@@ -16,11 +16,10 @@ from evolvability.tasks.engines.base import (
     remembered,
     start_positions,
 )
-from evolvability.tasks.engines.fused.layers import streamed_layer
 from evolvability.tasks.engines.fused.stepper import State, Step, stepper
 from evolvability.tasks.normalizer import LIMIT, Moments, include, pool, scaling
 from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed
-from evolvability.tasks.policies import Policy, hidden_layer
+from evolvability.tasks.policies import Policy
 from evolvability.tasks.robots import Robot
 from evolvability.tasks.world import Situation, World, directions
 
@@ -39,8 +38,6 @@ class _Progress(NamedTuple):
 def device_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
     """An engine inside of JAX's programs, which drives a robot with a network family."""
     step = _stepper(robot)
-    # On a CPU, XLA's own products are faster.
-    layer = streamed_layer if jax.default_backend() == "gpu" else hidden_layer
 
     def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
         key_start, key_seen = jax.random.split(key)
@@ -49,7 +46,7 @@ def device_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
 
         def control_step(now: _Progress, _: None) -> tuple[_Progress, None]:
             observation = _observation(robot, now)
-            torques = policy.act(networks, _scaled(observation, mean, std), layer)
+            torques = policy.act(networks, _scaled(observation, mean, std))
             after = _advance(robot, options, step, now, torques)
             return after._replace(seen=include(now.seen, observation, now.running)), None
 

@@ -76,15 +76,13 @@ def made(
     types: dict[str, Any],
     native: Callable[..., None],
     whole: Callable[..., None],
-    bounds: tuple[int, int] = (BLOCK, 1),
     *,
     fuse: bool = True,
 ) -> wp.Kernel:
     """A kernel ``whole`` with arguments of the given types, whose function ``native`` is a C++ text.
 
-    ``bounds``: threads per block, and blocks that a multiprocessor should hold at least. ``fuse`` lets a product and a
-    sum be rounded at once, which is faster, and not what WebAssembly does. Names have the text's hash, as Warp tells
-    programs apart, also those of earlier runs, by name.
+    ``fuse`` lets a product and a sum be rounded at once, which is faster, and not what WebAssembly does. Names have the
+    text's hash, as Warp tells programs apart, also those of earlier runs, by name.
     """
     unique = f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     native.__annotations__, whole.__annotations__ = {**types, "tid": int}, types
@@ -95,7 +93,7 @@ def made(
     whole.__closure__[0].cell_contents = function
     whole.__name__ = whole.__qualname__ = unique
     options = {"fuse_fp": fuse}
-    return wp.kernel(whole, module="unique", enable_backward=False, launch_bounds=bounds, module_options=options)
+    return wp.kernel(whole, module="unique", enable_backward=False, launch_bounds=(BLOCK, 1), module_options=options)
 
 
 def loaded(kernel: wp.Kernel, device: str) -> wp.Kernel:
