@@ -16,7 +16,7 @@ from evolvability.config.schema import layered
 from evolvability.core.objectives import max_entropy, max_variance, mean_fitness
 from evolvability.core.types import outcome
 from evolvability.explorer.page import bundle
-from evolvability.explorer.playground import export_playground, replay_in_double
+from evolvability.explorer.playground import export_playground, make_tab, replay_in_double
 from evolvability.studies.rebuild import evaluate, fresh_one, members, parent_of, watchable_task
 from tests.browsing import chromium_and_firefox, until
 from tests.conftest import compiled_weights
@@ -113,6 +113,24 @@ def test_toy_mutations_end_where_the_library_says(opened: Any, task: str, tmp_pa
     for who, brood in (({"fresh": 23}, fresh_one(parent, 23)), ({"member": 5}, members(parent, [5]))):
         expected = np.asarray(evaluate(toy, parent, brood).behavior)[0]
         np.testing.assert_allclose(tried(opened, **who)["behavior"], expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("population", ["normal", "low_rank", "diagonal_normal", "mixture"])
+def test_a_number_names_the_same_parameters_in_every_population(opened: Any, population: str, tmp_path: Path) -> None:
+    short = {"noise_dtype": "bfloat16", "rank": 2, "components": 3, "task_options": {"num_steps": 5}}
+    values = {"generations": 2, "population_size": 16, "population": population, "objective": "max_variance", **short}
+    evolve("point", layered("point", values=values), output=tmp_path / "run")
+    run = Run(tmp_path / "run")
+    parent = parent_of(run, watchable_task(run), run.rebuildable[-1])
+    (told,) = make_tab("point", [run])["centers"]
+    scale = np.asarray(parent.drawn_by().scale(parent.cloud, parent.generation)).ravel().tolist()
+    drawn, center = json.dumps(told["population"] | {"scale": scale}), np.asarray(parent.cloud.center).ravel().tolist()
+    for who, brood in (({"fresh": 23}, fresh_one(parent, 23)), ({"member": 5}, members(parent, [5]))):
+        call = f"found.parametersAt({drawn}, {center}, found.addressOf({drawn}, {json.dumps(who)}))"
+        code = f"((found) => Array.from({call}))(modules['playground/members'])"
+        parameters = in_module(opened, "playground/members", code)
+        expected = np.asarray(brood.sample.members())[brood.wanted[0]]
+        np.testing.assert_allclose(parameters, expected, rtol=0, atol=2e-6)
 
 
 def same_walk(page: Any, run: Run, brood: Any, parent: Any, **who: int) -> None:

@@ -2,7 +2,7 @@
 
 import { Evolution } from "playground/evolution";
 import { Ground } from "playground/ground";
-import { $, redraw, scene, state } from "playground/page";
+import { $, redraw, scene } from "playground/page";
 import { clear } from "playground/walkers";
 import { World } from "playground/worlds";
 
@@ -85,11 +85,6 @@ export class Evolve extends Ground {
   async send(target, numbers) {
     this.evolving = false;
     await super.send(target, numbers);
-  }
-
-  enter() {
-    state.evolving = this;
-    super.enter();
   }
 
   leave() {

@@ -126,8 +126,9 @@ export class Ground {
     const others = $("all").checked ? usable.filter((one) => one !== best) : [];
     walk({ ...best, target: spotOf(this, target) }, this.moves ? others : []);
     const place = best.behavior.map((value) => number(value, 3)).join(", ");
+    const where = this.flat ? place : `(${place})`;
     say(
-      `Of ${numbers.length} fresh mutations, number ${best.fresh} comes nearest: it ends at (${place})${this.unit}, ` +
+      `Of ${numbers.length} fresh mutations, number ${best.fresh} comes nearest: it ends at ${where}${this.unit}, ` +
         `${number(missed)}${this.unit} from where you clicked.`,
     );
   }

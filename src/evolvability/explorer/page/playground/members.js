@@ -32,7 +32,8 @@ export function parametersAt(population, center, { noise: key, draw, sign }, fac
   const found = new Float32Array(size);
   const first = size * component;
   for (let k = 0; k < size; k++) {
-    const step = f(f(factor * scale[scale.length > 1 ? first + k : 0]) * noise[k]);
+    const own = scale[scale.length > components ? first + k : component]; // for each parameter, or for all
+    const step = f(f(factor * own) * noise[k]);
     found[k] = center[first + k] + sign * step;
   }
   return found;
@@ -65,7 +66,8 @@ function lengthOf(shape, rank) {
 
 function product2(numbers, shape, rank, round) {
   const [rows, columns] = [product(shape.slice(0, -1)), shape.at(-1)];
-  const right = round(numbers.subarray(rank * rows).map((one) => one / Math.sqrt(rank)));
+  const [root] = round(Float32Array.of(Math.sqrt(rank))); // JAX rounds it as it does the noise
+  const right = round(numbers.subarray(rank * rows).map((one) => one / root));
   const found = new Float32Array(rows * columns);
   for (let r = 0; r < rank; r++)
     for (let i = 0; i < rows; i++)
