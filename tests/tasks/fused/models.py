@@ -5,6 +5,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+import pytest
 
 from evolvability.tasks.robots import ASSETS, ROBOTS
 
@@ -45,7 +46,14 @@ MIXED = """
 </mujoco>
 """  # noqa: E501
 GYMNASIUM = ("hopper", "walker2d_v5", "inverted_pendulum", "inverted_double_pendulum", "humanoid")
+QUICK = ("cheetah", "mixed", "inverted_double_pendulum")
+"""In every commit's tests those with the most parts; compiling each takes seconds."""
 NAMES = ("cheetah", "ant", "cheetah, gymnasium", "ant, gymnasium", "mixed", *GYMNASIUM)
+
+each_quickly = pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.full) for name in NAMES]
+)
+"""The other models are of the full tier."""
 
 
 @functools.cache

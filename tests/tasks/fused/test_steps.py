@@ -8,19 +8,13 @@ import mujoco
 import numpy as np
 import pytest
 
-from tests.tasks.fused.models import NAMES, model, states
+from tests.tasks.fused.models import each_quickly, model, states
 
 wp = pytest.importorskip("warp", reason="Warp is not installed")
 fused = pytest.importorskip("evolvability.tasks.engines.fused")
 
 from evolvability.tasks.engines.fused.emission import DOUBLE  # noqa: E402
 from evolvability.tasks.engines.fused.kernel import step_kernel  # noqa: E402
-
-# In every commit's tests those with the most parts; compiling each takes seconds.
-QUICK = ("cheetah", "mixed", "inverted_double_pendulum")
-each_model = pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.full) for name in NAMES]
-)
 
 
 def native_step(model: mujoco.MjModel, given: dict[str, Any], num_steps: int = 1) -> dict[str, Any]:
@@ -34,7 +28,7 @@ def native_step(model: mujoco.MjModel, given: dict[str, Any], num_steps: int = 1
     return {name: np.array(arrays) for name, arrays in after.items()}
 
 
-@each_model
+@each_quickly
 def test_one_step_in_double_is_mujocos(name: str) -> None:
     robot = model(name)
     given = states(robot, 40, seed=1)
@@ -47,7 +41,7 @@ def test_one_step_in_double_is_mujocos(name: str) -> None:
         assert np.max(np.abs(array.numpy() - expected[key]) / scale) < 1e-11, key
 
 
-@each_model
+@each_quickly
 def test_twenty_steps_in_float_stay_with_mujoco(name: str) -> None:
     robot, num_worlds = model(name), 16
     given = states(robot, num_worlds, seed=2)

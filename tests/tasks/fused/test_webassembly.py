@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from tests.tasks.fused.models import NAMES, model, states
+from tests.tasks.fused.models import each_quickly, model, states
 
 pytest.importorskip("warp", reason="Warp is not installed")
 
@@ -86,7 +86,7 @@ def test_functions_are_exact_to_the_last_digits() -> None:
 
 
 @needs_node
-@pytest.mark.parametrize("name", NAMES)
+@each_quickly
 def test_one_step_is_mujocos(name: str) -> None:
     robot = model(name)
     given = states(robot, 8, seed=1)

@@ -10,7 +10,10 @@ export class Crew {
     this.workers = Array.from({ length: number }, () => new Worker(address));
     this.idle = [...this.workers];
     Object.assign(this, { waiting: [], running: new Map(), next: 0 });
-    for (const worker of this.workers) worker.onmessage = ({ data }) => this.done(worker, data);
+    for (const worker of this.workers) {
+      worker.onmessage = ({ data }) => this.done(worker, data);
+      worker.onerror = ({ message }) => window.dispatchEvent(new ErrorEvent("error", { message })); // the page says it
+    }
   }
 
   // What every worker must know before it goes on.
