@@ -47,7 +47,7 @@ LONGER = "3"
 
 SMALL = ("--generations", "2", "--seeds", "1", "--quiet")
 SMALLER = {
-    "cheetah": ("--num-steps", "2", "--hidden", "4"),
+    "cheetah": ("--num-steps", "2", "--hidden", "4", "--engine", "mujoco"),  # compiles nothing
     "gymnasium": ("--num-steps", "3", "--hidden", "4", "--workers", "0"),
     "cannon:task": ("--population-size", "16"),
 }
@@ -175,9 +175,8 @@ def tiny(arguments: list[str]) -> list[str]:
     """The same command with little to do, its patterns expanded."""
     name, *rest = arguments
     rest = [path for word in rest for path in (sorted(map(str, Path().glob(word))) if word.endswith("/*") else [word])]
-    if name == "resume":
-        before = ["", *rest[:-1]]
-        return [name, *(LONGER if last == "--generations" else word for last, word in zip(before, rest, strict=True))]
+    given = {"--generations": LONGER} if name == "resume" else {"--generation": "1"}  # the last of a shorter run
+    rest = [given.get(before, word) for before, word in itertools.pairwise(["", *rest])]
     if name == "train":
         size = () if "--chunk-size" in rest else ("--population-size", "64")
         return [name, *rest, *size, *SMALL, *SMALLER.get(rest[0], ())]
