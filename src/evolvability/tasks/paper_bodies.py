@@ -4,14 +4,14 @@ PyBullet ignores springs, damping and armature, takes a density of 1,000 kg per 
 cheetah the 10 kg that its file names, and puts the cheetah's centers of mass into the joints. So masses and moments of
 inertia are written down here as it reports them, motors and joint ranges too. What it does besides:
 
-- Air: every link is slowed by 0.04 (1 + its speed) of its momentum per second.
-- Stops: a joint at its limit loses its speed within a time step, but is not pushed back, however far beyond it is.
+- Air: every link loses 0.04 (1 + its speed) of its momentum per second, see `observations.slowed`.
+- Stops: a joint at its limit loses its speed within a time step, but hardly is pushed back, however far beyond it is.
   The ant starts with its ankles 30 degrees beyond theirs.
-- Ankles of the ant: their axes are written as (-1, 1, 0), which it does not normalize. The same torque has to move
-  twice the inertia, and pushes against the floor with the square root of 1/2 of its force.
+- Ankles of the ant: their axes are written as (-1, 1, 0), which it does not normalize. Alone, a shin is accelerated
+  by half as much as it should; against the floor it pushes with 71 % of its torque.
 
-Contacts, friction, the ankles and the time step are fitted to motions that were recorded in PyBullet, see
-``benchmarks/bullet.py``.
+What no file tells is fitted to motions that were recorded in PyBullet: ``benchmarks/fit_bodies.py`` fits,
+``benchmarks/bullet.py`` compares.
 """
 
 from typing import Any, NamedTuple
@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-TIME_STEP, STEPS_PER_CONTROL = 0.004125, 4  # PyBullet's own
-DRAG = 0.04  # see `observations.slowed`
+CONTROL_STEP = 0.0165  # seconds
+DRAG = 0.04
 GRAVITY = 9.8
 CONTACT_DISTANCE = {"cheetah": 0.006, "ant": 0.009}  # meters: so near to the floor PyBullet calls it touched
 
@@ -30,6 +30,30 @@ class Inertia(NamedTuple):
 
     mass: float
     moments: tuple[float, float, float]
+
+
+class Contact(NamedTuple):
+    """How hard floor or stops are, as shares of one time step."""
+
+    damping: float  # of the speed into it, what is lost
+    stiffness: float  # of the depth, what is pushed out
+    impedance: tuple[float, float, float]  # MuJoCo's solimp: at the surface, at depth, and that depth in meters or rad
+
+    def reference(self, time_step: float) -> tuple[float, float]:
+        """MuJoCo's solref."""
+        return -self.stiffness / time_step**2, -self.damping / time_step
+
+
+class Fit(NamedTuple):
+    """What is fitted to PyBullet's motions."""
+
+    floor: Contact
+    stop: Contact
+    friction: float
+    armature: float = 0.0  # kg m^2, of the cheetah's joints or the ant's ankles
+    damping: float = 0.0  # N m s / rad, of all joints
+    ankle: float = 0.0  # N m, of the ant's
+    steps_per_control: int = 4  # PyBullet's own
 
 
 CHEETAH: dict[str, Inertia] = {
@@ -43,44 +67,37 @@ CHEETAH: dict[str, Inertia] = {
 }
 CHEETAH_RANGES = {"fthigh": (-1.5, 0.8), "fshin": (-1.2, 1.1), "ffoot": (-3.1, -0.3)}  # rad, others as Gymnasium's
 CHEETAH_MOTORS = {"bthigh": 108.0, "bshin": 81.0, "bfoot": 54.0, "fthigh": 126.0, "fshin": 54.0, "ffoot": 27.0}  # N m
+CHEETAH_FIT = Fit(Contact(0.885, 0.15, (0.8, 0.955, 0.01)), Contact(1.0, 0.0005, (0.99, 0.99, 0.01)), friction=0.64)
 ANT_TORSO = Inertia(65.449847, (1.636246, 1.636246, 1.636246))
 ANT_THIGH = Inertia(7.831550, (0.163940, 0.163940, 0.252698))  # each of the two parts of a leg above its knee
 ANT_SHIN = Inertia(13.518440, (0.526318, 0.526318, 0.922859))
-ANT_HIP, ANT_ANKLE = 250.0, 179.0  # N m; the square root of 1/2 would make it 176.8
-ANT_ARMATURE = 0.55  # kg m^2 of an ankle; alone in the air, half the acceleration would be 0.67
+ANT_HIP = 250.0  # N m
+ANT_FIT = Fit(
+    Contact(0.875, 0.17, (0.93, 0.96, 0.0075)),
+    Contact(1.0, 0.0005, (0.99, 0.99, 0.01)),
+    friction=1.3,
+    armature=0.55,
+    ankle=179.0,
+)
+FITS = {"cheetah": CHEETAH_FIT, "ant": ANT_FIT}
 
 
-class Contact(NamedTuple):
-    """How hard floor and stops are, as shares of one time step."""
-
-    damping: float  # of the speed into it, what is lost
-    stiffness: float  # of the depth, what is pushed out
-    impedance: tuple[float, float, float]  # MuJoCo's solimp: at the surface, at depth, and that depth in meters or rad
-
-    def reference(self) -> tuple[float, float]:
-        """MuJoCo's solref."""
-        return -self.stiffness / TIME_STEP**2, -self.damping / TIME_STEP
-
-
-STOP = Contact(1.0, 0.0005, (0.99, 0.99, 0.01))
-CHEETAH_FLOOR, CHEETAH_FRICTION = Contact(0.885, 0.15, (0.8, 0.955, 0.01)), 0.64
-ANT_FLOOR, ANT_FRICTION = Contact(0.875, 0.17, (0.93, 0.96, 0.0075)), 1.3
-
-
-def edit_cheetah(spec: mujoco.MjSpec) -> None:
+def edit_cheetah(spec: mujoco.MjSpec, fit: Fit) -> None:
     """Gymnasium's cheetah becomes PyBullet's."""
-    _edit(spec, CHEETAH_FLOOR, CHEETAH_FRICTION)
+    _edit(spec, fit)
     for name, inertia in CHEETAH.items():
         _weigh(spec.body(name), inertia, (0.0, 0.0, 0.0))
+        if name != "torso":
+            spec.joint(name).armature = fit.armature
     for name, limits in CHEETAH_RANGES.items():
         spec.joint(name).range = limits
     for motor in spec.actuators:
         motor.gear[0] = CHEETAH_MOTORS[motor.target]
 
 
-def edit_ant(spec: mujoco.MjSpec) -> None:
+def edit_ant(spec: mujoco.MjSpec, fit: Fit) -> None:
     """Gymnasium's ant becomes PyBullet's."""
-    _edit(spec, ANT_FLOOR, ANT_FRICTION)
+    _edit(spec, fit)
     for geom in spec.geoms:
         if geom.parent.name == "torso":
             _weigh(geom.parent, ANT_TORSO, (0.0, 0.0, 0.0))
@@ -92,24 +109,27 @@ def edit_ant(spec: mujoco.MjSpec) -> None:
             joint.range = (-40, 40)  # degrees, as the asset has them
         elif joint.name.startswith("ankle"):
             joint.range = (30, 100) if joint.range[0] > 0 else (-100, -30)
-            joint.armature = ANT_ARMATURE
+            joint.armature = fit.armature
     for motor in spec.actuators:
-        motor.gear[0] = ANT_HIP if motor.target.startswith("hip") else ANT_ANKLE
+        motor.gear[0] = ANT_HIP if motor.target.startswith("hip") else fit.ankle
 
 
-def _edit(spec: mujoco.MjSpec, floor: Contact, friction: float) -> None:
+def _edit(spec: mujoco.MjSpec, fit: Fit) -> None:
+    time_step = CONTROL_STEP / fit.steps_per_control
     spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
-    spec.option.timestep = TIME_STEP
+    spec.option.timestep = time_step
     spec.option.gravity[2] = -GRAVITY
     for joint in spec.joints:
-        joint.stiffness, joint.damping, joint.armature = np.zeros(3), np.zeros(3), 0.0
-        joint.margin = 0.0
-        joint.solref_limit = STOP.reference()
-        joint.solimp_limit[:3] = STOP.impedance
+        joint.stiffness, joint.damping, joint.armature, joint.margin = np.zeros(3), np.zeros(3), 0.0, 0.0
+        if joint.name.startswith("root"):
+            continue
+        joint.damping[0] = fit.damping
+        joint.solref_limit = fit.stop.reference(time_step)
+        joint.solimp_limit[:3] = fit.stop.impedance
     for geom in spec.geoms:
-        geom.friction[0], geom.margin = friction, 0.0
-        geom.solref = floor.reference()
-        geom.solimp[:3] = floor.impedance
+        geom.friction[0], geom.margin = fit.friction, 0.0
+        geom.solref = fit.floor.reference(time_step)
+        geom.solimp[:3] = fit.floor.impedance
 
 
 def _weigh(body: mujoco.MjsBody, inertia: Inertia, center: Any) -> None:

@@ -19,10 +19,19 @@ import gymnasium
 import mujoco
 import numpy as np
 
-from evolvability.tasks import paper_bodies
+from evolvability.tasks.paper_bodies import (
+    ANT_FIT,
+    CHEETAH_FIT,
+    CONTACT_DISTANCE,
+    CONTROL_STEP,
+    DRAG,
+    Fit,
+    edit_ant,
+    edit_cheetah,
+)
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
-GYMNASIUM_TIME_STEP, GYMNASIUM_STEPS_PER_CONTROL = 0.00825, 2
+TIME_STEP = 0.00825  # seconds, of the body gymnasium
 
 BODIES = ("paper", "gymnasium")
 
@@ -115,11 +124,11 @@ ANT_HEIGHTS = {"paper": (FALLEN, np.inf), "gymnasium": (FALLEN, 1.0)}  # the lig
 
 
 @functools.cache
-def cheetah(body: str = "paper", solver: Solver = SOLVER) -> Robot:
+def cheetah(body: str = "paper", solver: Solver = SOLVER, fit: Fit = CHEETAH_FIT) -> Robot:
     """The planar half-cheetah: six torques. It stands while it leans less than 1 rad, on its feet alone."""
     spec = _spec("half_cheetah.xml", CHEETAH_LINKS, solver)
     if body == "paper":
-        paper_bodies.edit_cheetah(spec)
+        edit_cheetah(spec, fit)
     model = _compiled(spec, body, total_mass=14.0)
     start_height = model.body("torso").pos[2]
 
@@ -139,7 +148,7 @@ def cheetah(body: str = "paper", solver: Solver = SOLVER) -> Robot:
 
 
 @functools.cache
-def ant(body: str = "paper", solver: Solver = SOLVER) -> Robot:
+def ant(body: str = "paper", solver: Solver = SOLVER, fit: Fit = ANT_FIT) -> Robot:
     """The four-legged ant: eight torques; while it stands, its torso is higher than 0.26 m."""
     spec = _spec("ant.xml", ANT_LINKS, solver)
     for geom in spec.geoms:
@@ -147,7 +156,7 @@ def ant(body: str = "paper", solver: Solver = SOLVER) -> Robot:
         if geom.name not in ("floor", "torso_geom", *ANT_LINKS):
             geom.contype = 0  # no contacts: see above
     if body == "paper":
-        paper_bodies.edit_ant(spec)
+        edit_ant(spec, fit)
     model = _compiled(spec, body)
     # PyBullet's ant starts with its legs stretched out, 0.2 m higher.
     start = model.qpos0 if body == "paper" else model.numeric("init_qpos").data
@@ -173,7 +182,7 @@ def _free_torso(qpos: Arrays, qvel: Arrays) -> Torso:
 def _spec(file: str, links: tuple[str, ...], solver: Solver) -> mujoco.MjSpec:
     """An asset with what all robots share; textures stay, so that it can be rendered."""
     spec = mujoco.MjSpec.from_file(str(ASSETS / file))
-    spec.option.timestep = GYMNASIUM_TIME_STEP
+    spec.option.timestep = TIME_STEP
     # The ant's own integrator, a Runge-Kutta method, costs four times as much.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
     spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
@@ -210,7 +219,7 @@ def _robot(
     return Robot(
         name=name,
         model=model,
-        steps_per_control=paper_bodies.STEPS_PER_CONTROL if is_paper else GYMNASIUM_STEPS_PER_CONTROL,
+        steps_per_control=round(CONTROL_STEP / model.opt.timestep),
         start=np.array(start),
         start_height=float(torso(np.array(start), np.zeros(model.nv)).position[2]),
         behavior=behavior,
@@ -218,8 +227,8 @@ def _robot(
         # One motor per driven joint, and these come last: after the root's.
         joint_range=np.array(model.jnt_range[-model.nu :]),
         links=tuple(model.geom(link).id for link in links),
-        contact_distance=paper_bodies.CONTACT_DISTANCE[name] if is_paper else margin,
-        drag=paper_bodies.DRAG if is_paper else 0.0,
+        contact_distance=CONTACT_DISTANCE[name] if is_paper else margin,
+        drag=DRAG if is_paper else 0.0,
         **limits,
     )
 
