@@ -81,7 +81,6 @@ def main() -> None:
 
 def _neighbors(fit: Fit) -> dict[str, Fit]:
     """What one might have taken instead."""
-    spring = fit.stop._replace(stiffness=0.2)
     found = {
         "two time steps of 8.25 ms": fit._replace(steps_per_control=2),
         "eight time steps of 2.0625 ms": fit._replace(steps_per_control=8),
@@ -89,7 +88,8 @@ def _neighbors(fit: Fit) -> dict[str, Fit]:
         "friction more by a fifth": fit._replace(friction=1.2 * fit.friction),
         "armature more by 0.02 kg m^2": fit._replace(armature=fit.armature + 0.02),
         "damping 0.1 N m s / rad": fit._replace(damping=0.1),
-        "stops that push back": fit._replace(stop=spring),
+        "stops that push back": fit._replace(stop=fit.stop._replace(stiffness=0.2)),
+        "stops that never do": fit._replace(stop=fit.stop._replace(stiffness=0.0)),
     }
     if fit.ankle:
         found["ankles of 250 N m, no armature"] = fit._replace(ankle=250.0, armature=0.0)
