@@ -113,7 +113,10 @@ def answer(command: Callable[[Path], None], path: Path, capsys: pytest.CaptureFi
             code = f"{type(error).__name__}: {error}"
     said = capsys.readouterr()
     text = said.out.replace(str(path.parent), "")
-    return code, re.sub(r"(?m)^wrote .*$|[\d.]+ s$|.*is complete.*\n", "", text), said.err
+    # Whether some of it was done again need not be said where all of it is as it was.
+    about = r"wrote .*|.* in \d+ generations, [\d.]+ s|.*is complete.*|figures: .*|watch its mutations: .*|"
+    lines = [line for line in text.splitlines() if not re.fullmatch(about, line)]
+    return code, "\n".join(lines), said.err
 
 
 def check(seed: int, base: Path, folder: Path, commands: Commands, whole: dict[str, str], capsys: Any) -> None:
