@@ -48,7 +48,11 @@ def test_every_run_can_be_shown_and_explored(capsys: pytest.CaptureFixture[str])
         assert explorer.answer(f"cloud?run=0&seed=0&generation={about['recorded'][-1]}")
 
 
-@pytest.mark.parametrize("path", WITH_CENTER, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [*WITH_CENTER[:1], *(pytest.param(path, marks=pytest.mark.full) for path in WITH_CENTER[1:])],
+    ids=lambda path: path.name,
+)
 def test_a_run_with_a_center_has_all_that_adapting_and_filming_take(path: Path) -> None:
     run = Run(path)
     task = run.task

@@ -86,7 +86,7 @@ def test_gradient_of_a_quadratic_objective_is_exact_on_average() -> None:
     assert jnp.linalg.norm(found - center) < 0.15 * jnp.linalg.norm(center)
 
 
-@pytest.mark.parametrize("rank", [1, 2, 4])
+@pytest.mark.parametrize("rank", [1, pytest.param(2, marks=pytest.mark.full), pytest.param(4, marks=pytest.mark.full)])
 def test_variance_has_a_gradient_where_it_has_no_slope_which_falls_as_the_rank_rises(rank: int) -> None:
     """Of B = z00 + 2 z01 z10 the weight has 4 z00 z01 z10 in it, and E[z00 z01 z10 z11] is 1 / rank; it should be 0."""
     population, num_batches = low_rank(((12, 12),), rank, 0.02), 12

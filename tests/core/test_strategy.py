@@ -60,6 +60,7 @@ def test_evolvability_pays_in_the_toy_world() -> None:
     assert standard.min() < 0.0
 
 
+@pytest.mark.full
 def test_a_mixture_learns_each_of_its_centers() -> None:
     result = evolve("point", population="mixture", components=2, generations=20)
     assert result.centers.shape[:2] == (1, 2)
@@ -91,6 +92,7 @@ def test_l2_pulls_the_center_to_zero() -> None:
     np.testing.assert_allclose(result.centers[0, 0], np.full(3, 0.95**10), rtol=1e-4)
 
 
+@pytest.mark.full
 def test_baseline_changes_noise_not_mirrored_gradients() -> None:
     task = point(PointOptions(num_steps=10))
     states = []
@@ -115,6 +117,7 @@ def test_one_compilation_serves_all_generations() -> None:
     assert len(traces) == before + 1
 
 
+@pytest.mark.full
 def test_memory_grows_with_the_chunk_not_with_the_population() -> None:
     task = point(PointOptions(num_steps=2, hidden=256))
 

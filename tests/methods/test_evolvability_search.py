@@ -24,7 +24,7 @@ def test_distinct_behaviors_are_counted_as_one_by_one(threshold: float) -> None:
     assert int(found) == counted_one_by_one(behavior[valid], threshold)
 
 
-@pytest.mark.parametrize("mirrored", [True, False])
+@pytest.mark.parametrize("mirrored", [pytest.param(True, marks=pytest.mark.full), False])
 def test_each_parent_is_judged_by_its_own_offspring(mirrored: bool) -> None:
     population = in_turn(mixture(3, 0.5, mirrored=mirrored))
     algorithm = evolvability_search(population, population_size=24, threshold=0.3)
@@ -66,6 +66,7 @@ def test_the_worst_wins_only_a_tournament_of_its_own() -> None:
     assert share == pytest.approx(0.25**TOURNAMENT, abs=0.006)  # four standard errors
 
 
+@pytest.mark.full
 def test_it_finds_where_the_pattern_is_most_evolvable() -> None:
     """Slowly: the best parent of 40 generations is where a mutation changes most, give or take a mutation."""
     result = evolve("interference", objective="evolvability_search", generations=40, seeds=3)

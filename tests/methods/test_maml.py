@@ -81,6 +81,7 @@ def test_meta_gradient_is_the_true_one_within_monte_carlo_error() -> None:
     assert np.abs(deviations(expected_gain)).max() < 4
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("estimator", [naive, step_by_step])
 def test_wrong_estimators_fail_the_same_test(estimator: Estimator) -> None:
     assert np.abs(deviations(estimator)).max() > 10
@@ -154,6 +155,7 @@ def outer() -> Outer:
     )
 
 
+@pytest.mark.full
 def test_curvature_is_the_second_derivative_of_the_divergence_after_adaptation(outer: Outer) -> None:
     vector = jax.random.normal(jax.random.key(5), outer.position.shape)
     slope = jax.grad(lambda flat: outer.evaluate(flat)[1])

@@ -92,6 +92,7 @@ def test_nsra_turns_to_novelty_when_fitness_stalls_and_back_when_it_rises() -> N
     assert {-change, change} <= set(np.diff(weights))  # it went both ways
 
 
+@pytest.mark.full
 def test_weights_follow_their_schedule() -> None:
     result = clustered_outcome()
     stateful = weighted_sum((1.0, mean_fitness()), (Ramp(1.0, 0.0, 10), max_entropy()))

@@ -176,6 +176,7 @@ def test_point_walks_in_its_world_as_in_its_task() -> None:
     np.testing.assert_allclose(until(episodes, 5).path[:, -1], outcome_at(episodes, 5).behavior)
 
 
+@pytest.mark.full
 def test_actions_score_is_far_less_noisy_in_short_episodes(point: Exploration) -> None:
     """386 parameters' scores against a few steps' actions': the trace of the covariance, from the same episodes."""
     population, exploration = normal(0.05, mirrored=False), replace(point, times=(12,))
@@ -232,6 +233,7 @@ def test_times_and_a_goal_are_heeded() -> None:
     np.testing.assert_array_equal(last, same)
 
 
+@pytest.mark.full
 def test_a_run_with_drawn_actions_is_written_and_resumed_bit_by_bit(tmp_path: Path) -> None:
     settings = SETTINGS | {"population_size": 8, "seeds": 2, "times": (10, 40)}
     evolve("point", output=tmp_path / "whole", **settings | {"generations": 4})

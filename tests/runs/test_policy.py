@@ -146,6 +146,7 @@ def test_numpy_and_jax_act_alike_one_by_one_and_in_rows(pole: Run, cart: Result)
     assert in_numpy.dtype == np.float32
 
 
+@pytest.mark.full
 def test_a_robot_is_acted_for_with_its_statistics_and_within_its_torques() -> None:
     options = {"num_steps": 5, "hidden": 4, "observation_share": 1.0, "engine": "mujoco"}
     run = evolve("cheetah", task_options=options, generations=1, population_size=4, progress=False)

@@ -127,6 +127,7 @@ def test_the_fitness_of_a_run_that_was_given_a_goal_is_that_goal(runs: dict[str,
     (runs["from-random"].path / "adaptations" / "left.json").unlink()
 
 
+@pytest.mark.full
 def test_start_states_of_robots_differ_in_the_reported_evaluations(tmp_path: Path) -> None:
     options = {"num_steps": 8, "hidden": 4}
     evolve("cheetah", generations=1, population_size=4, task_options=options, output=tmp_path / "run")
@@ -214,6 +215,7 @@ def test_a_split_run_has_species_of_its_own(runs: dict[str, Run]) -> None:
 # Figures and commands
 
 
+@pytest.mark.full
 def test_figures_are_drawn_from_the_folders(runs: dict[str, Run], tmp_path: Path) -> None:
     folder = runs["max_entropy"].path.parent
     command = ["adapt", *(str(folder / name) for name in ("max_entropy", "max_variance")), "--direction", "left", "45"]

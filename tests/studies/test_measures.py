@@ -133,6 +133,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(path)
 
 
+@pytest.mark.full
 def test_a_run_its_slim_export_and_its_checkpoint_file_are_measured_alike(run: Run, tmp_path: Path) -> None:
     whole = offspring_of_run(run, number=50)
     slim = offspring_of_run(Run(export(run, tmp_path / "copy")), number=50)

@@ -50,7 +50,10 @@ def small_run(folder: Path, task: str, **values: Any) -> Run:
     return Run(output)
 
 
-MARKS: dict[str, Any] = {"gymnasium": BOX2D, **dict.fromkeys(("ant", "interference", "point"), pytest.mark.full)}
+MARKS: dict[str, Any] = {
+    "gymnasium": [BOX2D, pytest.mark.full],
+    **dict.fromkeys(("ant", "interference", "point"), pytest.mark.full),
+}
 
 
 @pytest.mark.parametrize("task", [pytest.param(task, marks=MARKS.get(task, ())) for task in SMALL])
@@ -83,6 +86,7 @@ def test_members_of_every_population_are_rebuilt(population: str, tmp_path: Path
     np.testing.assert_array_equal(component, run.behaviors(2)["component"][1][[0, 9, 22]])
 
 
+@pytest.mark.full
 def test_fresh_mutations_keep_their_place_in_an_endless_row(tmp_path: Path) -> None:
     run = small_run(tmp_path, "cheetah")
     task = watchable_task(run)
@@ -93,6 +97,7 @@ def test_fresh_mutations_keep_their_place_in_an_endless_row(tmp_path: Path) -> N
     assert not np.isin(row, run.behaviors(2)["behavior"]).any()
 
 
+@pytest.mark.full
 def test_center_is_unmutated(tmp_path: Path) -> None:
     run = small_run(tmp_path, "interference", population="mixture", components=3)
     task = watchable_task(run)

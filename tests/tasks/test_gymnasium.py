@@ -28,9 +28,15 @@ STOCK = {
     "LunarLander-v3": "body:lander.x",
     "MountainCarContinuous-v0": "observation:0",
 }
-ENVIRONMENTS = [
-    pytest.param(env, marks=BOX2D if env in ("BipedalWalker-v3", "LunarLander-v3") else ()) for env in STOCK
-]
+QUICK = ("CartPole-v1", "BipedalWalker-v3", "HalfCheetah-v5")  # a simulator each
+
+
+def marks(env: str) -> list[pytest.MarkDecorator]:
+    needs = [BOX2D] if env in ("BipedalWalker-v3", "LunarLander-v3") else []
+    return needs if env in QUICK else [*needs, pytest.mark.full]
+
+
+ENVIRONMENTS = [pytest.param(env, marks=marks(env)) for env in STOCK]
 TINY: dict[str, Any] = {"num_steps": 12, "hidden": 4, "observation_share": 0.5}
 
 

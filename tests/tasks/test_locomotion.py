@@ -172,6 +172,7 @@ def test_blocks_and_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyP
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
+@pytest.mark.full
 def test_chunks_do_not_change_a_run() -> None:
     options = {"engine": "mujoco", "num_steps": 5, "hidden": HIDDEN, "observation_share": 0.5, "start_noise": 0.1}
     run = partial(evolve, "cheetah", objective="max_variance", sigma=0.2, seeds=2, task_options=options)

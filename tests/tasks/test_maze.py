@@ -79,6 +79,7 @@ def num_solved(run: Run) -> int:
     return int(np.any(run.metrics["fitness_max"] > -REACHED, axis=1).sum())
 
 
+@pytest.mark.full
 def test_plain_es_ends_at_the_bottom_of_the_trap(run_of: Callable[[str], Run]) -> None:
     run = run_of("mean_fitness")
     assert num_solved(run) == 0

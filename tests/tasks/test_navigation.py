@@ -80,7 +80,8 @@ def test_one_step_from_the_trained_start_improves_and_beats_that_from_a_random_s
         assert after > after_random + 1
 
 
-@pytest.mark.parametrize("which", ["run", pytest.param("trained", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("which", ["run", "trained"])
 def test_every_outer_step_stays_within_the_trust_region(which: str, request: pytest.FixtureRequest) -> None:
     run: Run = request.getfixturevalue(which)
     found = run.metrics["divergence"]

@@ -53,9 +53,13 @@ def test_every_task_returns_what_it_announces(name: str) -> None:
     assert bool(outcome.valid.all())
 
 
-# Quick are every population with one task, and every task with the population that is kept in the most parts.
+# Quick are every population with one task, and a robot with the population that is kept in the most parts.
 PAIRS = [
-    pytest.param(name, population, marks=() if name == "point" or population == "low_rank" else pytest.mark.full)
+    pytest.param(
+        name,
+        population,
+        marks=() if name == "point" or (name, population) == ("cheetah", "low_rank") else pytest.mark.full,
+    )
     for name in TASKS
     for population in POPULATIONS
 ]

@@ -39,7 +39,9 @@ def test_points_are_drawn_from_the_box_and_rewarded_by_nearness() -> None:
     assert float(goals.reward(jnp.array([0.3, 0.4]), jnp.ones(2), jnp.zeros(2))) == -0.25
 
 
-@pytest.mark.parametrize("name", ["point", "maze", "navigation"])
+@pytest.mark.parametrize(
+    "name", ["point", *(pytest.param(name, marks=pytest.mark.full) for name in ("maze", "navigation"))]
+)
 def test_members_of_toy_tasks_do_what_their_networks_do_step_by_step_in_the_world(name: str) -> None:
     task = make_task(name, {"num_steps": 6, "hidden": 4})
     world = world_of(task)

@@ -146,6 +146,7 @@ class Walk:
         return parameters.cumsum()[-1:]
 
 
+@pytest.mark.full
 def test_a_population_of_ones_own_reaches_workers() -> None:
     task = simulator_task(Walk, start=np.zeros(3))
     values: dict[str, Any] = {"population": replace(normal(0.4, mirrored=False)), "objective": apart, **SMALL}

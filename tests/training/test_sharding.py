@@ -135,6 +135,7 @@ def test_draws_that_do_not_divide_use_as_many_devices_as_they_can() -> None:
         assert len(usable(eight, 10)) == 5
 
 
+@pytest.mark.full
 def test_all_processes_end_when_one_is_killed(start: Start, tmp_path: Path) -> None:
     processes = in_two_processes(start, *POINT, "--generations", 10**6, "--output", tmp_path / "run")
     assert processes[0].stdout is not None

@@ -120,6 +120,7 @@ def test_progress_names_workers_and_the_dashboard(cluster: Cluster, client: Clie
     assert client.dashboard_link in pool.description
 
 
+@pytest.mark.full
 def test_only_integers_and_one_center_a_worker_travel(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,7 +144,10 @@ def test_member_that_raises_is_the_only_one_that_does_not_count(trouble: str, tm
     assert np.isfinite(np.asarray(result.centers)).all()
 
 
-@pytest.mark.parametrize("population", ["normal", "low_rank", "diagonal_normal", "mixture"])
+@pytest.mark.parametrize(
+    "population",
+    ["normal", *(pytest.param(name, marks=pytest.mark.full) for name in ("low_rank", "diagonal_normal", "mixture"))],
+)
 def test_summed_gradient_is_the_population_s(population: str, tmp_path: Path) -> None:
     config = Config("python:diary", population=population, rank=1, population_size=40, units=7)  # type: ignore[arg-type]
     task = diary_task(Diary(tmp_path / "diary.txt"))
@@ -188,12 +191,14 @@ def test_units_do_not_grow_with_the_population() -> None:
     assert len(split(50_000, NUM_SUMS)) == NUM_SUMS
 
 
+@pytest.mark.full
 def test_seeds_side_by_side_are_the_seeds_alone(undisturbed: Result, tmp_path: Path) -> None:
     both = evolve(diary_task(Diary(tmp_path / "diary.txt")), **SETTINGS, seeds=2)
     assert np.asarray(both.centers[0]).tobytes() == np.asarray(undisturbed.centers[0]).tobytes()
     assert not np.array_equal(both.centers[0], both.centers[1])
 
 
+@pytest.mark.full
 def test_resumed_with_other_workers_is_the_same(undisturbed: Result, tmp_path: Path) -> None:
     task = diary_task(Diary(tmp_path / "diary.txt"))
     evolve(task, **{**SETTINGS, "generations": 1}, output=tmp_path / "run")
@@ -300,6 +305,7 @@ def test_processes_that_die_while_they_build_the_simulator_stop_the_run(tmp_path
         evolve(task, **SETTINGS, workers=1)
 
 
+@pytest.mark.full
 def test_script_without_a_guard_is_told_of_it(tmp_path: Path) -> None:
     script = tmp_path / "unguarded.py"
     script.write_text(
@@ -444,6 +450,7 @@ def test_simulator_that_cannot_work_says_so_at_once(simulator: Any, words: str) 
         simulator_task(simulator, jnp.zeros(2))
 
 
+@pytest.mark.full
 def test_addresses_decide_over_seeds() -> None:
     def seed(generation: int, member: int, scope: Any) -> int:
         return Address((1, 2), generation, member).seed(0, scope)
