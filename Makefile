@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations 15
 # takes a compiler and a quarter of an hour.
 optional = $(PIP) --only-binary :all: -e ".[$(1)]" 2> /dev/null || echo "No wheels for the extra '$(1)' here: $(2)"
 
-.PHONY: setup demo test test-all smoke lint types platforms pages docs clean
+.PHONY: setup demo test test-all smoke figures lint types platforms pages docs clean
 
 $(VENV)/demo-ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is " \
@@ -62,6 +62,11 @@ smoke: setup
 	$(BIN)/ees reproduce --scale smoke --output runs/smoke
 	$(BIN)/python -c "import json; claims = json.load(open('runs/smoke/claims.json')); \
 	    missing = [name for name, claim in claims.items() if claim['value'] is None]; assert claims and not missing, missing"
+
+# The documentation's figures, from results/ and from the code.
+figures: setup
+	$(BIN)/python scripts/draw_figures.py
+	$(BIN)/python scripts/draw_rooms.py docs/assets/rooms.svg
 
 # Whether the pins can be installed on every platform and Python that is promised.
 platforms: $(VENV)/demo-ready

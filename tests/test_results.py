@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jax
 import pytest
+from draw_figures import FROM_RUNS, VARIANTS
 
 from evolvability import Run, cli
 from evolvability.explorer.service import Explorer
@@ -26,6 +27,14 @@ def test_every_path_in_results_that_a_page_names_is_there() -> None:
     made = {"results/laptop-cheetah/left-5"}  # by commands that the pages show
     assert len(named) > 10
     assert sorted(name for name in named - made if not list(ROOT.glob(name))) == []
+
+
+def test_every_figure_that_is_made_from_results_finds_its_runs_and_is_there() -> None:
+    shown = {name: patterns for name, (_, patterns) in FROM_RUNS.items()}
+    shown |= {name: tuple(f"mutations-h200/cheetah-{one}" for one in own.values()) for name, own in VARIANTS.items()}
+    for name, patterns in shown.items():
+        assert (ROOT / "docs" / "assets" / name).is_file(), name
+        assert all(list(RESULTS.glob(f"{pattern}/config.toml")) for pattern in patterns), name
 
 
 def test_centers_are_where_the_page_says() -> None:

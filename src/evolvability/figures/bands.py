@@ -16,6 +16,7 @@ from evolvability.runs.sealed import Arrays
 from evolvability.studies.groups import run_identity
 
 ENOUGH_FOR_QUARTILES = 5
+MAX_BESIDE = 36  # letters of a name that leave room for the panels
 
 Measured = tuple[Run, Arrays]
 
@@ -119,14 +120,14 @@ def draw_lines(ax: Axes, data: Lines, panel: str, alpha: float = 0.22) -> None:
 
 
 def add_legend(drawing: Figure | SubFigure, note: str, columns: int = 3, *, beside: bool = False) -> None:
-    """One legend for all panels: below them in so many columns, if the names are short, or beside them in one."""
+    """One legend for all panels: below them in so many columns, or beside them in one, if the names are short."""
     every = [line for ax in drawing.axes for line in ax.get_lines()]
     # Matplotlib's own labels, of lines at zero and the like, begin with an underscore.
     lines = {str(line.get_label()): line for line in every if not str(line.get_label()).startswith("_")}
-    if beside:
+    if beside and max(map(len, lines)) < MAX_BESIDE:
         drawing.legend(lines.values(), lines.keys(), loc="outside right center", title=note.replace("; ", "\n"))
     else:
-        columns = columns if max(map(len, lines)) < 45 else 1
+        columns = columns if max(map(len, lines)) < 45 and not beside else 1
         drawing.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=columns, title=note)
 
 

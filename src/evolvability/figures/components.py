@@ -26,7 +26,7 @@ from evolvability.studies.measures import (
 COLORS = (OTHER_COLORS[1], OTHER_COLORS[2], OTHER_COLORS[0])  # none of a method's
 ALONE = "#404040"
 TITLE_WIDTH = 32  # letters that fit above a panel
-FAINTEST = 0.3  # how much of its color a cell with a single member has
+FAINTEST = 0.45  # how much of its color a cell with a single member has
 NOTE = "the darker a cell, the more members (logarithmic); its color tells of which components they are"
 
 

@@ -115,7 +115,7 @@ def figure(runs: Sequence[Run]) -> Figure:
 def distance_figure(runs: Sequence[Run]) -> Figure:
     """How far from the origin a population gets, over generations (the paper's figures S1 and S2)."""
     data = data_from_runs(runs)
-    drawing = new_figure(5.0, 2.4)
+    drawing = new_figure(5.0, 2.4 + 0.1 * len(data.firsts))
     ax = drawing.subplots()
     draw(ax, data, "distance")
     ax.set_ylabel(_label("distance", runs))

@@ -37,6 +37,7 @@ METHOD_COLORS = {
 }
 OTHER_COLORS = ("#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINE_STYLES = ("-", "--", ":", "-.")
+SHADES = (0.0, -0.6, 0.5)  # of a method's color, for its further lines
 NOTE_COLOR = "0.35"
 ZERO_LINE: dict[str, Any] = {"color": "0.5", "linewidth": 0.6, "linestyle": (0, (4, 3))}
 LETTER_WIDTH = 0.0085  # inches, of the mean letter per point of its size
@@ -132,17 +133,19 @@ def method_color(objective: str) -> str:
 
 
 def line_styles(objectives: Sequence[str]) -> list[dict[str, Any]]:
-    """A color and a dash pattern for each line: a method has its color in all of them, lighter after every four."""
+    """A color and a dash pattern for each line: a method has its color in all of them, in shades that differ."""
     spare = iter(OTHER_COLORS * len(objectives))
     colors = {objective: METHOD_COLORS.get(objective) or next(spare) for objective in dict.fromkeys(objectives)}
     styles = []
     for index, objective in enumerate(objectives):
-        turn, place = divmod(objectives[:index].count(objective), len(LINE_STYLES))
-        light = 1 - 0.6**turn
-        styles.append({"color": _lighter(colors[objective], light), "linestyle": LINE_STYLES[place]})
+        turn, place = divmod(objectives[:index].count(objective), len(SHADES))
+        shade = _shaded(colors[objective], SHADES[place])
+        styles.append({"color": shade, "linestyle": LINE_STYLES[(turn + place) % len(LINE_STYLES)]})
     return styles
 
 
-def _lighter(color: str, light: float) -> str:
-    red, green, blue = ((1 - light) * part + light for part in to_rgb(color))
+def _shaded(color: str, shade: float) -> str:
+    """A color mixed with white, or with black where the shade is negative."""
+    towards, share = (1.0, shade) if shade > 0 else (0.0, -shade)
+    red, green, blue = ((1 - share) * part + share * towards for part in to_rgb(color))
     return to_hex((red, green, blue)).upper()

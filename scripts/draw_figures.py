@@ -1,0 +1,126 @@
+"""The documentation's figures, made from results/ and from the code: `make figures`.
+
+    python scripts/draw_figures.py [NAME ...]
+
+The same results give the same bytes, so that a figure that has not changed shows no difference. Screenshots of the
+explorer, films, and pictures of toy runs, which the pages themselves tell how to make, are not among them.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from evolvability import Run
+from evolvability.figures import comparison, graphs
+from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
+from evolvability.figures.registry import FIGURES, save_figure
+from evolvability.figures.style import LINE_STYLES, OTHER_COLORS, PAGE_WIDTH, draw_histogram, new_figure
+from evolvability.studies.comparison import compare_runs
+from evolvability.theory import paper_graphs
+
+ROOT = Path(__file__).parents[1]
+ASSETS, RESULTS = ROOT / "docs" / "assets", ROOT / "results"
+EES = ("mean_fitness", "max_variance", "max_entropy")
+VARIANCE = {
+    "z'": (0, 2), "B'": (1.8, 2), "E_z'": (3.9, 2), "z": (1.8, 0), "B": (3.9, 0), "square": (5.9, 1), "E_z": (8.2, 1),
+    "theta": (5.9, 3),
+}  # fmt: skip
+"""Where the nodes of the nested variance are, which is not in the paper."""
+
+FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "ant-final.png": ("final", tuple(f"paper-h200/ant-{name}" for name in EES)),
+    "ant-distance.png": ("distance", tuple(f"paper-h200/ant-{name}" for name in EES)),
+    "cheetah-distance.png": ("distance", tuple(f"paper-h200/cheetah-{name}" for name in EES)),
+    "cheetah-settings.png": (
+        "compare",
+        (
+            "gpu-h200/runs/cheetah/mean_fitness",
+            "gpu-h200/runs/cheetah/max_variance",
+            "cheetah-settings-h200/l2-max_variance*",
+            "cheetah-settings-h200/ranks-max_variance*",
+            "released-h200/runs/cheetah/max_variance",
+        ),
+    ),
+    "adaptation-cheetah.png": ("adaptation", ("laptop-cheetah/max_variance", "laptop-cheetah/max_entropy")),
+    "evolution-cheetah.png": ("evolution", ("laptop-cheetah/left/*",)),
+    "race-cheetah.png": ("race", tuple(f"gpu-h200/runs/cheetah/{name}" for name in (*EES[1:], "maml"))),
+}
+"""By file: which figure, and the runs in results/ that it shows."""
+VARIANTS = {
+    "low-rank-cheetah.png": {"full rank": "fixed", "rank 4": "rank-4", "rank 1": "rank-1"},
+    "natural-cheetah.png": {
+        "fixed sigma": "fixed",
+        "learned": "learned",
+        "learned, natural gradient": "learned-natural-gradient",
+        "learned, natural ascent": "learned-natural-ascent",
+    },
+}
+"""By file: ways to mutate, each with its run in results/mutations-h200."""
+COLORS = ("#404040", *OTHER_COLORS[1:3], OTHER_COLORS[0])  # none of a method's: all of them are MaxEnt
+
+
+def main(names: list[str]) -> None:
+    """Draw all figures, or those that are named, into docs/assets."""
+    every = {name: _of_runs(*what) for name, what in FROM_RUNS.items()} | _graphs()
+    every |= {name: partial(_variants, what) for name, what in VARIANTS.items()}
+    for name in names or every:
+        save_figure(every[name], ASSETS / name)
+        print(ASSETS / name)
+
+
+def _of_runs(figure: str, patterns: tuple[str, ...]) -> Callable[[], Figure]:
+    def draw() -> Figure:
+        # Several patterns in their order: it is that of the legend.
+        runs = [Run(path) for pattern in patterns for path in sorted(RESULTS.glob(pattern)) if path.is_dir()]
+        return comparison.figure(compare_runs(runs, "distance")) if figure == "compare" else FIGURES[figure](runs)
+
+    return draw
+
+
+def _variants(names: dict[str, str]) -> Figure:
+    """Entropy over generations, and where the mutations of all seeds end."""
+    runs = {name: Run(RESULTS / "mutations-h200" / f"cheetah-{folder}") for name, folder in names.items()}
+    looks = [{"color": color, "linestyle": dashes} for color, dashes in zip(COLORS, LINE_STYLES, strict=True)]
+    lines = [
+        Line(name, "max_entropy", np.arange(own.shape[1]), own, look)
+        for (name, run), look in zip(runs.items(), looks, strict=False)
+        for own in [run.metrics["entropy"]]
+    ]
+    data = Lines({"entropy": lines})
+    drawing = new_figure(PAGE_WIDTH, 0.9 + 0.55 * len(runs))
+    left, *right = drawing.subplot_mosaic([["curve", name] for name in runs], width_ratios=(1, 1.1)).values()
+    draw_lines(left, data, "entropy")
+    left.set(xlabel="generation", ylabel="entropy of behavior (nats)", xlim=(0, None), ylim=(2, None))
+    clouds = [run.behaviors()["behavior"][run.behaviors()["valid"]] for run in runs.values()]  # of all seeds
+    low, high = np.percentile(np.concatenate(clouds), [0.05, 99.95])
+    edges = np.linspace(float(low), float(high), 61)
+    for ax, cloud, name, look in zip(right, clouds, runs, looks, strict=False):
+        draw_histogram(ax, np.histogram(cloud, edges)[0] / len(cloud), edges, look["color"])
+        ax.set_title(name, loc="left", fontsize=7)
+        ax.tick_params(labelbottom=ax is right[-1])
+    right[-1].set_xlabel(next(iter(runs.values())).behavior_names[0])
+    add_legend(drawing, f"{data.note}; histograms: last generation of all seeds", columns=len(runs))
+    return drawing
+
+
+def _graphs() -> dict[str, Callable[[], Figure]]:
+    """The paper's five graphs where the paper places their nodes, and the nested variance in the same way."""
+
+    def drawing(name: str, positions: Any) -> Callable[[], Figure]:
+        return lambda: cast(Figure, graphs.draw(getattr(paper_graphs, name)(), positions=positions).figure)
+
+    places = {**graphs.PAPER_POSITIONS, "variance_graph": VARIANCE}
+    return {f"graph-{_slug(name)}.svg": drawing(name, positions) for name, positions in places.items()}
+
+
+def _slug(name: str) -> str:
+    return name.removesuffix("_graph").replace("_", "-")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
