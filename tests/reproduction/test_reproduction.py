@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 
 from evolvability import ConfigError, Run, RunFolderError, cli
@@ -111,6 +112,27 @@ def test_what_is_not_in_the_paper_is_done_only_if_named() -> None:
     assert {work.config.task_options.num_steps for work in cells if isinstance(work, Planned)} == {1000}
     starts = {work.name: Path(work.config.start_from).name for work in works if isinstance(work, Planned)}
     assert starts["cheetah/ranked-then-whitened"] == "first-ranked"
+
+
+def test_the_report_has_what_experiments_outside_of_the_paper_found(tmp_path: Path) -> None:
+    seeds = {"seeds": 2, "generations": 2, "population_size": 4}
+    for name, reach in (
+        ("mean_fitness", [9.0, 9, 9, 9]),
+        ("left", [-8.0, -8, -8, -8]),
+        ("max_variance", [-6.0, 3, 6, 0]),
+    ):
+        goal = "left" if name == "left" else ""
+        objective = "max_variance" if name == "max_variance" else "mean_fitness"
+        cloud = np.tile(np.array(reach)[:, None], (2, 1, 1))
+        made = config("cheetah", objective=objective, goal=goal, **seeds)
+        distance = np.full((2, 2), np.abs(reach).mean())
+        made_up(tmp_path / "cheetah" / f"{name}_seeds-0-1", made, cloud, distance=distance, seconds=distance)
+    found = make_report(items_named(["left"]), tmp_path, "").findings["left"]
+    assert found == [
+        ("mean_fitness", "2", "9.0", "100 %", "0.0 and 9.0", "0 of 2"),
+        ("max_variance", "2", "3.8", "42 %", "6.0 and 4.5", "2 of 2"),
+        ("left", "2", "8.0", "89 %", "8.0 and 0.0", "0 of 2"),
+    ]
 
 
 def test_a_slim_run_is_done_and_starts_others_but_cannot_go_on(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evolvability.config.schema import MAML
+from evolvability.reproduction import why
 from evolvability.reproduction.claims.claim import NOT_JUDGED, Claim
 from evolvability.reproduction.claims.sentences import Sentence
 from evolvability.reproduction.items import Item
@@ -52,6 +53,8 @@ def to_markdown(report: Report, output: Path) -> str:
         parts += [f"## {item.title}", *([f"It took {took}."] if took else [])]
         parts += [f"**Not done:** {markdown_text(warning)}" for warning in unfinished(item, report.runs)]
         parts += [_figure(number, report.figures[number], output) for number in item.figures]
+        if found := report.findings.get(item.name):
+            parts += [_table(why.COLUMNS, found), why.NOTE]
         if claims := report.claims[item.name]:
             parts.append(_table(CLAIM_COLUMNS, [_claim(*named) for named in claims.items()]))
     parts.append("## Hyperparameters")

@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from evolvability.config.schema import MAML, Config
 from evolvability.core.errors import RunFolderError, UserError
 from evolvability.figures.registry import save_figure
+from evolvability.reproduction import why
 from evolvability.reproduction.claims import CLAIMS
 from evolvability.reproduction.claims.claim import NOT_JUDGED, VERDICTS, Claim, Verdict
 from evolvability.reproduction.claims.sentences import Sentence, judged_together, sentences
@@ -30,6 +31,7 @@ class Report:
     runs: list[Run]
     figures: dict[str, Path | str]  # by number or name: a file, or the reason why there is none
     claims: dict[str, dict[str, Claim]]  # by item, then by name
+    findings: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)  # of items that are not in the paper
 
     @property
     def sentences(self) -> dict[str, Sentence]:
@@ -56,6 +58,7 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
     items = [item for item in ITEMS.values() if item.name in named]
     # Sorted: folders come in any order, and the report should not change with it.
     runs = [run for path in sorted(output.rglob("config.toml")) if (run := _readable(path.parent)) is not None]
+    findings = {item.name: why.rows(item, runs) for item in items if not item.in_paper}
     if scale is not None:
         runs = of_scale(runs, scale)
     figures = {number: _drawn(number, runs, output) for item in items for number in item.figures}
@@ -65,7 +68,7 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
     }
     if scale is not None and not scale.judged and are_of([run.config for run in runs], scale):
         claims = {item: {name: _unjudged(claim) for name, claim in own.items()} for item, own in claims.items()}
-    return Report(summary, items, runs, figures, claims)
+    return Report(summary, items, runs, figures, claims, findings)
 
 
 def _readable(path: Path) -> Run | None:

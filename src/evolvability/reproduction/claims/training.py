@@ -73,8 +73,8 @@ def runs_far_both_ways(runs: Runs, objective: str) -> Answer:
     standard, own = trained_pair(runs, "cheetah", objective)
     forwards = _median(per_seed(standard, lambda behavior: float(np.median(behavior[:, 0]))))
     sides = [
-        per_seed(own, lambda behavior: _reached(-behavior[:, 0])),
-        per_seed(own, lambda behavior: _reached(behavior[:, 0])),
+        per_seed(own, lambda behavior: reached(-behavior[:, 0])),
+        per_seed(own, lambda behavior: reached(behavior[:, 0])),
     ]
     left, right = (_median(side) / forwards for side in sides)
     verdicts: tuple[Verdict, ...] = ("does not hold", "holds in part", "holds")  # by how many sides get there
@@ -268,7 +268,7 @@ def _mean(values: Seeded) -> float:
     return float(np.mean(numbers(values)))
 
 
-def _reached(along: Array) -> float:
+def reached(along: Array) -> float:
     """The median of those that go this way; zero if nobody does."""
     return float(np.median(along[along > 0])) if np.any(along > 0) else 0.0
 

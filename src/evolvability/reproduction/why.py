@@ -1,0 +1,66 @@
+"""Why a population loses a side: what the experiments found that are no part of the paper, a row per training."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evolvability.reproduction.claims.training import reached
+from evolvability.reproduction.items import Item, Training
+from evolvability.runs.folder import Run
+from evolvability.studies.measures import valid_behaviors
+
+COLUMNS = ("training", "seeds", "mean distance (m)", "in % of standard ES's", "left and right (m)", "both sides")
+KEPT = 0.5  # a side is kept whose median distance is at least this share of the other's
+NOTE = (
+    "Left and right: the medians of those members that end there, medians over seeds. Both sides: seeds of which at "
+    f"least a tenth of the members end on either, and the weaker side goes {100 * KEPT:.0f} % as far as the other or "
+    "more (ours)."
+)
+STANDARD = {
+    "paper-tenth": "paper-tenth-standard",
+    "gymnasium-tenth": "gymnasium-tenth-standard",
+    "gymnasium-whole": "gymnasium-whole-standard",
+    "paper-whole": "mean_fitness",
+    "mean_fitness": "mean_fitness",
+    "max_variance": "mean_fitness",
+    "left": "mean_fitness",
+}
+"""By how a training's label begins, the standard ES of its body and size; of the others, the first."""
+
+
+def rows(item: Item, runs: Sequence[Run]) -> list[tuple[str, ...]]:
+    """A row for `COLUMNS` per training of an item that has finished runs; those are found by their folders' names."""
+    return [_row(training, own, runs) for training in item.trainings if (own := _of(training.name, runs))]
+
+
+def _of(name: str, runs: Sequence[Run]) -> list[Run]:
+    """The runs of a training: its name, or that with a batch's seeds."""
+    named = {run: f"{run.path.parent.name}/{run.path.name}".partition("_seeds-")[0] for run in runs if run.recorded}
+    return [run for run, found in named.items() if found == name and len(run.rows) == _rows_of(run)]
+
+
+def _rows_of(run: Run) -> int:
+    return run.config.generations * run.config.seeds
+
+
+def _row(training: Training, own: Sequence[Run], runs: Sequence[Run]) -> tuple[str, ...]:
+    clouds = [valid_behaviors(run, seed)[0][:, 0] for run in own for seed in range(run.config.seeds)]
+    name = training.name.partition("/")[2]
+    prefix = next((one for one in STANDARD if name.startswith(one)), "paper-tenth")
+    standard = _of(f"cheetah/{STANDARD[prefix]}", runs)
+    distance = _distance(own)
+    share = f"{100 * distance / _distance(standard):.0f} %" if standard else ""
+    sides = np.array([(reached(-cloud), reached(cloud)) for cloud in clouds])
+    both = sum(_has_both(cloud, *ends) for cloud, ends in zip(clouds, sides, strict=True))
+    left, right = np.median(sides, axis=0)
+    return name, str(len(clouds)), f"{distance:.1f}", share, f"{left:.1f} and {right:.1f}", f"{both} of {len(clouds)}"
+
+
+def _distance(runs: Sequence[Run]) -> float:
+    return float(np.mean([value for run in runs for value in run.metrics["distance"][:, -1]]))
+
+
+def _has_both(cloud: np.ndarray[Any, Any], left: float, right: float) -> bool:
+    shares = float(np.mean(cloud < 0)), float(np.mean(cloud > 0))
+    return min(shares) >= 0.1 and min(left, right) >= KEPT * max(left, right)
