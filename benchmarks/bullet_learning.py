@@ -2,9 +2,11 @@
 
 PyBullet's runs are in results/cheetah-bullet-*: 64 members, 300 steps, 26 generations, three seeds, standard ES and
 MaxVar. Here the same is trained in our body, in a minute or two; then mutations of its last centers act in PyBullet,
-which they have never seen (where it is installed), and in our body again.
+which they have never seen (where it is installed), and in our body again. Runs in the paper's body that are there
+already are asked the same with --transfer.
 
     python benchmarks/bullet_learning.py --output results/benchmarks/bullet-learning-cpu.json
+    python benchmarks/bullet_learning.py --transfer runs/ant runs/cheetah
 """
 
 import argparse
@@ -23,24 +25,33 @@ from evolvability.tasks.engines.base import LocomotionOptions
 
 RESULTS = Path(__file__).parents[1] / "results"
 RUNS = {"standard ES": "cheetah-bullet-standard", "MaxVar": "cheetah-bullet-maxvar"}
-MEMBERS = 24
+MEMBERS = 16
 """Of each seed's last center, in either simulator."""
 
 
 def main() -> None:
     options = _arguments()
     report: dict[str, Any] = {}
-    for method, name in RUNS.items():
+    for name in options.transfer:
+        run = Run(name)
+        report[f"{run.path.parent.name}/{run.path.name}"] = {"transfer": told(transfer(run), str(name))}
+    for method, name in {} if options.transfer else RUNS.items():
         bullet = Run(RESULTS / name)
         ours = trained(bullet, options.runs / name.replace("bullet", "paper"))
         report[method] = {"bullet": curves(bullet), "ours": curves(ours)}
         ends = {who: [round(last(curve), 2) for curve in found] for who, found in report[method].items()}
         print(f"{method}: mean distance of the last three generations, in meters, by seed:", ends, flush=True)
         if importlib.util.find_spec("pybullet"):
-            report[method]["transfer"] = transfer(ours)
-            print("  the last centers' mutations, in our body and in PyBullet:", report[method]["transfer"], flush=True)
+            report[method]["transfer"] = told(transfer(ours), method)
     if options.output:
         options.output.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def told(rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """The rows, printed."""
+    for seed, row in enumerate(rows):
+        print(f"{name}, seed {seed}: mutations of the last center, mean distance (m) {row}", flush=True)
+    return rows
 
 
 def trained(bullet: Run, path: Path) -> Run:
@@ -65,18 +76,26 @@ def last(curve: list[float]) -> float:
     return float(np.mean(curve[-3:]))
 
 
-def transfer(run: Run) -> list[dict[str, float]]:
-    """By seed, where mutations of the last center end (x, m), in the body they were trained in and in PyBullet."""
-    ours, found = run.make_task(run.config.task_options), []
-    bullet = make_task("cheetah-bullet", {"num_steps": run.config.task_options.num_steps})
+def transfer(run: Run) -> list[dict[str, Any]]:
+    """By seed, how far mutations of the last center come, in the body they were trained in and in PyBullet."""
+    noisy = replace(run.config.task_options, start_noise=0.1)  # as PyBullet's joints begin
+    ours, found = run.make_task(noisy), []
+    bullet = make_task(f"{run.config.task}-bullet", {"num_steps": noisy.num_steps})
     population = normal(run.config.sigma)
     for seed in range(run.config.seeds):
         parent = parent_of(run, ours, run.rebuildable[-1], seed)
         sample = population.sample(jax.random.key(5), parent.cloud, 0, population.draws(MEMBERS))
-        row = {}
+        row: dict[str, Any] = {}
         for who, task in (("ours", ours), ("bullet", bullet)):
-            x = np.asarray(task.evaluate(jax.random.key(1), sample, parent.memory)[0].behavior)[:, 0]
-            row |= {f"{who}_mean": round(float(x.mean()), 2), f"{who}_std": round(float(x.std()), 2)}
+            outcome = task.evaluate(jax.random.key(1), sample, parent.memory)[0]
+            behavior = np.asarray(outcome.behavior)
+            distance = np.linalg.norm(behavior, axis=1)
+            row[who] = {
+                "distance": round(float(distance.mean()), 2),
+                "standard_deviation": round(float(distance.std()), 2),
+                "mean_x": round(float(behavior[:, 0].mean()), 2),
+                "steps": round(float(np.mean(outcome.num_steps))),
+            }
         found.append(row)
     return found
 
@@ -84,6 +103,7 @@ def transfer(run: Run) -> list[dict[str, float]]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, default=Path("runs/bullet-learning"), help="folder for our runs")
+    parser.add_argument("--transfer", nargs="+", type=Path, default=[], help="runs in the paper's body")
     parser.add_argument("--output", type=Path, default=None, help="write all numbers as JSON")
     return parser.parse_args()
 

@@ -113,8 +113,9 @@ class Bullet:
         import gymnasium
         import pybullet_envs_gymnasium  # noqa: F401 (registers the environments)
 
-        self.name, self.environment = name, gymnasium.make(ENVIRONMENTS[name]).unwrapped
-        self.environment.reset(seed=0)
+        environment: Any = gymnasium.make(ENVIRONMENTS[name]).unwrapped
+        environment.reset(seed=0)
+        self.name, self.environment = name, environment
         joints = self.environment.robot.ordered_joints
         self.client, self.body = self.environment._p, joints[0].bodies[joints[0].bodyIndex]
         self.joints = [joint.jointIndex for joint in joints]
@@ -209,7 +210,8 @@ def main() -> None:
     jobs = [(name, seed) for name in ENVIRONMENTS for seed in range(SEEDS)]
     with ProcessPoolExecutor(2, get_context("spawn")) as workers:
         parts = workers.map(record, *zip(*jobs, strict=True))
-        np.savez_compressed(PATH, **{key: array for part in parts for key, array in part.items()})
+        arrays: dict[str, Any] = {key: array for part in parts for key, array in part.items()}
+        np.savez_compressed(PATH, **arrays)
     print(PATH, f"{PATH.stat().st_size / 1e6:.2f} MB")
 
 
