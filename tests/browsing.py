@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,20 +81,6 @@ def browsers() -> Iterator[Any]:
         chromium = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
         chromium.close()
-
-
-def chromium_and_firefox(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A module's tests in one browser, then in the other, which Playwright brings its own build of."""
-    if request.param == "chromium":
-        yield from browsers()
-        return
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as play:
-        if not Path(play.firefox.executable_path).exists():
-            pytest.skip("no Firefox: install it with `playwright install firefox`")
-        firefox = play.firefox.launch()
-        yield firefox
-        firefox.close()
 
 
 def pages(browser: Any) -> Iterator[Any]:

@@ -18,13 +18,11 @@ from evolvability.core.types import outcome
 from evolvability.explorer.page import bundle
 from evolvability.explorer.playground import export_playground, make_tab, replay_in_double
 from evolvability.studies.rebuild import evaluate, fresh_one, members, parent_of, watchable_task
-from tests.browsing import chromium_and_firefox, until
+from tests.browsing import until
 from tests.conftest import compiled_weights
 
 RESULTS = Path(__file__).parents[2] / "results" / "paper-h200"
 SETTLED = "window.playground.state.tab?.ready || window.playground.state.tab?.evolution"
-
-browser = pytest.fixture(chromium_and_firefox, scope="module", params=["chromium", "firefox"])
 
 
 def open_playground(page: Any, path: Path) -> list[str]:
@@ -191,8 +189,6 @@ def test_a_click_sends_the_nearest_mutation_there(opened: Any, ant_run: Run, tmp
 
 
 def test_memory_does_not_grow_over_two_hundred_clicks(opened: Any, tmp_path: Path) -> None:
-    if opened.context.browser.browser_type.name != "chromium":
-        pytest.skip("only Chromium tells how much memory a page takes")
     evolve("point", layered("point", values={"generations": 1, "population_size": 8}), output=tmp_path / "run")
     open_playground(opened, export_playground(Run(tmp_path / "run"), tmp_path / "page.html"))
     opened.set_viewport_size({"width": 320, "height": 240})  # drawn by software, most of the time goes into pixels

@@ -148,7 +148,6 @@ function frame(now) {
 
 // For a console, and for tests: what is shown and where.
 window.playground = { state, scene, tabs, crew, frames: 0 };
-window.addEventListener("error", ({ message }) => say(message));
 document.title = table.title;
 $("title").textContent = table.title;
 listenToTabs();
