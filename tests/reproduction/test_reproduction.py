@@ -23,7 +23,7 @@ from evolvability.reproduction.items import ITEMS, Training, items_named
 from evolvability.reproduction.markdown import verdict_line
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import StudyWork, conduct, estimates, times
-from evolvability.reproduction.report import make_report, of_scale
+from evolvability.reproduction.report import finished, make_report, of_scale
 from evolvability.reproduction.scales import SCALES, are_of
 from evolvability.reproduction.write import to_html, write_report
 from evolvability.runs.sealed import to_json
@@ -411,6 +411,15 @@ def test_a_report_is_written_through_no_link_and_reads_torn_times(tmp_path: Path
     for begin in (lambda: make_report(items_named(["graphs"]), tmp_path, "made up"), lambda: conduct([], tmp_path)):
         with pytest.raises(RunFolderError, match=r"report\.md is a link"):
             begin()
+
+
+def test_seeds_that_are_not_done_count_only_where_none_are(tmp_path: Path) -> None:
+    runs = []
+    for seed, generations in ((0, 5), (2, 3)):
+        own = config("ant", seeds=2, seed=seed, generations=5)
+        runs.append(made_up(tmp_path / f"ant_seeds-{seed}", own, distance=scores(1.0, generations)[:2]))
+    begun = made_up(tmp_path / "cheetah", config("cheetah", generations=5), distance=scores(1.0, 3)[:1])
+    assert finished([*runs, begun]) == [runs[0], begun]
 
 
 def test_runs_of_another_size_or_preset_are_not_called_by_the_scale() -> None:

@@ -20,6 +20,7 @@ from evolvability.reproduction.scales import Scale, are_of
 from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
 from evolvability.runs.trust import check_files
+from evolvability.studies.groups import run_identity
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,9 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
     findings = {item.name: why.rows(item, runs) for item in items if not item.in_paper}
     if scale is not None:
         runs = of_scale(runs, scale)
-    figures = {number: _drawn(number, runs, output) for item in items for number in item.figures}
-    judged = judged_together({name: claim(runs) for name, claim in CLAIMS.items() if claim.item in named})
+    done = finished(runs)
+    figures = {number: _drawn(number, done, output) for item in items for number in item.figures}
+    judged = judged_together({name: claim(done) for name, claim in CLAIMS.items() if claim.item in named})
     claims = {
         item.name: {name: claim for name, claim in judged.items() if CLAIMS[name].item == item.name} for item in items
     }
@@ -85,6 +87,14 @@ def _readable(path: Path) -> Run | None:
 def _unjudged(claim: Claim) -> Claim:
     """Its value without a verdict; where there is no value, why stays said."""
     return replace(claim, verdict=NOT_JUDGED, reason="" if claim.value is not None else claim.reason)
+
+
+def finished(runs: Sequence[Run]) -> list[Run]:
+    """All of some runs; but where some that differ in their seeds alone are done, only those."""
+    # One under way may have recorded its first population alone, which would count as its last.
+    done = {run.path: len(run.rows) >= run.config.generations * run.config.seeds for run in runs}
+    kinds = {run_identity(run) for run in runs if done[run.path]}
+    return [run for run in runs if done[run.path] or run_identity(run) not in kinds]
 
 
 def of_scale(runs: Sequence[Run], scale: Scale) -> list[Run]:
