@@ -19,12 +19,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from evolvability import Run, evolve, make_task, normal
+from evolvability import Run, Sample, evolve, make_task, normal
 from evolvability.studies.rebuild import parent_of
 from evolvability.tasks.engines.base import LocomotionOptions
+from evolvability.tasks.robots import ROBOTS
 
 RESULTS = Path(__file__).parents[1] / "results"
 RUNS = {"standard ES": "cheetah-bullet-standard", "MaxVar": "cheetah-bullet-maxvar"}
+HIDDEN = 256
 MEMBERS = 16
 """Of each seed's last center, in either simulator."""
 
@@ -34,7 +36,7 @@ def main() -> None:
     report: dict[str, Any] = {}
     for name in options.transfer:
         run = Run(name)
-        report[f"{run.path.parent.name}/{run.path.name}"] = {"transfer": told(transfer(run), str(name))}
+        report["/".join(run.path.resolve().parts[-4:])] = {"transfer": told(transfer(run), str(name))}
     for method, name in {} if options.transfer else RUNS.items():
         bullet = Run(RESULTS / name)
         ours = trained(bullet, options.runs / name.replace("bullet", "paper"))
@@ -44,7 +46,8 @@ def main() -> None:
         if importlib.util.find_spec("pybullet"):
             report[method]["transfer"] = told(transfer(ours), method)
     if options.output:
-        options.output.write_text(json.dumps(report, indent=1) + "\n")
+        before = json.loads(options.output.read_text()) if options.output.exists() else {}
+        options.output.write_text(json.dumps(before | report, indent=1) + "\n")
 
 
 def told(rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
@@ -86,8 +89,8 @@ def transfer(run: Run) -> list[dict[str, Any]]:
         parent = parent_of(run, ours, run.rebuildable[-1], seed)
         sample = population.sample(jax.random.key(5), parent.cloud, 0, population.draws(MEMBERS))
         row: dict[str, Any] = {}
-        for who, task in (("ours", ours), ("bullet", bullet)):
-            outcome = task.evaluate(jax.random.key(1), sample, parent.memory)[0]
+        for who, task, members in (("ours", ours, sample), ("bullet", bullet, _for_bullet(run.config.task, sample))):
+            outcome = task.evaluate(jax.random.key(1), members, parent.memory)[0]
             behavior = np.asarray(outcome.behavior)
             distance = np.linalg.norm(behavior, axis=1)
             row[who] = {
@@ -100,11 +103,22 @@ def transfer(run: Run) -> list[dict[str, Any]]:
     return found
 
 
+def _for_bullet(name: str, sample: Sample) -> Sample:
+    """The same networks, their outputs in the order of PyBullet's motors, which is that of joints."""
+    model = ROBOTS[name]().model
+    order, size = np.argsort(model.actuator_trnid[:, 0]), sample.center.shape[1]
+    place = np.arange(size)
+    # A network's last parameters: a row of weights per hidden unit, and the biases.
+    last = place[-(HIDDEN + 1) * model.nu :].reshape(-1, model.nu)
+    place[-last.size :] = last[:, order].ravel()
+    return sample._replace(center=sample.center[:, place], noise=sample.noise[:, place])
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=Path, default=Path("runs/bullet-learning"), help="folder for our runs")
     parser.add_argument("--transfer", nargs="+", type=Path, default=[], help="runs in the paper's body")
-    parser.add_argument("--output", type=Path, default=None, help="write all numbers as JSON")
+    parser.add_argument("--output", type=Path, default=None, help="add all numbers to this JSON file")
     return parser.parse_args()
 
 
