@@ -39,8 +39,8 @@ def test_every_figure_that_is_made_from_results_finds_its_runs_and_is_there() ->
 
 def test_centers_are_where_the_page_says() -> None:
     text = (RESULTS / "README.md").read_text()
-    assert "The runs in `paper-h200`, and `paper-rank-1` in `mutations-h200`, have their last center too" in text
-    said = [path for path in RUNS if path.parent.name == "paper-h200" or path.name == "paper-rank-1"]
+    assert "The runs in `paper-h200` have their last center too" in text
+    said = [path for path in RUNS if path.parent.name == "paper-h200"]
     assert said == WITH_CENTER
     for path in WITH_CENTER:
         assert all(has_checkpoint(path, generation) for generation in checkpoint_generations(path))
