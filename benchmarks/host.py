@@ -39,7 +39,8 @@ from evolvability.tasks.replay import HostArray
 from evolvability.tasks.simulators import Address, Simulator, Trial, host_task
 from evolvability.training.evolution import Evolution
 from evolvability.workers.dask import DaskPool
-from evolvability.workers.pools import LocalProcesses, Pool
+from evolvability.workers.local_processes import LocalProcesses
+from evolvability.workers.pools import Pool
 
 LARGE, SMALL = 74_246, 100
 TCP_INFO, BYTES_RECEIVED = 11, 128  # of Linux: the option, and the offset of the count in it

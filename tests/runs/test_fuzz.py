@@ -4,20 +4,24 @@ import hashlib
 import random
 import re
 import shutil
+import signal
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evolvability import Run, cli, evolve
 from evolvability.config.schema import layered
 from evolvability.runs.checkpoints import checkpoint_generations
+from evolvability.studies.adaptation import Adaptation, save_adaptation
 from evolvability.training import driver
 from evolvability.training.evolution import Evolution
 
 GENERATIONS = 6
+SECONDS = 60  # that a command has
 VALUES = {"population_size": 8, "generations": GENERATIONS, "seeds": 2, "record_every": 2, "checkpoint_seconds": 0.0}
 CONFIG = layered("point", values=VALUES | {"task_options": {"num_steps": 3, "hidden": 2}})
 Commands = dict[str, Callable[[Path], None]]
@@ -49,6 +53,7 @@ QUICK: Commands = {
     "show": lambda path: cli.main(["show", str(path)]),
     "compare": lambda path: cli.main(["compare", str(path), "--metric", "variance"]),
     "measured": lambda path: cli.main(["compare", str(path), "--metric", "coverage"]),
+    "adapted": lambda path: cli.main(["compare", str(path), "--metric", "adapted:right"]),
     "export": export_and_show,
     "resume": resume_and_show,
 }
@@ -56,6 +61,14 @@ SLOW: Commands = {
     "figure": lambda path: cli.main(["figure", "curves", str(path), "--output", str(path.parent / "curves.png")]),
     "measure": lambda path: cli.main(["measure", str(path), "--offspring", "4"]),
 }
+
+
+class Overdue(BaseException):
+    """Not to be taken for an error of a file."""
+
+
+def overdue(number: int, frame: Any) -> None:
+    raise Overdue
 
 
 def flipped(data: bytes, chance: random.Random) -> bytes:
@@ -90,6 +103,8 @@ REMOVED, ANOTHER_ONES = "removed", "in the place of another"
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("fuzz") / "run"
     evolve("point", CONFIG, output=path, progress=False)
+    scores = np.arange(6.0).reshape(2, 3)
+    save_adaptation(Run(path), Adaptation("right", 0.0, scores, scores[..., None], None, GENERATIONS))
     return path
 
 
@@ -101,16 +116,20 @@ def trained(base: Path) -> Any:
 
 
 def answer(command: Callable[[Path], None], path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[Any, str, str]:
-    """The exit code of a command, what it said, and what it complained of."""
+    """The exit code of a command, what it said, and what it complained of; it has a minute."""
     code: Any = 0
+    signal.signal(signal.SIGALRM, overdue)
+    signal.alarm(SECONDS)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         try:
             command(path)
         except SystemExit as stop:
             code = stop.code
-        except Exception as error:
+        except (Exception, Overdue) as error:
             code = f"{type(error).__name__}: {error}"
+        finally:
+            signal.alarm(0)
     said = capsys.readouterr()
     text = said.out.replace(str(path.parent), "")
     # Whether some of it was done again need not be said where all of it is as it was.

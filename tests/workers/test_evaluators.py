@@ -33,7 +33,8 @@ from evolvability.training.evolution import Evolution, InvalidMembersError
 from evolvability.workers.connect import make_pool
 from evolvability.workers.evaluator import NUM_SUMS, split
 from evolvability.workers.fingerprint import code_of
-from evolvability.workers.pools import ExecutorPool, LocalProcesses, LostError, Pool, _Worker
+from evolvability.workers.local_processes import LocalProcesses, _Worker
+from evolvability.workers.pools import ExecutorPool, LostError, Pool
 from evolvability.workers.worker import _check_code, recipe_of
 from tests.cluster import NUM_STEPS, Diary, diary_task
 

@@ -45,6 +45,8 @@ def watchable_task(run: Run) -> Task:
 
 def parent_of(run: Run, task: Task, generation: int, seed_index: int = 0) -> Parent:
     """What a generation was drawn around, where that was kept; see `Run.rebuildable`."""
+    if not 0 <= seed_index < len(run.seeds):
+        raise ConfigError(f"{run.path} has {len(run.seeds)} seeds, numbered from 0 here, got {seed_index}.")
     arrays = run.drawn_around(generation)
     key = jax.random.wrap_key_data(jnp.asarray(arrays["key"][seed_index]))
     # The run's own key: that of its seed is another one where it started from a run.

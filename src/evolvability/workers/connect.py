@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from evolvability.core.errors import ConfigError, missing_extra
-from evolvability.workers.pools import DEADLINE, ExecutorPool, LocalProcesses, Pool
+from evolvability.workers.local_processes import LocalProcesses
+from evolvability.workers.pools import DEADLINE, ExecutorPool, Pool
 
 Workers = Any
 """None or 0 for this process, a number of local processes, the address of a Dask scheduler or its scheduler file, a
