@@ -64,27 +64,26 @@ def rewind_checkpoints(path: Path, generation: int) -> None:
             file.unlink()
 
 
-def missing(path: Path) -> list[tuple[int, Path]]:
-    """Files of generations that the newest checkpoint vouches for, and that are gone; earlier versions do not tell."""
+def missing(path: Path, names: Sequence[str] = (*FOLDERS, *ROW_FILES)) -> list[tuple[int, Path]]:
+    """Files of generations or rows that the newest checkpoint vouches for, and that are gone; earlier ones do not tell.
+
+    Each with the first generation that is lost with it; names: of the folders and files that are looked at.
+    """
     for generation in reversed(checkpoint_generations(path)):
         try:
             voucher = read_json(_stem(path, generation).with_suffix(".json"))
-            lost = [
-                (0, path / name)
-                for name in ROW_FILES
-                if name in voucher.get("rows", ()) and not (path / name).is_file()
-            ]
-            recorded = voucher.get("recorded", {})
-            found = {name: [range(*span) for span in recorded.get(name, ())] for name in FOLDERS}
+            rows, recorded = [str(name) for name in voucher.get("rows", ())], voucher.get("recorded", {})
+            found = {name: [range(*span) for span in recorded.get(name, ())] for name in FOLDERS if name in names}
             number = sum(len(span) for own in found.values() for span in own)
         except (RunFolderError, *UNREADABLE):
             continue  # it is damaged: the one before tells
         if number > MAX_RECORDED:  # a stranger's
             return []
-        gone = {name: set(chain(*own)).difference(generations_in(path / name)) for name, own in found.items()}
-        return lost + [
-            (one, path / name / f"{one:06d}.safetensors") for name, own in gone.items() for one in sorted(own)
-        ]
+        lost = [(0, path / name) for name in ROW_FILES if name in names and name in rows]
+        for name, own in found.items():
+            gone = set(chain(*own)).difference(generations_in(path / name))
+            lost += [(one, path / name / f"{one:06d}.safetensors") for one in sorted(gone)]
+        return [(one, file) for one, file in lost if not file.is_file()]
     return []
 
 

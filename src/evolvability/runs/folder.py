@@ -180,7 +180,8 @@ class Run(TrainedPopulation):
             ``behavior`` (num_seeds, num_members, num_behaviors); ``fitness``, ``valid``, ``component``
             (num_seeds, num_members).
         """
-        recorded = self.recorded
+        # Where one is asked for, others that may be gone are of no matter.
+        recorded = self.recorded if generation is None else generations_in(self.path / "behaviors")
         generation = recorded[-1] if generation is None and recorded else generation
         if generation not in recorded:
             nearby = f"recorded: {summary(recorded)}" if recorded else "none was recorded"
@@ -209,12 +210,10 @@ class Run(TrainedPopulation):
         names = behavior_names(self.path, self.config, whole)
         return [names[index] for index in self.dimensions or range(whole)]
 
-    def _miss(self, folder: str) -> None:
-        if lost := [generation for generation, file in missing(self.path) if folder in (file.parent.name, file.name)]:
-            warnings.warn(
-                f"{self.path / folder} lacks the generations {summary(lost)}: they were recorded, and are gone.",
-                stacklevel=3,
-            )
+    def _miss(self, name: str) -> None:
+        if lost := [generation for generation, _ in missing(self.path, [name])]:
+            text = f"{self.path / name} lacks the generations {summary(lost)}: they were recorded, and are gone."
+            warnings.warn(text, stacklevel=3)
 
     @property
     def rebuildable(self) -> list[int]:
