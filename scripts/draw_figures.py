@@ -20,6 +20,8 @@ from evolvability.figures import comparison, graphs
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
 from evolvability.figures.registry import FIGURES, save_figure
 from evolvability.figures.style import LINE_STYLES, OTHER_COLORS, PAGE_WIDTH, draw_histogram, new_figure
+from evolvability.reproduction.pictures import PICTURES
+from evolvability.reproduction.report import finished
 from evolvability.studies.comparison import compare_runs
 from evolvability.theory import paper_graphs
 
@@ -35,7 +37,8 @@ VARIANCE = {
 FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ant-final.png": ("final", tuple(f"paper-h200/ant-{name}" for name in EES)),
     "ant-distance.png": ("distance", tuple(f"paper-h200/ant-{name}" for name in EES)),
-    "cheetah-distance.png": ("distance", tuple(f"paper-h200/cheetah-{name}" for name in EES)),
+    "cheetah-bands.png": ("2", ("paper-bodies-h200/released/runs/cheetah/*",)),
+    "cheetah-distance.png": ("S1", ("paper-bodies-h200/text/runs/cheetah/*",)),
     "cheetah-settings.png": (
         "compare",
         (
@@ -50,7 +53,7 @@ FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "evolution-cheetah.png": ("evolution", ("laptop-cheetah/left/*",)),
     "race-cheetah.png": ("race", tuple(f"gpu-h200/runs/cheetah/{name}" for name in (*EES[1:], "maml"))),
 }
-"""By file: which figure, and the runs in results/ that it shows."""
+"""By file: which figure of `ees figure` or, by its number, of the paper, and the runs in results/ that it shows."""
 VARIANTS = {
     "low-rank-cheetah.png": {"full rank": "fixed", "rank 4": "rank-4", "rank 1": "rank-1"},
     "natural-cheetah.png": {
@@ -77,7 +80,9 @@ def _of_runs(figure: str, patterns: tuple[str, ...]) -> Callable[[], Figure]:
     def draw() -> Figure:
         # Several patterns in their order: it is that of the legend.
         runs = [Run(path) for pattern in patterns for path in sorted(RESULTS.glob(pattern)) if path.is_dir()]
-        return comparison.figure(compare_runs(runs, "distance")) if figure == "compare" else FIGURES[figure](runs)
+        if figure == "compare":
+            return comparison.figure(compare_runs(runs, "distance"))
+        return PICTURES[figure].draw(finished(runs)) if figure in PICTURES else FIGURES[figure](runs)
 
     return draw
 
