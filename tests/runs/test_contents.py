@@ -324,3 +324,10 @@ def test_centers_that_are_no_numbers_are_refused(name: str, tmp_path: Path, caps
         cli.main(["measure", str(tmp_path / name), "--task", "point", "--options", "hidden=2", "--offspring", "4"])
     assert stopped.value.code == 2
     assert "error:" in capsys.readouterr().err
+
+
+def test_histograms_that_no_memory_holds_are_refused(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(Run(copy).histograms()) == 8
+    monkeypatch.setattr("evolvability.runs.histograms.MOST_CELLS", 100)
+    with pytest.raises(RunFolderError, match=r"histograms\.jsonl.* more than it may hold"):
+        Run(copy).histograms()

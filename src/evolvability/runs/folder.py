@@ -40,7 +40,7 @@ from evolvability.runs.checkpoints import (
 )
 from evolvability.runs.contents import Metrics, behaviors_in, center_in, environment_in, origin_in
 from evolvability.runs.files import command_line
-from evolvability.runs.histograms import Histogram, from_row
+from evolvability.runs.histograms import Histogram, histograms_in
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
 from evolvability.runs.rows import ROW_FILES, read_rows
@@ -145,9 +145,8 @@ class Run(TrainedPopulation):
     def histograms(self) -> dict[tuple[int, int], Histogram]:
         """Of behaviors, by generation and seed; of every generation, but in folders of earlier versions."""
         self._miss("histograms.jsonl")
-        rows = self._rows("histograms.jsonl") if (self.path / "histograms.jsonl").is_file() else []
-        found = {(row["generation"], row["seed"]): from_row(row) for row in rows}
-        return {place: one for place, one in found.items() if one is not None}
+        path = self.path / "histograms.jsonl"
+        return histograms_in(path, self._rows(path.name)) if path.is_file() else {}
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
         # First: a run may be going on, and writes checkpoints after rows.

@@ -9,18 +9,21 @@ import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evolvability.runs.rows import Row
-from evolvability.runs.sealed import UNREADABLE
+from evolvability.runs.sealed import UNREADABLE, damaged
 
 Array = np.ndarray[Any, Any]
 
 MAX_CELLS = {1: 400, 2: 100}
 """Per dimension, by the number of dimensions; further ones are left out."""
 COUNT = np.dtype("<u4")
+MOST_CELLS = 300_000_000
+"""Of a run: gigabytes in memory, of which a stranger's file may have compressed any number."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,19 @@ def _packed(one: Histogram) -> Row:
     return {"width": one.width, "low": list(one.low), "shape": list(one.counts.shape), "counts": packed}
 
 
+def histograms_in(path: Path, rows: Sequence[Row]) -> dict[tuple[int, int], Histogram]:
+    """Those in the rows of a file, by generation and seed; what is lost is left out."""
+    found: dict[tuple[int, int], Histogram] = {}
+    cells = 0
+    for row in rows:
+        if (one := from_row(row)) is not None:
+            found[row["generation"], row["seed"]] = one
+            cells += one.counts.size
+        if cells > MOST_CELLS:
+            raise damaged(path, ValueError(f"{MOST_CELLS:,} cells are more than it may hold"))
+    return found
+
+
 def from_row(row: Row) -> Histogram | None:
     """The histogram in a row; None where it is lost, or not one of ours."""
     try:
@@ -117,5 +133,5 @@ def from_row(row: Row) -> Histogram | None:
         size = math.prod(shape) * COUNT.itemsize
         data = zlib.decompressobj().decompress(base64.b64decode(row["counts"]), size)
         return Histogram(width, low, np.frombuffer(data, COUNT).astype(int).reshape(shape))
-    except (*UNREADABLE, OverflowError, zlib.error):
+    except (*UNREADABLE, zlib.error):
         return None
