@@ -1,6 +1,7 @@
 // WebGL: a floor, points and ribbons lying on it, and solid shapes standing on it, with their shadows.
 
 export const BACKGROUND = [0.043, 0.055, 0.082];
+const MANY = 500; // spheres, of some twenty robots: more are made of fewer triangles
 const LIGHT = [-0.36, -0.34, 0.87];
 
 // Numbers per attribute, in the order of the shaders' locations.
@@ -19,7 +20,8 @@ export class Painter {
     this.programs = Object.fromEntries(Object.keys(LAYOUTS).map((name) => [name, this.program(name)]));
     this.square = this.upload("floor", [-1, -1, 1, -1, -1, 1, 1, 1]);
     this.instances = gl.createBuffer();
-    this.meshes = { sphere: this.mesh(sphere()), cylinder: this.mesh(cylinder()) };
+    const shapes = (rows, sides) => ({ sphere: this.mesh(sphere(rows, sides)), cylinder: this.mesh(cylinder(sides)) });
+    [this.fine, this.coarse] = [shapes(8, 14), shapes(5, 8)];
     this.blank = this.texture(1, new Uint8Array(4));
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
@@ -132,6 +134,7 @@ export class Painter {
   // places: {sphere, cylinder}, each a row of numbers as INSTANCE has them. First all shadows, then what casts them.
   solids(places) {
     const gl = this.gl;
+    const meshes = places.sphere.length / 19 > MANY ? this.coarse : this.fine;
     gl.stencilFunc(gl.EQUAL, 0, 255);
     gl.stencilOp(gl.KEEP, gl.KEEP, gl.INCR);
     for (const shadow of [true, false]) {
@@ -141,7 +144,7 @@ export class Painter {
         gl.bindBuffer(gl.ARRAY_BUFFER, this.instances);
         gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(numbers), gl.STREAM_DRAW);
         const instances = numbers.length / 19;
-        if (instances) this.draw("solid", this.meshes[name], { light: LIGHT, eye: this.eye, shadow }, { instances });
+        if (instances) this.draw("solid", meshes[name], { light: LIGHT, eye: this.eye, shadow }, { instances });
       }
       gl.disable(test);
     }
@@ -158,16 +161,16 @@ function sheet(rows, columns, at) {
   return triangles;
 }
 
-function sphere() {
-  return sheet(8, 14, (share, angle) => {
+function sphere(rows, sides) {
+  return sheet(rows, sides, (share, angle) => {
     const [height, radius] = [Math.cos(Math.PI * share), Math.sin(Math.PI * share)];
     const normal = [radius * Math.cos(angle), radius * Math.sin(angle), height];
     return [...normal, ...normal];
   });
 }
 
-function cylinder() {
-  return sheet(1, 14, (share, angle) => {
+function cylinder(sides) {
+  return sheet(1, sides, (share, angle) => {
     const [x, y] = [Math.cos(angle), Math.sin(angle)];
     return [x, y, 1 - 2 * share, x, y, 0];
   });
