@@ -23,7 +23,7 @@ from evolvability.reproduction.items import ITEMS, Training, items_named
 from evolvability.reproduction.markdown import verdict_line
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.plan import StudyWork, conduct, estimates, times
-from evolvability.reproduction.report import finished, make_report, of_scale
+from evolvability.reproduction.report import finished, make_report, of_scale, unfinished
 from evolvability.reproduction.scales import SCALES, are_of
 from evolvability.reproduction.write import to_html, write_report
 from evolvability.runs.sealed import to_json
@@ -396,6 +396,11 @@ def test_report_says_which_runs_are_not_done_and_keeps_other_items(tmp_path: Pat
         assert "cheetah/maml has 3 of 5 generations." in text
         assert "maxvar-adapts-like-maml" in text
         assert "1.5 min on GPU" in text
+    flat = np.concatenate([np.linspace(0, 9, 50), np.full(50, 9.0)])[None]
+    for name, course, grows in (("grows", np.linspace(0, 9, 100)[None], True), ("flat", flat, False)):
+        made = config("cheetah", objective="maml", generations=100)
+        run = made_up(tmp_path / "other" / name, made, fitness_mean=course)
+        assert bool(unfinished(ITEMS["maml"], [run])) == grows
     with pytest.raises(RunFolderError, match="There is no folder"):
         make_report(items_named(["graphs"]), tmp_path / "nowhere", "Scale made up")
 

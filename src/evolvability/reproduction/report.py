@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from evolvability.config.schema import MAML, Config
 from evolvability.core.errors import RunFolderError, UserError
 from evolvability.figures.registry import save_figure
@@ -21,6 +23,8 @@ from evolvability.runs.files import slug
 from evolvability.runs.folder import Run
 from evolvability.runs.trust import check_files
 from evolvability.studies.groups import run_identity
+
+FLAT = 0.05  # a curve that grows by less over its last quarter
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,20 @@ def unfinished(item: Item, runs: Sequence[Run]) -> list[str]:
         if (done := len(run.rows) // run.config.seeds) < run.config.generations:
             name = f"{run.path.parent.name}/{run.path.name}"
             found.append(f"{name} has {done} of {run.config.generations} generations.")
+        elif run.config.objective == MAML and (growth := _growth(run)) > FLAT:
+            # The paper does not say for how long MAML was trained: until its curve is flat is a fair reading.
+            found.append(
+                f"{run.path.name} still grows, by {100 * growth:.0f} % over the last quarter of its outer steps."
+            )
     return found
+
+
+def _growth(run: Run) -> float:
+    """By what share returns after adaptation grew, from the third quarter of the outer steps to the last; all seeds."""
+    returns = np.nanmean(run.metrics["fitness_mean"], axis=0)
+    quarter = max(1, len(returns) // 4)
+    before, last = returns[-2 * quarter : -quarter].mean(), returns[-quarter:].mean()
+    return float((last - before) / abs(before)) if len(returns) > 1 and before else 0.0
 
 
 def _what(config: Config) -> tuple[str, str, bool, bool]:
