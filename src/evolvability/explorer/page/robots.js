@@ -1,6 +1,6 @@
 // From a robot's pose to the places of its shapes, as MuJoCo computes them. Robots are made of capsules and spheres,
-// on free, slide and hinge joints. Places are matrices as WebGL has them, 16 numbers column by column: forty robots have
-// two thousand shapes, and are placed anew for every frame.
+// on free, slide and hinge joints. Places are matrices as WebGL has them, 16 numbers column by column: forty robots
+// have two thousand shapes, and are placed anew for every frame.
 
 const NOWHERE = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
 
