@@ -128,8 +128,8 @@ export class Ground {
     const place = best.behavior.map((value) => number(value, 3)).join(", ");
     const where = this.flat ? place : `(${place})`;
     say(
-      `Of the ${numbers.length} fresh mutations ${numbers[0]} to ${numbers.at(-1)}, number ${best.fresh} comes nearest: ` +
-        `it ends at ${where}${this.unit}, ` +
+      `Of the ${numbers.length} fresh mutations ${numbers[0]} to ${numbers.at(-1)}, number ${best.fresh} ` +
+        `comes nearest: it ends at ${where}${this.unit}, ` +
         `${number(missed)}${this.unit} from where you clicked.`,
     );
   }
