@@ -2,9 +2,10 @@
 
 import { askArrays, isStatic } from "explorer/answers";
 import { css, robotColor } from "explorer/colors";
+import { button, element } from "explorer/elements";
 import { begin } from "explorer/playing";
 import { isFilmed, savePolicy } from "explorer/saving";
-import { $, button, element, fail, place, redraw, say, scene, state } from "explorer/state";
+import { $, fail, place, redraw, say, scene, state } from "explorer/state";
 
 const SAME = 1e-3; // ends nearer than this are the same
 

@@ -1,7 +1,7 @@
 // Charts: a run's history, which is also the timeline, and its learning curves. The browser lays them out.
 
 import { css, graded, kind } from "explorer/colors";
-import { element } from "explorer/state";
+import { element } from "explorer/elements";
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 1200; // pixels, stretched to what the page has

@@ -4,7 +4,8 @@ import { askArrays, askTable, isStatic, remembering } from "explorer/answers";
 import { axesOf } from "explorer/axes";
 import { chart, historyMap, labeled } from "explorer/charts";
 import { css, kind } from "explorer/colors";
-import { $, addressOf, element, fail, generationNow, redraw } from "explorer/state";
+import { element } from "explorer/elements";
+import { $, addressOf, fail, generationNow, redraw } from "explorer/state";
 import { rows, scene, seedOf, shownOf, state } from "explorer/state";
 
 const LOOK_AGAIN = 2000; // milliseconds between looks at runs that are still training

@@ -1,7 +1,8 @@
 // To take away: the scene as a picture, the mutations on stage as a film, one of them as a policy to act with.
 
 import { ask } from "explorer/answers";
-import { $, element, generationNow, say, scene, state } from "explorer/state";
+import { element } from "explorer/elements";
+import { $, generationNow, say, scene, state } from "explorer/state";
 
 const BORDER = 2; // of a picture, as the style sheet has it
 

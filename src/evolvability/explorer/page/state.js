@@ -1,5 +1,6 @@
 // What is shown now: the runs, the generation, the mutations on stage, and the scene they stand in.
 
+import { button, element } from "explorer/elements";
 import { Scene } from "explorer/scene";
 
 const SHOWN_NUMBERS = 4; // of a behavior; more would fill the page
@@ -32,21 +33,6 @@ export const rows = (matrix) => Array.from({ length: matrix.shape[0] }, (_, k) =
 export function place(run, behavior) {
   const numbers = behavior.slice(0, SHOWN_NUMBERS).map((value) => value.toFixed(2));
   return `(${numbers.join(", ")}${behavior.length > SHOWN_NUMBERS ? ", …" : ""})${run.unit}`;
-}
-
-// Text is only ever set as text: a run's names cannot become part of the page.
-export function element(tag, text, attributes = {}, children = []) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-export function button(text, action, attributes = {}) {
-  const made = element("button", text, attributes);
-  made.onclick = action;
-  return made;
 }
 
 // Shows a message for a while, with something to do about it, if given.

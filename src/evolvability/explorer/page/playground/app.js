@@ -1,10 +1,11 @@
 // The playground: tabs, the settings beside them, and the hands that use them.
 
 import { steer, zoomed } from "explorer/camera";
+import { element } from "explorer/elements";
 import { Crew } from "playground/crew";
 import { Evolve } from "playground/evolve";
 import { Ground } from "playground/ground";
-import { $, element, number, redraw, say, scene, state, table } from "playground/page";
+import { $, number, redraw, say, scene, state, table } from "playground/page";
 import { clear, listenToPlayer, pass, toggle } from "playground/walkers";
 import { Waves } from "playground/waves";
 

@@ -1,7 +1,6 @@
 // A tab with a ground to click: fresh mutations are drawn and tried, the nearest walks there, the others are dots.
 
-import { unitOfAll } from "explorer/axes";
-import { spotOf } from "explorer/axes";
+import { spotOf, unitOfAll } from "explorer/axes";
 import { unpacked } from "playground/arrays";
 import { $, number, redraw, say, scene } from "playground/page";
 import { clear, walk } from "playground/walkers";

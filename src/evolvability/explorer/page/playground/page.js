@@ -20,12 +20,3 @@ export const scene = new Scene($("scene"), $("labels"), state.actors);
 export const redraw = () => (state.dirty = true);
 
 export const number = (value, digits = 2) => Number(value.toPrecision(digits)).toLocaleString("en");
-
-// Text is only ever set as text: a run's names cannot become part of the page.
-export function element(tag, text, attributes = {}, children = []) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
