@@ -96,7 +96,7 @@ def _unjudged(claim: Claim) -> Claim:
 def finished(runs: Sequence[Run]) -> list[Run]:
     """All of some runs; but where some that differ in their seeds alone are done, only those."""
     # One under way may have recorded its first population alone, which would count as its last.
-    done = {run.path: len(run.rows) >= run.config.generations * run.config.seeds for run in runs}
+    done = {run.path: run.generations_done >= run.config.generations for run in runs}
     kinds = {run_identity(run) for run in runs if done[run.path]}
     return [run for run in runs if done[run.path] or run_identity(run) not in kinds]
 
@@ -115,7 +115,7 @@ def unfinished(item: Item, runs: Sequence[Run]) -> list[str]:
     trainings = {(one.task, one.objective, bool(one.start), one.kind in mixtures) for one in item.trainings}
     found = []
     for run in (run for run in runs if _what(run.config) in trainings):
-        if (done := len(run.rows) // run.config.seeds) < run.config.generations:
+        if (done := run.generations_done) < run.config.generations:
             name = f"{run.path.parent.name}/{run.path.name}"
             found.append(f"{name} has {done} of {run.config.generations} generations.")
         elif run.config.objective == MAML and (growth := _growth(run)) > FLAT:

@@ -37,11 +37,7 @@ def rows(item: Item, runs: Sequence[Run]) -> list[tuple[str, ...]]:
 def _of(name: str, runs: Sequence[Run]) -> list[Run]:
     """The runs of a training: its name, or that with a batch's seeds."""
     named = {run: f"{run.path.parent.name}/{run.path.name}".partition("_seeds-")[0] for run in runs if run.recorded}
-    return [run for run, found in named.items() if found == name and len(run.rows) == _rows_of(run)]
-
-
-def _rows_of(run: Run) -> int:
-    return run.config.generations * run.config.seeds
+    return [run for run, found in named.items() if found == name and run.generations_done == run.config.generations]
 
 
 def _row(training: Training, own: Sequence[Run], runs: Sequence[Run]) -> tuple[str, ...]:

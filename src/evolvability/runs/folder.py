@@ -248,6 +248,11 @@ class Run(TrainedPopulation):
         return self.state()["cloud/center"].astype(np.float32)
 
     @property
+    def generations_done(self) -> int:
+        """How many generations have their metrics."""
+        return len(self.rows) // self.config.seeds
+
+    @property
     def is_complete(self) -> bool:
         """Whether every generation is done, and the last checkpoint is intact."""
         last = self.config.generations

@@ -95,7 +95,7 @@ def _unit(metric: str, unit: str) -> str:
 def _last_common(runs: Sequence[Run], metric: str) -> int | None:
     """The last generation that all runs have; None where each has it for its last."""
     of_recorded = metric in OF_BEHAVIORS and metric not in runs[0].metrics
-    lasts = [run.recorded if of_recorded else range(len(run.rows) // run.config.seeds) for run in runs]
+    lasts = [run.recorded if of_recorded else range(run.generations_done) for run in runs]
     if len({tuple(own[-1:]) for own in lasts}) == 1:
         return None
     common = set.intersection(*map(set, lasts))
@@ -109,7 +109,7 @@ def _remarks(groups: Sequence[RunGroup], common: int | None) -> list[str]:
     lengths: dict[int, dict[str, None]] = {}  # the names of groups, in order, each once
     for group in groups:
         for run in group.runs:
-            lengths.setdefault(len(run.rows) // run.config.seeds, {})[group.name] = None
+            lengths.setdefault(run.generations_done, {})[group.name] = None
     told = "; ".join(f"{number} in {' and '.join(names)}" for number, names in lengths.items())
     remarks = [f"Different numbers of generations: {told}."] if len(lengths) > 1 else []
     if common is not None:
