@@ -1,5 +1,6 @@
 """Shared pieces of the tests."""
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -33,6 +34,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "opened" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.full)
+
+
+def pytest_collection_finish() -> None:
+    """Imported modules stay: the garbage collector need not look at them, nor as often at what JAX traces."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 OURS = Path(__file__).parents[1] / ".pytest_cache" / "compiled"

@@ -267,7 +267,7 @@ def test_square_brackets_are_the_users_own(
 
 
 def test_import_is_light_and_loads_no_simulator_plotting_or_web_library() -> None:
-    heavy = ("mujoco", "gymnasium", "matplotlib", "viser", "pybullet", "dask", "plotly", "scipy.stats")
+    heavy = ("mujoco", "gymnasium", "matplotlib", "viser", "pybullet", "dask", "plotly", "scipy.stats", "scipy.spatial")
     code = f"import sys, evolvability; print([name for name in {heavy} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -43,14 +43,14 @@ SECONDS = 0.02  # a member
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with cluster_in(tmp_path_factory.mktemp("cluster"), num_workers=3) as cluster:
+    with cluster_in(tmp_path_factory.mktemp("cluster"), num_workers=2) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def client(cluster: Cluster) -> Iterator[Client]:
     with Client(cluster.address, timeout=60) as client:
-        client.wait_for_workers(3, timeout=60)
+        client.wait_for_workers(2, timeout=60)
         yield client
 
 

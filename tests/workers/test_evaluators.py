@@ -94,21 +94,23 @@ def test_executor_s_worker_that_hangs_changes_no_bit(undisturbed: Result, tmp_pa
     assert diary.evaluated()[1, 13] == 2  # nobody waited for the first
 
 
-def test_processes_that_are_killed_or_stopped_change_no_bit(undisturbed: Result, tmp_path: Path) -> None:
-    diary, pool = Diary(tmp_path / "diary.txt", seconds=0.03), LocalProcesses(2, deadline=4)
+def test_processes_that_are_killed_or_stopped_change_no_bit(
+    undisturbed: Result, two_processes: LocalProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diary = Diary(tmp_path / "diary.txt", seconds=0.03)
+    monkeypatch.setattr(two_processes, "deadline", 4.0)
 
     def disturb() -> None:
         while len(diary.evaluated()) < 5 or len(diary.processes()) < 2:
             time.sleep(0.01)
-        first, second = pool.process_ids
+        first, second = two_processes.process_ids
         os.kill(first, signal.SIGKILL)
         os.kill(second, signal.SIGSTOP)
 
     threading.Thread(target=disturb).start()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = evolve(diary_task(diary), **SETTINGS, workers=pool)
-    pool.close()
+        result = evolve(diary_task(diary), **SETTINGS, workers=two_processes)
     assert_same(result, undisturbed)
     assert set(diary.evaluated()) == EVERYONE
     assert len(diary.processes()) > 2
@@ -300,7 +302,10 @@ def test_simulator_that_cannot_be_pickled_is_refused_by_name(tmp_path: Path) -> 
         evolve(task, **SETTINGS)
 
 
-def test_processes_that_die_while_they_build_the_simulator_stop_the_run(tmp_path: Path) -> None:
+def test_processes_that_die_while_they_build_the_simulator_stop_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evolvability.workers.local_processes.MAX_STARTS", 2)
     task = dataclasses.replace(diary_task(Diary(tmp_path / "diary.txt")), simulator=lambda: os._exit(7))
     with pytest.raises(ClusterError, match="build the simulator"):
         evolve(task, **SETTINGS, workers=1)
@@ -412,7 +417,8 @@ def test_workers_that_cannot_be_meant_are_refused(workers: Any) -> None:
 def test_no_workers_are_this_process() -> None:
     assert type(make_pool(0)) is type(make_pool(None)) is Pool
     # The task has no simulator for workers, and needs none.
-    evolve("point", generations=1, population_size=4, workers=0, progress=False)
+    small: dict[str, Any] = {"generations": 1, "population_size": 4, "objective": "max_variance"}
+    evolve("point", **small, workers=0, progress=False)
 
 
 def test_plain_class_is_a_task() -> None:
@@ -425,7 +431,7 @@ def test_plain_class_is_a_task() -> None:
     task = simulator_task(
         Throw, {"angle": jnp.zeros(1), "speed": 2.0}, has_fitness=True, num_episodes=2, behavior_names=("x", "twice")
     )
-    result = evolve(task, generations=2, population_size=16)
+    result = evolve(task, objective="max_variance", generations=2, population_size=16)
     assert task.name == "Throw"
     assert set(result.center) == {"angle", "speed"}
     assert result.metrics["num_steps"][0].tolist() == [32, 32]

@@ -13,8 +13,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.special import digamma, gammaln
+import scipy  # which imports its parts once they are used: a process that only evaluates members starts without it
 
 NUM_NEIGHBORS = 3
 MOST_MEMBERS = 10_000
@@ -47,10 +46,10 @@ def entropy(behavior: Any) -> float:
         return -math.inf
     # Decorrelated: an axis with little spread would have neighbors all along the others.
     white = deviations @ (axes.T / lengths)
-    distances = cKDTree(white).query(white, [neighbors + 1])[0]  # everyone's nearest is itself
+    distances = scipy.spatial.cKDTree(white).query(white, [neighbors + 1])[0]  # everyone's nearest is itself
     # Of more equal behaviors than neighbors the distance is zero, and its log the minus infinity that is meant.
     with np.errstate(divide="ignore"):
         # The second term undoes the change of volume by decorrelating.
         spread = num_behaviors * np.log(distances).mean() + np.log(lengths).sum()
-    log_ball = num_behaviors / 2 * math.log(math.pi) - gammaln(num_behaviors / 2 + 1)
-    return float(digamma(number) - digamma(neighbors) + log_ball + spread)
+    log_ball = num_behaviors / 2 * math.log(math.pi) - scipy.special.gammaln(num_behaviors / 2 + 1)
+    return float(scipy.special.digamma(number) - scipy.special.digamma(neighbors) + log_ball + spread)

@@ -206,6 +206,7 @@ def responsibilities(sample: Sample) -> Array:
     return jax.nn.softmax(logits, axis=-1)
 
 
+@partial(jax.jit, static_argnames=("num_params", "dtype"), inline=True)  # at a prompt, one program instead of eighty
 def draw_noise(
     key: Array, generation: Array | int, draws: Array, num_params: int, dtype: DTypeLike = jnp.float32
 ) -> Array:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jax import Array
-from scipy.spatial import cKDTree
 
 from evolvability.core.expectation import expect
 from evolvability.core.objectives import Objective, mean_fitness
@@ -79,7 +79,7 @@ def _mean_distance(num_neighbors: int, behavior: Any, stored: Any, added: Any) -
         return np.zeros(len(behavior), np.float32)
     # As an array: for the plain number 1 the axis of neighbors would be missing.
     nearest = np.arange(1, min(num_neighbors, len(known)) + 1)
-    distances, _ = cKDTree(known).query(behavior, nearest, workers=-1)
+    distances, _ = scipy.spatial.cKDTree(known).query(behavior, nearest, workers=-1)
     return distances.mean(axis=1).astype(np.float32)
 
 

@@ -69,7 +69,7 @@ class AskTell:
         self._needs_fitness = isinstance(objective, str) and needs_fitness(objective)
         self._ask: Callable[..., Any] = jax.jit(algorithm.ask)
         self._step: Callable[..., tuple[State, Info, Outcome]] = jax.jit(
-            lambda state, outcome: step(algorithm, told(algorithm, population, outcome), state)
+            lambda state, *told_of: step(algorithm, told(algorithm, population, outcome(*told_of)), state)
         )
         self.state = algorithm.init(jax.random.key(seed), centers)
         """What the next generation needs: save it to go on later."""
@@ -108,7 +108,7 @@ class AskTell:
             raise TaskError("tell: the objective is about fitness, so it is needed beside the behavior.")
         fitness = None if fitness is None else self._checked("fitness", fitness, (1,))
         # A number per member becomes a behavior of one dimension.
-        self.state, info, _ = self._step(self.state, outcome(behavior.reshape(len(behavior), -1), fitness))
+        self.state, info, _ = self._step(self.state, behavior.reshape(len(behavior), -1), fitness)
         self._unasked = self.state
         return info
 
