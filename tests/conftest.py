@@ -1,6 +1,8 @@
 """Shared pieces of the tests."""
 
+import contextlib
 import gc
+import importlib
 import os
 import shutil
 from pathlib import Path
@@ -26,6 +28,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr != "full":
         jax.config.update("jax_disable_most_optimizations", True)
         os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # of processes that tests start
+        with contextlib.suppress(ImportError):
+            importlib.import_module("warp").config.optimization_level = 0
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what -m does not name
@@ -40,7 +44,7 @@ def pytest_collection_finish() -> None:
     """Imported modules stay: the garbage collector need not look at them, nor as often at what JAX traces."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(10_000, 10, 10)
 
 
 OURS = Path(__file__).parents[1] / ".pytest_cache" / "compiled"

@@ -181,7 +181,7 @@ def test_no_damage_is_silent(
     base: Path, trained: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(driver, "Evolution", trained)
-    fuzz(range(100), QUICK, base, tmp_path, capsys)
+    fuzz(range(50), QUICK, base, tmp_path, capsys)
 
 
 @pytest.mark.full

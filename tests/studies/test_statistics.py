@@ -24,6 +24,7 @@ from evolvability.studies.statistics import (
     effect_interval,
     mann_whitney,
     median_interval,
+    paired,
 )
 from tests.synthetic import config, made_up
 
@@ -54,6 +55,14 @@ def test_ties_are_counted_half_and_equal_groups_do_not_differ() -> None:
     ways = [list(way) for way in itertools.combinations(range(10), 5)]
     signs = [np.sign(np.subtract.outer(values[way], np.delete(values, way))).mean() for way in ways]
     assert tied.p == pytest.approx(2 * np.mean(np.array(signs) >= 2 * 20.5 / 25 - 1 - 1e-9))
+
+
+@pytest.mark.parametrize("number", [7, 13, 20])
+@pytest.mark.parametrize("digits", [0, 6], ids=["ties", "no ties"])
+def test_paired_values_have_the_p_value_of_scipys_signed_ranks(number: int, digits: int) -> None:
+    differences = np.round(np.random.default_rng(number).normal(0.4, size=number), digits)
+    expected = stats.wilcoxon(differences[differences != 0]).pvalue
+    assert paired(differences, np.zeros(number)).wilcoxon == pytest.approx(expected, rel=1e-12)
 
 
 def test_one_tie_leaves_the_p_value_exact() -> None:

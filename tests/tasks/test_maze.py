@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -62,13 +63,13 @@ def test_replays_end_where_evaluation_says() -> None:
 
 
 @pytest.fixture(scope="module", params=[1, pytest.param(10, marks=pytest.mark.full)], ids="{} seeds".format)
-def run_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
+def run_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
     """The run of an objective, made when it is asked for."""
 
     @cache
-    def made(objective: str) -> Run:
+    def made(objective: str, **settings: Any) -> Run:
         path = tmp_path_factory.mktemp("maze") / objective
-        settings = {"objective": objective, "seeds": request.param, "record_every": 20, "record_centers": False}
+        settings |= {"objective": objective, "seeds": request.param, "record_every": 20, "record_centers": False}
         evolve("maze", layered("maze", values=settings), output=path)
         return Run(path)
 
@@ -93,8 +94,8 @@ def test_novelty_and_quality_evolvability_find_the_goal(objective: str, run_of: 
     assert num_solved(run) == run.config.seeds
 
 
-def test_the_figure_shows_who_solved_it(run_of: Callable[[str], Run], tmp_path: Path) -> None:
-    runs = [run_of("mean_fitness"), run_of("ns_es")]
+def test_the_figure_shows_who_solved_it(run_of: Callable[..., Run], tmp_path: Path) -> None:
+    runs = [run_of("mean_fitness", generations=20), run_of("ns_es")]
     data = data_from_runs(runs)
     solved, seeds = num_solved(runs[0]), runs[1].config.seeds
     assert [(ends.name, ends.solved) for ends in data] == [("standard ES", (solved, seeds)), ("NS-ES", (seeds, seeds))]

@@ -62,9 +62,9 @@ class Sample(NamedTuple):
 
     def members(self) -> Array:
         """(num_members, num_params) every member written out. For small networks, or a few members."""
-        # (num_draws, num_signs, num_params): the members of a draw become neighbors.
-        steps = (self.scale[self.component] * rows(self.noise))[:, None] * self.sign[:, None]
-        return (self.center[self.component][:, None] + steps).reshape(self.num_members, -1)
+        write = _in_one_program if isinstance(self.component, Array) else _written_out  # NumPy's stay NumPy's
+        members: Array = write(self.center, self.scale, rows(self.noise), self.component, self.sign)
+        return members
 
     def member_components(self) -> Array:
         """(num_members,) the component of each member."""
@@ -78,6 +78,15 @@ class Sample(NamedTuple):
     def member_keys(self, key: Array) -> Array:
         """(num_members,) a key for each member."""
         return keys_of(key, self.member_indices())
+
+
+def _written_out(center: Array, scale: Array, noise: Array, component: Array, sign: Array) -> Array:
+    # (num_draws, num_signs, num_params): the members of a draw become neighbors.
+    steps = (scale[component] * noise)[:, None] * sign[:, None]
+    return (center[component][:, None] + steps).reshape(len(noise) * len(sign), -1)
+
+
+_in_one_program = jax.jit(_written_out, inline=True)
 
 
 def keys_of(key: Array, indices: Array) -> Array:

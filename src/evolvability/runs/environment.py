@@ -3,6 +3,7 @@
 import importlib.metadata
 import platform
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ def describe_devices() -> list[str]:
     return [f"{device.platform}: {device.device_kind}" for device in jax.devices()]
 
 
+@cache
 def version_of(package: str) -> str | None:
     """The version of an installed package; None where it is not installed."""
     try:
@@ -36,6 +38,7 @@ def version_of(package: str) -> str | None:
         return None
 
 
+@cache  # what this process has imported stays as it is, whatever is committed meanwhile
 def _commit() -> str | None:
     """The commit of the checkout this package lies in; None for an installed package."""
     root = Path(__file__).parents[3]  # ROOT/src/evolvability/runs/environment.py

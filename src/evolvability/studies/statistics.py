@@ -17,6 +17,7 @@ from evolvability.core.errors import ConfigError
 
 SIGNIFICANT = 0.05
 EXACT_UP_TO = 100  # values in both groups together; of more, p-values are those of the normal limit
+MOST_FLIPPED = 13  # pairs, with 2 ** 13 choices of signs: so far SciPy's test of tied ranks is exact
 Correction = Literal["holm", "bonferroni", "benjamini-hochberg"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bonferroni", "benjamini-hochberg")
 
@@ -257,7 +258,10 @@ def paired(first: Values, second: Values) -> Paired:
     # Given signed ranks, it need not compute with infinities.
     signed = np.sign(different) * stats.rankdata(np.abs(different))
     sign = stats.binomtest(int(np.sum(different > 0)), len(different)).pvalue
-    return Paired(float(stats.wilcoxon(signed).pvalue), float(sign), len(differences))
+    # Every choice of signs, all at once. SciPy's test goes through them one by one where ranks are tied.
+    few = len(signed) <= MOST_FLIPPED
+    test = stats.permutation_test((signed,), np.sum, permutation_type="samples") if few else stats.wilcoxon(signed)
+    return Paired(float(test.pvalue), float(sign), len(differences))
 
 
 def corrected(p_values: Sequence[float | None], method: Correction) -> list[float | None]:

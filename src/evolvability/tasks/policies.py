@@ -8,6 +8,7 @@ share, and one small product per draw that its mirrored members share; with nois
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -64,6 +65,7 @@ def mlp(sizes: Sequence[int]) -> Policy:
     shapes = _shapes(sizes)
     num_layers = len(shapes) // 2
 
+    @partial(jax.jit, inline=True)  # outside of jit, one program
     def init(key: Array) -> Array:
         parts = []
         for layer, (key_layer, shape) in enumerate(zip(jax.random.split(key, num_layers), shapes[::2], strict=True)):
