@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import Array
 
 from evolvability import ConfigError, evolve
 from evolvability.core.populations import mixture
@@ -20,7 +21,7 @@ from evolvability.tasks.interference import MOST_EVOLVABLE, pattern
 def test_distinct_behaviors_are_counted_as_one_by_one(threshold: float) -> None:
     behavior = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
     valid = np.arange(60) % 7 > 0
-    found = num_distinct(jnp.asarray(behavior), jnp.asarray(valid), threshold)
+    found = jax.jit(num_distinct)(behavior, valid, threshold)
     assert int(found) == counted_one_by_one(behavior[valid], threshold)
 
 
@@ -28,26 +29,31 @@ def test_distinct_behaviors_are_counted_as_one_by_one(threshold: float) -> None:
 def test_each_parent_is_judged_by_its_own_offspring(mirrored: bool) -> None:
     population = in_turn(mixture(3, 0.5, mirrored=mirrored))
     algorithm = evolvability_search(population, population_size=24, threshold=0.3)
-    state = algorithm.init(jax.random.key(0), jnp.array([[0.0], [4.0], [8.0]]))
-    sample = algorithm.ask(state)
-    members = np.asarray(sample.members())
-    behavior = sample.members()
-    owners = np.asarray(sample.member_components())
+
+    @jax.jit
+    def judge(centers: Array) -> tuple[Array, Array, Array, Array]:
+        state = algorithm.init(jax.random.key(0), centers)
+        sample = algorithm.ask(state)
+        members = sample.members()
+        judged = algorithm.remember(state, outcome(members))
+        return members, sample.member_components(), judged.history, algorithm.weigh(judged, outcome(members))[1]
+
+    members, owners, history, value = map(np.asarray, judge(jnp.array([[0.0], [4.0], [8.0]])))
     assert np.bincount(owners).tolist() == [8, 8, 8]
-    judged = algorithm.remember(state, outcome(behavior))
-    assert judged.history.tolist() == [counted_one_by_one(members[owners == parent], 0.3) for parent in range(3)]
-    assert float(algorithm.weigh(judged, outcome(behavior))[1]) == max(judged.history)
+    assert history.tolist() == [counted_one_by_one(members[owners == parent], 0.3) for parent in range(3)]
+    assert value == max(history)
 
 
-def parents(counts: Any) -> State:
+@jax.jit
+def parents(counts: Array) -> State:
     algorithm = evolvability_search(in_turn(mixture(4, 0.1)), population_size=8, threshold=1.0)
-    state = algorithm.init(jax.random.key(1), 10.0 * jnp.arange(4.0)[:, None])._replace(history=jnp.array(counts))
+    state = algorithm.init(jax.random.key(1), 10.0 * jnp.arange(4.0)[:, None])._replace(history=counts)
     return algorithm.ascend(state, state.cloud)
 
 
 def test_the_best_lives_on_and_the_others_descend_from_winners() -> None:
-    after = parents([3, 9, 5, 1])
-    centers = np.asarray(after.cloud.center[:, 0])
+    after = parents(jnp.array([3, 9, 5, 1]))
+    centers = np.asarray(after.cloud.center)[:, 0]
     assert centers[0] == 10.0
     ancestors = np.round(centers / 10)
     assert np.abs(centers - 10 * ancestors).max() < 1.0  # mutations of sigma 0.1
