@@ -72,7 +72,7 @@ def error(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_train_tells_what_it_does_and_what_came_of_it(folder: Path) -> None:
     output = ees("train", "interference", *TINY, "--seeds", "2", "--objective", "max-variance", cwd=folder)
     assert "interference: max_variance, 16 members, 4 generations, 2 seeds" in output
-    assert re.search(r"generation 4/4  variance \S+  entropy \S+  fitness \S+  \S+ evaluations/s", output)
+    assert re.search(r"4/4 generations  variance \S+  entropy \S+  fitness \S+  \S+ evaluations/s", output)
     assert "runs/interference-max_variance-1: variance" in output
     assert Run(folder / "runs" / "interference-max_variance-1").is_complete
 

@@ -71,4 +71,4 @@ def test_a_notebook_without_widgets_gets_plain_lines(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(progress, "find_spec", lambda name: None)
     monkeypatch.setattr(progress, "Console", lambda **_: Console(force_jupyter=True))
     evolve("interference", generations=2, population_size=4)
-    assert ["generation 1/2 " in lines[0], "generation 2/2 " in lines[-1]] == [True, True]
+    assert ["1/2 generations " in lines[0], "2/2 generations " in lines[-1]] == [True, True]

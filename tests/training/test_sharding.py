@@ -139,7 +139,7 @@ def test_draws_that_do_not_divide_use_as_many_devices_as_they_can() -> None:
 def test_all_processes_end_when_one_is_killed(start: Start, tmp_path: Path) -> None:
     processes = in_two_processes(start, *POINT, "--generations", 10**6, "--output", tmp_path / "run")
     assert processes[0].stdout is not None
-    while "generation 1/" not in processes[0].stdout.readline():
+    while "1/1000000 " not in processes[0].stdout.readline():
         assert processes[0].poll() is None
     processes[1].kill()
     _, err = finished(processes[0], code=2)

@@ -144,7 +144,6 @@ def _center(run: Run, parent: Parent, half: bool) -> dict[str, Any]:
             "kind": population.name,
             "key": np.asarray(jax.random.key_data(parent.key)).tolist(),
             "generation": parent.generation,
-            "mirrored": population.num_signs == 2,
             "components": population.num_components,
             "scale": packed(scales),
             "size": center.shape[1],

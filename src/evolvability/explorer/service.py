@@ -88,7 +88,7 @@ class Explorer:
         self.most, self.pictures = most, pictures
         if len({data.num_behaviors(run) for run in self.runs if run.recorded}) > 1:
             raise ConfigError("These runs differ in their number of behaviors. Explore them one by one.")
-        self._kept = Kept(32)
+        self._kept = Kept(64)  # a thousand fresh mutations are 50 chunks
         self._simulator = threading.Lock()  # one simulation at a time: each of them uses every core
         for index in range(len(self.runs)):
             self._labels(index)  # now, as it may import a simulator, which the first picture should not wait for

@@ -71,7 +71,7 @@ def _plain(console: Console, generations: int, text: Callable[[Rows], str]) -> D
         done, line = rows[0]["generation"] + 1, text(rows)
         if done % every == 0 or done in (1, generations) or time.monotonic() - printed > PLAIN_SECONDS:
             printed = time.monotonic()
-            console.print(f"generation {done}/{generations}  {line}", highlight=False, soft_wrap=True)
+            console.print(f"{done}/{generations} generations  {line}", highlight=False, soft_wrap=True)
 
     return show
 
@@ -87,7 +87,7 @@ class _BarAndSummary(Progress):
 
 def _progress(console: Console) -> Progress:
     return _BarAndSummary(
-        TextColumn("generation {task.completed}/{task.total}"),
+        TextColumn("{task.completed}/{task.total} generations"),  # as many are done: the first one's number is 0
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
         TextColumn("left"),

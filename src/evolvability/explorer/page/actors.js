@@ -1,50 +1,39 @@
-// The mutations on stage: who they are, what they did, and whether that is what was recorded.
+// The mutations on stage: who they are, what they did, whether that is what was recorded, and how to take them away.
 
-import { askArrays, isStatic } from "explorer/answers";
-import { css, robotColor } from "explorer/colors";
-import { button, element } from "explorer/elements";
-import { begin } from "explorer/playing";
-import { isFilmed, savePolicy } from "explorer/saving";
-import { $, fail, place, redraw, say, scene, state } from "explorer/state";
+import { css, robotColor } from "explorer/clouds";
+import { ask, askArrays, generationNow, isStatic, place } from "explorer/runs";
+import { $, begin, button, element, freeSlot, leave, redraw, say, scene, state } from "explorer/stage";
 
 const SAME = 1e-3; // ends nearer than this are the same
+
+const isFilmed = (actor) => actor.poses || actor.pictures;
 
 // Puts a mutation on stage, the first one leaving where it is full, and plays it once it is simulated.
 export async function bringOn(run, about, question) {
   while (state.actors.length >= state.most) remove(state.actors[0]);
-  const used = new Set(state.actors.map((actor) => actor.slot));
-  let slot = 0;
-  while (used.has(slot)) slot++;
+  const slot = freeSlot();
   const [, seed] = /seed=(\d+)/.exec(question); // the page may show another one by now
   const actor = { run: run.index, seed, slot, color: robotColor(slot), waiting: true, question, ...about };
   state.actors.push(actor);
   listActors();
   try {
-    await simulate(actor, run, question);
+    await simulate(actor, run);
   } catch (error) {
     remove(actor);
-    say(error.message);
+    throw error;
   }
   listActors();
-  redraw();
 }
 
-async function simulate(actor, run, question) {
-  const motion = await askArrays(question);
-  const pictures = motion.pictures ? await unpackPictures(motion) : null;
+async function simulate(actor, run) {
+  const { behavior, valid, time, path, poses, note, ...motion } = await askArrays(actor.question);
+  const pictures = motion.pictures && (await unpackPictures(motion));
   if (!state.actors.includes(actor)) return; // sent away meanwhile
-  Object.assign(actor, {
-    waiting: false,
-    behavior: Array.from(motion.behavior.data),
-    valid: motion.valid.data[0] === 1,
-    times: motion.time.data,
-    path: motion.path.data,
-    poses: motion.poses?.data ?? null,
-    pictures,
-    note: motion.note ? new TextDecoder().decode(motion.note.data) : "",
-  });
+  Object.assign(actor, { waiting: false, valid: valid.data[0] === 1, behavior: Array.from(behavior.data) });
+  Object.assign(actor, { times: time.data, path: path.data, poses: poses?.data, pictures });
+  actor.note = note ? new TextDecoder().decode(note.data) : "";
   if (run.moves) scene.setRibbon(actor);
-  if (run.moves || actor.pictures) begin();
+  if (run.moves || pictures) begin();
 }
 
 async function unpackPictures({ pictures, picture_ends: ends }) {
@@ -53,64 +42,77 @@ async function unpackPictures({ pictures, picture_ends: ends }) {
 }
 
 export function remove(actor) {
-  const index = state.actors.indexOf(actor);
-  if (index >= 0) state.actors.splice(index, 1);
-  scene.painter.release(actor.ribbon);
+  leave(actor);
   actor.pictures?.forEach((picture) => picture.close());
   listActors();
-  redraw();
 }
 
 function listActors() {
   $("cast").textContent = state.actors.length ? `${state.actors.length} of at most ${state.most}` : "";
   $("actors").replaceChildren(...state.actors.map(listed));
-  $("player").hidden = !state.actors.some((actor) => actor.times?.length > 1);
   $("mp4").disabled = $("gif").disabled = !state.actors.some(isFilmed);
-  const drawn = state.actors.filter((actor) => actor.pictures);
-  $("pictures").hidden = !drawn.length;
-  $("pictures").style.setProperty("--columns", Math.ceil(Math.sqrt(drawn.length)));
-  $("pictures").replaceChildren(...drawn.map(framed));
+  redraw();
 }
-
-const framed = (actor) =>
-  (actor.frame ??= element("canvas", "", { style: `border-color:${css(actor.color)}`, title: actor.label }));
 
 function listed(actor) {
   const run = state.runs[actor.run];
   const origin = ` · generation ${actor.generation}${state.runs.length > 1 ? ` · ${run.name}` : ""}`;
   const lines = actor.waiting ? [[run.draws ? "simulating and drawing …" : "simulating …"]] : report(actor, run);
-  const text = element("div", "", {}, [
-    element("b", actor.label),
-    element("span", origin),
-    ...lines.map(([line, kind]) => element("p", line, kind ? { class: kind } : {})),
-  ]);
+  const said = lines.map(([line, kind = ""]) => element("p", line, { class: kind }));
+  const text = element("div", "", {}, [element("b", actor.label), origin, ...said]);
   const title = "Its network and the statistics of observations, for evolvability.load_policy";
   // A file has what mutations did, not what they are made of.
-  if (run.acts && !isStatic) text.append(button("save policy", () => savePolicy(actor).catch(fail), { title }));
+  if (run.acts && !isStatic) text.append(button("save policy", () => savePolicy(actor), { title }));
   const dot = element("i", "", { style: `background:${css(actor.color)}` });
   const away = { title: "Send it away", "aria-label": `send ${actor.label} away` };
   return element("li", "", {}, [dot, text, button("✕", () => remove(actor), away)]);
 }
 
 // What is said of a mutation that was simulated: one [text, kind] per line.
-function report(actor, run) {
-  const broken = actor.valid ? "" : " (the simulation broke down)";
+function report({ behavior, recorded, valid, missed, k, note }, run) {
+  const broken = valid ? "" : " (the simulation broke down)";
+  const lines = [[`${run.moves ? "ends at" : "behavior"} ${place(run, behavior)}${broken}`]];
+  if (missed) lines.push([`${missed} from your click, best of ${k}`, "good"]);
+  const off = recorded && Math.hypot(...recorded.map((value, j) => value - behavior[j]));
+  const isSame = off < SAME; // the episode seen is the one that was recorded
+  if (isSame) lines.push([`as recorded (within ${off < 1e-6 ? "0.000001" : off.toExponential(0)})`, "good"]);
+  else if (recorded) lines.push([`recorded ${place(run, recorded)}: ${off.toFixed(2)}${run.unit} apart`, "bad"]);
+  const how = recorded ? "recorded by" : "trained on";
+  const why = recorded ? ": engines round differently, and paths are chaotic" : "";
   const isCrossed = run.engine && run.trained_on !== run.engine;
-  const lines = [[`${run.moves ? "ends at" : "behavior"} ${place(run, actor.behavior)}${broken}`]];
-  if (actor.missed) lines.push([`${actor.missed} from your click, best of ${actor.k}`, "good"]);
-  if (actor.recorded) lines.push(...verdict(actor, run, isCrossed));
-  else if (isCrossed) lines.push([`trained on ${run.trained_on}, watched in ${run.engine}`]);
-  if (actor.aside) lines.push([actor.aside]);
-  if (actor.note) lines.push([actor.note, "bad"]);
+  if (isCrossed && !isSame) lines.push([`${how} ${run.trained_on}, watched in ${run.engine}${why}`]);
+  if (note) lines.push([note, "bad"]);
   return lines;
 }
 
-// Whether the episode seen is the one that was recorded.
-function verdict(actor, run, isCrossed) {
-  const off = Math.hypot(...actor.recorded.map((value, j) => value - actor.behavior[j]));
-  if (off < SAME) return [[`as recorded (within ${off < 1e-6 ? "0.000001" : off.toExponential(0)})`, "good"]];
-  const lines = [[`recorded ${place(run, actor.recorded)}: ${off.toFixed(2)}${run.unit} apart`, "bad"]];
-  const by = `recorded by ${run.trained_on}, watched in ${run.engine}`;
-  if (isCrossed) lines.push([`${by}: engines round differently, and paths are chaotic`]);
-  return lines;
+export async function savePicture() {
+  scene.draw();
+  const canvas = new OffscreenCanvas($("scene").width, $("scene").height);
+  for (const layer of [$("scene"), $("labels")]) canvas.getContext("2d").drawImage(layer, 0, 0);
+  download(await canvas.convertToBlob(), `${state.runs[0].task}-generation-${generationNow()}.png`);
+}
+
+async function savePolicy({ run, generation, what, question }) {
+  const policy = await ask(question.replace("replay", "policy"));
+  download(await policy.blob(), `${state.runs[run].task}-${generation}.${what}.safetensors`);
+  say("Saved. In Python: act = evolvability.load_policy(file); action = act(observation).");
+}
+
+// A film has one run's mutations: a scene has one robot.
+export async function saveFilm(format) {
+  const filmed = state.actors.filter(isFilmed);
+  const run = state.runs[filmed[0].run];
+  const own = filmed.filter((actor) => actor.run === run.index);
+  say(`Filming ${own.length} mutation${own.length > 1 ? "s" : ""} …`);
+  const cast = own.map(({ seed, generation, what }) => `${seed}.${generation}.${what}`).join(",");
+  const film = await ask(`video?run=${run.index}&format=${format}&speed=${$("speed").value}&cast=${cast}`);
+  download(await film.blob(), `${run.task}.${format}`);
+  const others = filmed.length - own.length;
+  say(`Saved${others ? `, without the ${others} of other runs: a film has one run's` : ""}.`);
+}
+
+function download(blob, name) {
+  const link = element("a", "", { href: URL.createObjectURL(blob), download: name.replace(/[^\w.-]+/g, "-") });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }

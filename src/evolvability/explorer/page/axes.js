@@ -2,12 +2,9 @@
 
 const ALIKE = 4; // behaviors of different units get scales of their own where one reaches so many times as far
 
-// Without a choice: a single behavior lies on a line, of more the first two on the ground.
-const plain = ({ flat }) => [0, 1].slice(0, flat ? 1 : 2).map((at) => ({ at, low: 0, scale: 1 }));
-
 // Where in the scene a behavior is: on the ground, or above it where there is a third axis.
-export function spotOf(run, behavior) {
-  const [x, y = 0, z = 0] = (run.axes ?? plain(run)).map(({ at, low, scale }) => (behavior[at] - low) * scale);
+export function spotOf({ axes }, behavior) {
+  const [x, y = 0, z = 0] = axes.map(({ at, low, scale }) => (behavior[at] - low) * scale);
   return [x, y, z];
 }
 
@@ -21,18 +18,16 @@ export function unitOfAll(names) {
 // `walks` tells whether the ground is the one that robots walk on.
 export function axesOf(runs, chosen) {
   const [run] = runs;
-  const farthest = Math.max(...runs.map(({ reach }) => reach));
-  if (run.flat || !run.ranges) return { axes: plain(run), reach: farthest, unit: run.unit, walks: true, isOwn: false };
   const bound = (at, end, pick) => pick(...runs.map((one) => one.ranges[at][end]));
   const ranges = chosen.map((at) => [bound(at, 0, Math.min), bound(at, 1, Math.max)]);
   const halves = ranges.map(([low, high]) => (high - low) / 2 || 1);
-  const isGround = chosen[0] === 0 && chosen[1] === 1;
+  const isGround = chosen[0] === 0 && (run.flat || chosen[1] === 1)
   const unit = unitOfAll(chosen.slice(0, 2).map((at) => run.behavior[at]));
-  const isUneven = Math.max(halves[0], halves[1]) > ALIKE * Math.min(halves[0], halves[1]);
+  const isUneven = Math.max(...halves.slice(0, 2)) > ALIKE * Math.min(...halves.slice(0, 2));
   // What is not known to stay in its place may move.
   const isOwn = isUneven && !unit && !(isGround && runs.some(({ moves }) => moves !== false));
   const beyond = Math.max(...ranges.slice(0, 2).flat().map(Math.abs)) || 1;
-  const reach = isOwn ? 1 : isGround ? farthest : beyond;
+  const reach = isOwn ? 1 : isGround ? Math.max(...runs.map((one) => one.reach)) : beyond;
   const axes = chosen.map((at, k) => {
     if (k === 2) return { at, low: ranges[k][0], scale: reach / (2 * halves[k]) }; // the lowest stand on the ground
     return isOwn ? { at, low: ranges[k][0] + halves[k], scale: 1 / halves[k] } : { at, low: 0, scale: 1 };
@@ -44,4 +39,11 @@ export function axesOf(runs, chosen) {
 export function niceStep(about) {
   const power = 10 ** Math.floor(Math.log10(about));
   return power * ([1, 2, 5].find((factor) => factor * power >= about * 0.75) ?? 10);
+}
+
+// Which of some behaviors is nearest to the one that is wanted, and how far away; those that are null are passed over.
+export function nearest(behaviors, wanted) {
+  const misses = behaviors.map((one) => (one ? Math.hypot(...wanted.map((x, j) => x - one[j])) : Infinity));
+  const distance = misses.reduce((a, b) => Math.min(a, b), Infinity);
+  return [misses.indexOf(distance), distance];
 }

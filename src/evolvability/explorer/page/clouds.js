@@ -1,19 +1,42 @@
-// How a generation's members are shown: where each of them lies, in which color, and how many lie where.
+// How members are shown: where each of them lies, in which color, and how many lie where.
 
-import { graded, hued, kind } from "explorer/colors";
+import { spotOf } from "explorer/axes";
 
-export const HEAT_SIDE = 128;
+const parsed = (text) => [0, 2, 4].map((k) => parseInt(text.slice(k, k + 2), 16) / 255);
+const VIRIDIS = "440154 482878 3e4a89 31688e 26828e 1f9e89 35b779 6dcd59 b4de2c fde725".split(" ").map(parsed);
+// Okabe and Ito's, which people with any kind of color vision can tell apart, brightened for a dark floor.
+const KINDS = "56b4e9 e69f00 2fc79a f07ab8 f0e442 f2702e 5a8dee d0d4dc".split(" ").map(parsed);
+const HEAT_SIDE = 128;
 
-// Where each member is drawn, three numbers each; `at` gives a behavior's place. Of a single dimension, members that
-// behave alike stack up: a histogram.
-export function layout(behavior, dimensions, reach, at) {
+export const css = (color, alpha = 1) => `rgba(${color.map((c) => Math.round(255 * c)).join(",")},${alpha})`;
+export const kind = (index) => KINDS[index % KINDS.length];
+
+// From low, 0, to high, 1; the darkest colors are left out, as they would drown in the floor.
+export function graded(share) {
+  const place = (0.18 + 0.82 * Math.min(1, Math.max(0, share || 0))) * (VIRIDIS.length - 1);
+  const low = Math.min(VIRIDIS.length - 2, Math.floor(place));
+  return VIRIDIS[low].map((c, k) => c + (VIRIDIS[low + 1][k] - c) * (place - low));
+}
+
+// A color of the wheel, by its angle in degrees: HSL to RGB.
+export function hued(angle, light = 0.62) {
+  const part = (n) => {
+    const k = (n + angle / 30) % 12;
+    return light - 0.9 * Math.min(light, 1 - light) * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+  };
+  return [part(0), part(8), part(4)];
+}
+
+// By the golden angle: neighbors in order lie far apart on the wheel.
+export const robotColor = (index) => hued((18 + 137.508 * index) % 360, 0.6);
+
+// Where each member is drawn, three numbers each. On a line, members that behave alike stack up: a histogram.
+export function layout(behavior, { dimensions, flat, axes }, reach) {
   const number = behavior.length / dimensions;
   const places = new Float32Array(3 * number);
-  if (dimensions >= 2) {
-    for (let k = 0; k < number; k++)
-      places.set(at(behavior.subarray(dimensions * k, dimensions * (k + 1))), 3 * k);
-    return places;
-  }
+  for (let k = 0; k < number; k++)
+    places.set(spotOf({ axes }, behavior.subarray(dimensions * k, dimensions * (k + 1))), 3 * k);
+  if (!flat) return places;
   const width = (2 * reach) / Math.min(180, Math.max(20, 3 * Math.sqrt(number))); // few members, wide bins
   const counts = new Map();
   const ranks = Array.from(behavior, (value) => {
@@ -21,31 +44,19 @@ export function layout(behavior, dimensions, reach, at) {
     counts.set(bin, (counts.get(bin) ?? 0) + 1);
     return counts.get(bin) - 1;
   });
-  const tallest = largest(counts.values());
-  const step = Math.min(reach / 45, (0.6 * reach) / tallest);
-  ranks.forEach((rank, k) => places.set([behavior[k], 0.07 * reach + step * rank], 3 * k));
+  const step = Math.min(reach / 45, (0.6 * reach) / Math.max(...counts.values()));
+  ranks.forEach((rank, k) => (places[3 * k + 1] = 0.07 * reach + step * rank));
   return places;
 }
 
-// In a loop, as there may be more numbers than a call can have arguments.
-function largest(numbers) {
-  let found = 1e-9;
-  for (const number of numbers) found = Math.max(found, number);
-  return found;
-}
-
-// What colors stand for: numbers from 0 to 1 (then with `low` and `high`), or kinds.
-export function shades({ behavior: { data: behavior }, fitness, component }, by, { dimensions, axes }) {
+// What colors stand for: numbers from `low` to `high`, or kinds, which have none.
+export function shades({ behavior, fitness, component }, by, { dimensions, flat, places }) {
   if (by === "component") return { of: (k) => kind(component.data[k]), label: by };
-  const ground = axes.slice(0, 2).map(({ at, low, scale }) => (k) => (behavior[dimensions * k + at] - low) * scale);
-  if (by === "direction") {
-    const angle = (k) => (180 / Math.PI) * Math.atan2(ground[1](k), ground[0](k));
-    return { of: (k) => hued((360 + angle(k)) % 360), label: by };
-  }
-  const distance = (_, k) => Math.hypot(...ground.map((along) => along(k)));
-  const further = (_, k) => behavior[dimensions * k + Number(by)]; // any behavior, by its number
-  const found = by === "distance" ? distance : further;
-  const values = by === "fitness" ? fitness.data : Float32Array.from(fitness.data, found);
+  const angle = (k) => (180 / Math.PI) * Math.atan2(places[3 * k + 1], places[3 * k]);
+  if (by === "direction") return { of: (k) => hued((360 + angle(k)) % 360), label: by };
+  const distance = (_, k) => Math.hypot(places[3 * k], flat ? 0 : places[3 * k + 1]);
+  const further = (_, k) => behavior.data[dimensions * k + Number(by)]; // any behavior, by its number
+  const values = by === "fitness" ? fitness.data : fitness.data.map(by === "distance" ? distance : further);
   const sorted = values.toSorted();
   const low = by === "distance" ? 0 : sorted[Math.floor(0.01 * sorted.length)];
   const high = sorted[Math.floor(0.99 * (sorted.length - 1))]; // a few far away do not make all others alike
@@ -63,7 +74,7 @@ export function heatPicture(places, reach) {
   }
   for (const stride of [1, HEAT_SIDE, 1, HEAT_SIDE])
     counts = counts.map((count, k, all) => 0.5 * count + 0.25 * ((all[k - stride] ?? 0) + (all[k + stride] ?? 0)));
-  const most = largest(counts);
+  const most = Math.max(1e-9, ...counts);
   const bytes = new Uint8Array(4 * counts.length);
   for (const [k, count] of counts.entries()) {
     const share = Math.sqrt(count / most); // a root, so that thin places are seen beside the densest

@@ -1,26 +1,33 @@
 // What the page draws with, a vertex and a fragment shader for each kind of thing. A line of dashes begins one.
 
+---- all
+precision highp float;
+#define CORNER(id) vec2(ivec2(0x1a, 0x34) >> (id % 6) & 1) // of the two triangles that a rectangle has, each side 0 to 1
+
 ---- solid vertex
-layout(location=0) in vec3 position; layout(location=1) in vec3 normal;
-layout(location=2) in mat4 place; layout(location=6) in vec3 color;
+layout(location=0) in mat4 place; layout(location=4) in vec3 color; layout(location=5) in float halfLength;
 uniform mat4 view; uniform vec3 light; uniform bool shadow;
-out vec3 vNormal; out vec3 vColor; out vec3 vPoint;
+out vec3 vNormal; out vec3 vColor; out vec3 vToEye;
 void main() {
-  vec4 point = place * vec4(position, 1.0);
+  // A sphere of 7 rows and 12 sides. No corner is at the equator: its halves are pulled apart, and the row between them
+  // becomes a capsule's side.
+  int rectangle = gl_VertexID / 6;
+  vec2 angle = (vec2(rectangle / 12, rectangle % 12) + CORNER(gl_VertexID)) * vec2(3.14159265 / 7.0, 3.14159265 / 6.0);
+  vec3 normal = vec3(sin(angle.x) * cos(angle.y), sin(angle.x) * sin(angle.y), cos(angle.x));
+  vec4 point = place * vec4(normal.xy, normal.z + sign(normal.z) * halfLength, 1.0);
   // A shadow is the shape itself, pressed flat along the light.
   if (shadow) point.xyz = vec3(point.xy - light.xy * point.z / light.z, 0.0);
-  // Normals of a stretched shape turn the other way: divided by the squares of what it was stretched by.
-  vNormal = mat3(place) * (normal / vec3(dot(place[0], place[0]), dot(place[1], place[1]), dot(place[2], place[2])));
-  vColor = color; vPoint = point.xyz;
+  vec4 eye = inverse(view) * vec4(0.0, 0.0, 1.0, 0.0); // what is seen at no depth at all
+  vNormal = mat3(place) * normal; vColor = color; vToEye = eye.xyz / eye.w - point.xyz;
   gl_Position = view * point;
 }
 
 ---- solid fragment
-in vec3 vNormal; in vec3 vColor; in vec3 vPoint;
-uniform vec3 light; uniform vec3 eye; uniform bool shadow; out vec4 pixel;
+in vec3 vNormal; in vec3 vColor; in vec3 vToEye;
+uniform vec3 light; uniform bool shadow; out vec4 pixel;
 void main() {
   if (shadow) { pixel = vec4(0.0, 0.0, 0.0, 0.42); return; }
-  vec3 n = normalize(vNormal), toEye = normalize(eye - vPoint);
+  vec3 n = normalize(vNormal), toEye = normalize(vToEye);
   float lit = max(dot(n, light), 0.0), sky = 0.5 + 0.5 * n.z;
   float shine = pow(max(dot(n, normalize(light + toEye)), 0.0), 40.0);
   float rim = pow(1.0 - max(dot(n, toEye), 0.0), 3.0);
@@ -44,17 +51,23 @@ void main() {
 }
 
 ---- ribbon vertex
-layout(location=0) in vec3 position; layout(location=1) in vec4 color; layout(location=2) in float time;
-uniform mat4 view; out vec4 vColor; out float vTime;
-void main() { gl_Position = view * vec4(position, 1.0); vColor = color; vTime = time; }
+layout(location=0) in vec3 from; layout(location=1) in vec3 to; // x, y, time
+uniform mat4 view; uniform float width; out float vTime;
+void main() {
+  vec2 corner = CORNER(gl_VertexID);
+  vec2 along = to.xy == from.xy ? vec2(0.0) : normalize(to.xy - from.xy);
+  vec3 end = mix(from, to, corner.x);
+  vTime = end.z;
+  gl_Position = view * vec4(end.xy + vec2(-along.y, along.x) * width * (corner.y - 0.5), 0.02, 1.0);
+}
 
 ---- ribbon fragment
-in vec4 vColor; in float vTime; uniform float now; out vec4 pixel;
-void main() { pixel = vec4(vColor.rgb, vColor.a * (vTime > now ? 0.28 : 1.0)); }
+in float vTime; uniform float now; uniform vec3 color; out vec4 pixel;
+void main() { pixel = vec4(color, vTime > now ? 0.28 : 1.0); }
 
 ---- floor vertex
-layout(location=0) in vec2 position; uniform mat4 view; uniform float extent; out vec2 ground;
-void main() { ground = position * extent; gl_Position = view * vec4(ground, 0.0, 1.0); }
+uniform mat4 view; uniform float extent; out vec2 ground;
+void main() { ground = (2.0 * CORNER(gl_VertexID) - 1.0) * extent; gl_Position = view * vec4(ground, 0.0, 1.0); }
 
 ---- floor fragment
 in vec2 ground; uniform float spacing; uniform float reach; uniform bool rings; uniform float density;

@@ -1,61 +1,44 @@
 // The playground: tabs, the settings beside them, and the hands that use them.
 
-import { steer, zoomed } from "explorer/camera";
-import { element } from "explorer/elements";
+import { $, animate, button, goHome, redraw, say, scene, state, steer, zoom } from "explorer/stage";
 import { Crew } from "playground/crew";
 import { Evolve } from "playground/evolve";
 import { Ground } from "playground/ground";
-import { $, number, redraw, say, scene, state, table } from "playground/page";
-import { clear, listenToPlayer, pass, toggle } from "playground/walkers";
+import { clear, number } from "playground/walkers";
 import { Waves } from "playground/waves";
 
 const KINDS = { ground: Ground, evolve: Evolve, waves: Waves };
-// Which settings a kind of tab has.
-const CONTROLS = {
-  ground: ["shares", "sigmas", "ks", "alls", "clear", "home", "how"],
-  evolve: ["objectives", "sigmas", "ks", "alls", "run", "restart", "home", "how"],
-  waves: ["objectives", "sigmas", "run", "restart"],
-};
 const STEP = 0.05; // by which a key moves the aim, in reaches
+const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
+const table = JSON.parse($("table").textContent);
 const crew = new Crew();
-const kindOf = (tab) => tab.kind ?? "ground";
-const tabs = table.tabs.map((tab, index) => new KINDS[kindOf(tab)](tab, index, crew));
-
-const fail = (error) => say(error.message);
+const tabs = table.tabs.map((tab, index) => new KINDS[tab.kind ?? "ground"](tab, index, crew));
 
 async function choose(index) {
   const tab = tabs[index];
-  state.tab?.leave();
+  state.tab?.leave?.();
   state.tab = null; // nothing is drawn until it is there
   for (const [k, button] of [...$("tabs").children].entries()) {
     button.setAttribute("aria-selected", k === index);
     button.tabIndex = k === index ? 0 : -1;
   }
-  const kind = kindOf(tab);
-  $("waves").hidden = kind !== "waves";
-  $("scene").hidden = $("labels").hidden = kind === "waves";
+  document.body.dataset.kind = tab.kind ?? "ground"; // the style sheet shows what this kind has
   $("about").textContent = tab.about ?? "";
-  for (const id of new Set(Object.values(CONTROLS).flat())) $(id).hidden = !CONTROLS[kind].includes(id);
-  $("alls").hidden ||= !tab.moves;
+  $("alls").hidden = !tab.moves;
+  $("shares").hidden = !(tab.centers?.length > 1);
   $("objective").value = tab.settings?.objective ?? "max_entropy";
   say("…");
   await tab.prepare();
-  Object.assign(state, { tab, touched: false });
-  showShares(tab);
+  state.tab = tab;
+  $("share").value = tab.share;
+  $("one").textContent = tab.centers?.[0].name;
+  $("other").textContent = tab.centers?.at(-1).name;
   const [low, high] = tab.sigmas ?? [-3, 3];
   Object.assign($("sigma"), { min: low, max: high, value: Math.log2(tab.factor) });
   showSigma();
   tab.enter();
   redraw();
-}
-
-function showShares(tab) {
-  $("shares").hidden ||= !(tab.centers?.length > 1);
-  if ($("shares").hidden) return;
-  $("share").value = tab.share;
-  $("one").textContent = tab.centers[0].name;
-  $("other").textContent = tab.centers.at(-1).name;
 }
 
 const showSigma = () => ($("sigmaNow").textContent = number(state.tab.sigma));
@@ -65,18 +48,22 @@ function listenToSettings() {
     state.tab.share = Number($("share").value);
     state.tab.showCloud();
   };
-  $("share").onchange = () => state.tab.again().catch(fail);
   $("sigma").oninput = () => {
     state.tab.factor = 2 ** Number($("sigma").value);
     showSigma();
-    state.tab.setSigma?.();
-    if (kindOf(state.tab) === "ground") state.tab.showCloud();
+    state.tab.setSigma();
   };
-  $("sigma").onchange = () => kindOf(state.tab) === "ground" && state.tab.again().catch(fail);
+  $("share").onchange = $("sigma").onchange = () => state.tab.again?.();
   $("k").oninput = () => ($("kNow").textContent = $("k").value);
   $("all").onchange = () => state.tab.batch && state.tab.show();
-  $("objective").onchange = () => state.tab.setObjective($("objective").value);
-  $("run").onclick = () => state.tab.run();
+  $("objective").onchange = () => {
+    state.tab.evolution.settings.objective = $("objective").value;
+    state.tab.settle?.();
+  };
+  $("run").onclick = () => {
+    state.tab.evolving = !state.tab.evolving;
+    clear();
+  };
   $("restart").onclick = () => state.tab.restart();
   $("clear").onclick = () => {
     state.tab.stop();
@@ -84,31 +71,26 @@ function listenToSettings() {
     clear();
     state.tab.showPool([]);
   };
-  $("home").onclick = () => {
-    state.touched = false;
-    scene.resetCamera();
-    redraw();
-  };
+  $("home").onclick = goHome;
 }
 
 function listenToScene() {
-  const click = (x, y) => {
+  const send = (ground) => state.tab.send(state.tab.flat ? [ground[0]] : ground);
+  steer((x, y) => {
     const ground = state.tab?.ready && scene.groundAt(0, x, y);
     if (ground) send(ground);
-  };
-  steer($("scene"), scene, { click, changed: () => { state.touched = true; redraw(); } });
+  });
   $("scene").onkeydown = (event) => {
-    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    const view = scene.views[0];
+    const [view] = scene.views;
     const aim = view.aim ?? [0, 0];
-    if (event.key in moves) view.aim = aim.map((x, j) => x + STEP * scene.reach * moves[event.key][j]);
+    if (event.key in MOVES) view.aim = aim.map((x, j) => x + STEP * scene.reach * MOVES[event.key][j]);
     else if (event.key === "Enter") send(aim);
-    else if (event.key === " ") toggle();
-    else if ("+-".includes(event.key)) Object.assign(scene.camera, zoomed(scene, event.key === "+" ? 0.9 : 1.1));
+    else if (event.key === " ") $("play").click();
+    else if ("+-".includes(event.key)) zoom(event.key === "+" ? 0.9 : 1.1);
     else return;
     event.preventDefault();
     const place = view.aim?.map((x) => number(x, 3)).join(", ");
-    if (event.key in moves) say(`Aim at (${place})${state.tab.unit}; Enter sends mutations there.`);
+    if (event.key in MOVES) say(`Aim at (${place})${state.tab.unit}; Enter sends mutations there.`);
     redraw();
   };
   $("waves").onpointerdown = $("waves").onpointermove = (event) => {
@@ -116,48 +98,28 @@ function listenToScene() {
   };
 }
 
-const send = (ground) => state.tab.send(state.tab.flat ? [ground[0]] : ground).catch(fail);
-
 function listenToTabs() {
   $("tabs").hidden = tabs.length < 2;
-  const button = (tab, index) => {
-    const made = element("button", tab.title, { role: "tab", "aria-controls": "stage" });
-    made.onclick = () => choose(index).catch(fail);
-    return made;
-  };
-  $("tabs").replaceChildren(...tabs.map(button));
+  const made = (tab, index) => button(tab.title, () => choose(index), { role: "tab", "aria-controls": "stage" });
+  $("tabs").replaceChildren(...tabs.map(made));
   $("tabs").onkeydown = ({ key }) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
     if (!step) return;
     const index = (tabs.indexOf(state.tab) + step + tabs.length) % tabs.length;
     $("tabs").children[index].focus();
-    choose(index).catch(fail);
+    choose(index);
   };
 }
 
-function frame(now) {
+function pass(now) {
   state.tab?.pass?.(now);
-  pass(now);
-  if (state.dirty && state.tab) {
-    state.dirty = false;
-    if (kindOf(state.tab) === "waves") state.tab.draw();
-    else scene.draw();
-    window.playground.frames++;
-  }
-  requestAnimationFrame(frame);
+  $("run").textContent = state.tab?.evolving ? "pause" : "evolve here";
 }
 
 // For a console, and for tests: what is shown and where.
 window.playground = { state, scene, tabs, crew, frames: 0 };
-document.title = table.title;
-$("title").textContent = table.title;
+document.title = $("title").textContent = table.title;
 listenToTabs();
-listenToScene();
 listenToSettings();
-listenToPlayer();
-new ResizeObserver(() => {
-  if (scene.views.length && !state.touched) scene.resetCamera();
-  redraw();
-}).observe($("stage"));
-choose(0).catch(fail);
-requestAnimationFrame(frame);
+choose(0).then(listenToScene);
+animate(window.playground, pass, () => state.tab?.draw());

@@ -8,12 +8,9 @@ export class Crew {
     const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
     const number = Math.min(MOST, Math.max(1, (navigator.hardwareConcurrency || 4) - 1)); // one core is left to drawing
     this.workers = Array.from({ length: number }, () => new Worker(address));
-    this.idle = [...this.workers];
-    Object.assign(this, { waiting: [], running: new Map(), next: 0 });
-    for (const worker of this.workers) {
-      worker.onmessage = ({ data }) => this.done(worker, data);
-      worker.onerror = ({ message }) => window.dispatchEvent(new ErrorEvent("error", { message })); // the page says it
-    }
+    Object.assign(this, { idle: [...this.workers], waiting: [] });
+    for (const worker of this.workers) // the page says what goes wrong
+      worker.onerror = ({ message }) => window.dispatchEvent(new ErrorEvent("error", { message }));
   }
 
   // What every worker must know before it goes on.
@@ -24,7 +21,7 @@ export class Crew {
   // A mutation's episode, once a worker has come to it.
   attempt(task) {
     return new Promise((resolve) => {
-      this.waiting.push({ task: { id: this.next++, ...task }, resolve });
+      this.waiting.push({ task, resolve });
       this.hand();
     });
   }
@@ -36,17 +33,14 @@ export class Crew {
 
   hand() {
     while (this.idle.length && this.waiting.length) {
+      const worker = this.idle.pop();
       const { task, resolve } = this.waiting.shift();
-      this.running.set(task.id, resolve);
-      this.idle.pop().postMessage(task);
+      worker.onmessage = ({ data }) => {
+        this.idle.push(worker);
+        this.hand();
+        resolve(data);
+      };
+      worker.postMessage(task);
     }
-  }
-
-  done(worker, { id, ...found }) {
-    const resolve = this.running.get(id);
-    this.running.delete(id);
-    this.idle.push(worker);
-    this.hand();
-    resolve(found);
   }
 }

@@ -1,8 +1,8 @@
 // A tab in which evolution runs: a toy world's population, generation after generation, and its center to mutate.
 
+import { $, scene } from "explorer/stage";
 import { Evolution } from "playground/evolution";
 import { Ground } from "playground/ground";
-import { $, redraw, scene } from "playground/page";
 import { clear } from "playground/walkers";
 import { World } from "playground/worlds";
 
@@ -16,38 +16,31 @@ export class Evolve extends Ground {
   }
 
   begin() {
-    const { population, sigma } = this.trained;
-    const settings = { ...this.settings, sigma: this.factor * sigma, objective: $("objective").value };
-    return new Evolution(this.trained.values, population.key, settings);
+    const settings = { ...this.settings, sigma: this.sigma, objective: $("objective").value };
+    return new Evolution(this.trained.values, this.trained.population.key, settings);
   }
 
   restart() {
     this.stop();
     this.evolution = this.begin();
-    Object.assign(this, { behaviors: null, batch: null, evolving: false });
+    Object.assign(this, { behaviors: null, batch: null });
     clear();
-    this.showPool([]);
-    this.setCenter();
-    this.showCloud();
+    this.showAll();
   }
 
-  // Evolution begins or rests.
-  run() {
-    this.evolving = !this.evolving;
-    if (this.evolving) clear();
-    redraw();
+  showAll() {
+    this.setCenter();
+    this.showPool([]);
+    this.showCloud();
   }
 
   setSigma() {
     this.evolution.settings.sigma = this.sigma;
   }
 
-  setObjective(name) {
-    this.evolution.settings.objective = name;
-  }
+  async again() {} // the next generation has it
 
   pass(now) {
-    $("run").textContent = this.evolving ? "pause" : "evolve here";
     if (!this.evolving || now - (this.stepped ?? 0) < MILLISECONDS) return;
     this.stepped = now;
     this.behaviors = this.evolution.step((parameters) => this.world.episode(parameters).behavior);
@@ -57,9 +50,7 @@ export class Evolve extends Ground {
       this.reach = scene.reach = Math.max(0.5, 1.1 * farthest);
       scene.resetCamera();
     }
-    this.setCenter();
-    this.showPool([]);
-    this.showCloud();
+    this.showAll();
   }
 
   setCenter() {
@@ -72,23 +63,12 @@ export class Evolve extends Ground {
 
   showCloud() {
     const behaviors = this.behaviors ?? [];
-    const zeros = { data: new Float32Array(behaviors.length) };
-    const data = Float32Array.from(behaviors.flat());
-    scene.setCloud(0, { behavior: { data }, fitness: zeros, component: zeros }, "direction");
-    const view = scene.views[0];
-    view.run.name = `generation ${this.evolution.generation}`;
-    view.subtitle = behaviors.length ? `${behaviors.length} mutations of its center` : "press “evolve here”";
-    if (!behaviors.length) view.mean = null;
-    redraw();
+    const count = behaviors.length ? `${behaviors.length} mutations of its center` : "press “evolve here”";
+    this.setCloud(Float32Array.from(behaviors.flat()), `generation ${this.evolution.generation}`, count);
   }
 
-  async send(target, numbers) {
+  stop() {
     this.evolving = false;
-    await super.send(target, numbers);
-  }
-
-  leave() {
-    this.evolving = false;
-    super.leave();
+    super.stop();
   }
 }

@@ -1,9 +1,15 @@
 // A tab with a ground to click: fresh mutations are drawn and tried, the nearest walks there, the others are dots.
 
-import { spotOf, unitOfAll } from "explorer/axes";
-import { unpacked } from "playground/arrays";
-import { $, number, redraw, say, scene } from "playground/page";
-import { clear, walk } from "playground/walkers";
+import { nearest, spotOf, unitOfAll } from "explorer/axes";
+import { $, redraw, say, scene, unzipped } from "explorer/stage";
+import { clear, number, walk } from "playground/walkers";
+
+const TYPES = { uint8: Uint8Array, float32: Float32Array, float16: Float16Array };
+
+async function unpacked({ type, bytes }) {
+  const found = new TYPES[type](await (await unzipped(bytes)).arrayBuffer());
+  return type === "uint8" ? found : new Float32Array(found);
+}
 
 export class Ground {
   constructor(table, index, crew) {
@@ -11,15 +17,14 @@ export class Ground {
     this.unit = unitOfAll(this.behavior);
     this.dimensions = this.behavior.length;
     this.flat = this.dimensions === 1;
-    this.name = this.title;
   }
 
   // Reads what the page brought along, once, and tells the workers.
   async prepare() {
     if (this.ready) return;
-    const { program } = this.setup;
-    const code = program && { ...program, code: await unpacked(program.code) };
-    this.crew.tell({ load: this.index, setup: { ...this.setup, ...(code && { program: code }) } });
+    const { program, ...setup } = this.setup;
+    if (program) setup.program = { ...program, code: await unpacked(program.code) };
+    this.crew.tell({ of: this.index, setup });
     for (const center of this.centers) {
       const stored = [center.center, center.cloud, center.population.scale];
       const [values, behaviors, scales] = await Promise.all(stored.map(unpacked));
@@ -38,6 +43,10 @@ export class Ground {
     return this.factor * this.trained.sigma;
   }
 
+  setSigma() {
+    this.showCloud();
+  }
+
   // The center between two, or one of them; workers mutate it from now on.
   setCenter() {
     const [one, other] = [this.centers[0], this.centers.at(-1)];
@@ -50,8 +59,10 @@ export class Ground {
   }
 
   enter() {
-    scene.setRuns([{ ...this, index: 0 }]);
+    const ranges = this.behavior.map(() => [-this.reach, this.reach]);
+    scene.setRuns([{ ...this, index: 0, ranges }]);
     scene.options.size = this.robot ? Math.min(12, Math.max(1, Math.round(this.reach / 9))) : 1;
+    scene.options.color = this.flat ? "distance" : "direction";
     this.showCloud();
     this.showPool(this.batch?.tried ?? []);
     say(this.hint ?? "");
@@ -67,18 +78,24 @@ export class Ground {
     this.crew.forget();
   }
 
+  draw() {
+    scene.draw();
+  }
+
   // What the run itself recorded, where the center is one that was trained.
   showCloud() {
     const { trained, share, factor, dimensions } = this;
     const isTrained = share % 1 === 0 && factor === 1;
     const data = isTrained ? trained.behaviors : new Float32Array(0);
-    const count = data.length / dimensions;
-    const zeros = { data: new Float32Array(count) };
-    scene.setCloud(0, { behavior: { data }, fitness: zeros, component: zeros }, this.flat ? "distance" : "direction");
-    const view = scene.views[0];
-    view.run.name = share % 1 ? `${Math.round(100 * share)} % of the way to ${this.centers.at(-1).name}` : trained.name;
-    view.subtitle = count ? `${count.toLocaleString("en")} of its mutations, as trained` : "";
-    if (!count) view.mean = null;
+    const name = share % 1 ? `${Math.round(100 * share)} % of the way to ${this.centers.at(-1).name}` : trained.name;
+    const count = (data.length / dimensions).toLocaleString("en");
+    this.setCloud(data, name, data.length ? `${count} of its mutations, as trained` : "");
+  }
+
+  setCloud(data, name, subtitle) {
+    const zeros = { data: new Float32Array(data.length / this.dimensions) };
+    Object.assign(scene.views[0], { name, subtitle });
+    scene.setCloud(0, { behavior: { data }, fitness: zeros, component: zeros });
     redraw();
   }
 
@@ -118,19 +135,15 @@ export class Ground {
     const { target, tried, numbers } = this.batch;
     const usable = tried.filter(({ valid }) => valid);
     if (!usable.length) return say("None of these mutations is valid: their simulations broke down.");
-    const misses = usable.map(({ behavior }) => Math.hypot(...behavior.map((x, j) => x - target[j])));
-    const missed = Math.min(...misses);
-    const best = usable[misses.indexOf(missed)];
-    Object.assign(this.batch, { best, missed });
-    const others = $("all").checked ? usable.filter((one) => one !== best) : [];
-    walk({ ...best, target: spotOf(this, target) }, this.moves ? others : []);
+    const [chosen, missed] = nearest(usable.map(({ behavior }) => behavior), target);
+    const best = usable[chosen];
+    this.batch.best = best;
+    const others = $("all").checked && this.moves ? usable.filter((one) => one !== best) : [];
+    walk({ ...best, target: spotOf(scene, target) }, others);
     const place = best.behavior.map((value) => number(value, 3)).join(", ");
-    const where = this.flat ? place : `(${place})`;
-    say(
-      `Of the ${numbers.length} fresh mutations ${numbers[0]} to ${numbers.at(-1)}, number ${best.fresh} ` +
-        `comes nearest: it ends at ${where}${this.unit}, ` +
-        `${number(missed)}${this.unit} from where you clicked.`,
-    );
+    const drawn = `Of the ${numbers.length} fresh mutations ${numbers[0]} to ${numbers.at(-1)}, number ${best.fresh}`;
+    const where = `${this.flat ? place : `(${place})`}${this.unit}`;
+    say(`${drawn} comes nearest: it ends at ${where}, ${number(missed)}${this.unit} from where you clicked.`);
   }
 
   // The same mutations again, of another center or with another sigma.

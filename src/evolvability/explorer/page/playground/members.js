@@ -2,29 +2,20 @@
 
 import { fold, integer, normals, uniform } from "playground/random";
 
-const PURPOSE = { noise: 0, episodes: 1, fresh: 6 }; // as in evolvability.core.keys
+const FRESH = 6; // the purpose of a key, as in evolvability.core.keys
 const TOGETHER = 20; // fresh mutations are drawn in chunks of so many
 const f = Math.fround;
 
-// The address of a mutation: the keys that its noise and its start follow from, its draw, and its sign.
-// who: {fresh: number}, a mutation that the run never tried, or {member: number}, of its last population.
-export function addressOf({ key, generation, mirrored }, who) {
-  if (who.member !== undefined) {
-    const signs = mirrored ? 2 : 1;
-    const [draw, sign] = [Math.floor(who.member / signs), who.member % signs ? -1 : 1];
-    return {
-      noise: fold(key, PURPOSE.noise), draw, sign,
-      start: fold(fold(fold(fold(key, PURPOSE.episodes), generation), 0), who.member),
-    };
-  }
-  const [chunk, draw] = [Math.floor(who.fresh / TOGETHER), who.fresh % TOGETHER];
-  const own = fold(key, PURPOSE.fresh);
+// The address of a mutation that the run never tried: the keys that its noise and its start follow from, and its draw.
+export function addressOf({ key }, { fresh }) {
+  const [chunk, draw] = [Math.floor(fresh / TOGETHER), fresh % TOGETHER];
+  const own = fold(key, FRESH);
   const episode = fold(fold(own, 1), chunk);
-  return { noise: fold(fold(own, 0), chunk), draw, sign: 1, start: fold(fold(episode, 0), draw) };
+  return { noise: fold(fold(own, 0), chunk), draw, start: fold(fold(episode, 0), draw) };
 }
 
-// The parameters at an address: (component's center) + sign * scale * noise. `factor` multiplies the scale.
-export function parametersAt(population, center, { noise: key, draw, sign }, factor = 1) {
+// The parameters at an address: (component's center) + scale * noise. `factor` multiplies the scale.
+export function parametersAt(population, center, { noise: key, draw }, factor = 1) {
   const { kind, components, generation, scale, size } = population;
   const isMixed = kind === "mixture";
   const component = isMixed ? integer(fold(fold(fold(key, 1), generation), draw), components) : 0;
@@ -33,8 +24,7 @@ export function parametersAt(population, center, { noise: key, draw, sign }, fac
   const first = size * component;
   for (let k = 0; k < size; k++) {
     const own = scale[scale.length > components ? first + k : component]; // for each parameter, or for all
-    const step = f(f(factor * own) * noise[k]);
-    found[k] = center[first + k] + sign * step;
+    found[k] = center[first + k] + f(f(factor * own) * noise[k]);
   }
   return found;
 }

@@ -10,22 +10,21 @@ export class Robot {
     Object.assign(this, setup, { steps: setup.num_steps });
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(setup.program.code));
     this.exports = exports;
-    this.top = setup.program.free;
+    let top = setup.program.free;
+    const reserved = ([name, length]) => {
+      const place = Math.ceil(top / 8) * 8;
+      top = place + 8 * length;
+      return [name, place];
+    };
     const { size, observations, behaviors, positions } = this;
     const lengths = {
       parameters: size, pose: positions, kept: 1, mean: observations, std: observations,
       ended: behaviors, status: 1, seen: 1 + 2 * observations, path: (this.steps + 1) * positions,
     };
-    this.at = Object.fromEntries(Object.entries(lengths).map(([name, length]) => [name, this.reserve(length)]));
-    exports.memory.grow(Math.ceil(this.top / 65536));
+    this.at = Object.fromEntries(Object.entries(lengths).map(reserved));
+    exports.memory.grow(Math.ceil(top / 65536));
     const view = ([name, length]) => [name, new Float64Array(exports.memory.buffer, this.at[name], length)];
     this.numbers = Object.fromEntries(Object.entries(lengths).map(view));
-  }
-
-  reserve(length) {
-    const place = Math.ceil(this.top / 8) * 8;
-    this.top = place + 8 * length;
-    return place;
   }
 
   // What a network does: where it ends, whether the simulation held, and its pose at every moment that is shown.

@@ -1,9 +1,11 @@
 // The interference pattern: one parameter, one behavior. A population climbs towards where its mutations differ most,
 // and what it climbs depends on how far mutations go: on sigma.
 
-import { css, kind } from "explorer/colors";
+import { css, kind } from "explorer/clouds";
+import { stroke } from "explorer/labels";
+import { $, isStill, redraw, say } from "explorer/stage";
 import { Evolution } from "playground/evolution";
-import { $, isStill, number, redraw, say } from "playground/page";
+import { number } from "playground/walkers";
 import { pattern } from "playground/worlds";
 
 const [FROM, TO, TALLEST] = [0, 16, 5.4];
@@ -14,7 +16,7 @@ const [LINE, TEXT, DIM] = ["#3d4a63", "#d9e0ec", "#8d99ae"];
 const ACCENT = kind(1);
 
 // The standard deviation of the behavior around a center: of cosines, the mean over a normal distribution is known.
-export function spreadAt(center, sigma) {
+function spreadAt(center, sigma) {
   const wave = (a) => Math.cos(a * center) * Math.exp(-0.5 * (a * sigma) ** 2);
   const mean = 2.5 * (wave(19.8) - wave(20.2));
   const square = 6.25 * (1 - wave(0.4) - wave(40) + 0.5 * (wave(39.6) + wave(40.4)));
@@ -31,12 +33,13 @@ export class Waves {
   }
 
   async prepare() {
-    this.evolution ??= this.begin();
+    if (!this.evolution) this.restart();
   }
 
-  begin(center = this.start) {
+  restart(center = this.start) {
     const settings = { ...this.settings, ...this.stride(), objective: $("objective").value };
-    return new Evolution([center], this.key, settings);
+    this.evolution = new Evolution([center], this.key, settings);
+    this.settle();
   }
 
   // The gradient grows as sigma falls: with its square, as a natural gradient has it, steps stay within mutations.
@@ -44,29 +47,12 @@ export class Waves {
     return { sigma: this.sigma, rate: this.settings.rate * Math.min(FASTEST, this.factor ** 2) };
   }
 
-  restart() {
-    this.evolution = this.begin();
-    this.settle();
-  }
-
   enter() {
     say(this.hint);
-    this.settle();
-  }
-
-  leave() {}
-
-  run() {
-    this.evolving = !this.evolving;
   }
 
   setSigma() {
     Object.assign(this.evolution.settings, this.stride());
-    this.settle();
-  }
-
-  setObjective(name) {
-    this.evolution.settings.objective = name;
     this.settle();
   }
 
@@ -77,11 +63,10 @@ export class Waves {
   }
 
   climb(generations) {
-    for (let k = 0; k < generations; k++) this.members = this.evolution.step(([x]) => [pattern((this.last = x))]);
+    for (let k = 0; k < generations; k++) this.members = this.evolution.step(([x]) => [pattern(x)]);
   }
 
   pass() {
-    $("run").textContent = this.evolving ? "pause" : "go on";
     if (!this.evolving || isStill) return;
     this.climb(GENERATIONS.moving);
     redraw();
@@ -89,8 +74,7 @@ export class Waves {
 
   // A click puts the center there.
   place(x) {
-    this.evolution = this.begin(FROM + x * (TO - FROM));
-    this.settle();
+    this.restart(FROM + x * (TO - FROM));
   }
 
   draw() {
@@ -105,29 +89,18 @@ export class Waves {
     const high = 0.62 * height;
     const up = (y) => 34 + (high - 50) * (0.5 - y / (2 * TALLEST));
     const level = (y) => height - 34 - (y / 3.8) * (height - high - 76);
-    Object.assign(this, { pen, across, up, level, right, width, height, high });
+    Object.assign(this, { pen, across, up, level, right, width, high });
     this.drawPattern();
     this.drawPopulation();
     this.drawLandscape();
-    canvas.setAttribute("aria-label", this.description());
-  }
-
-  description() {
     const [x] = this.evolution.center;
-    const spread = spreadAt(x, this.sigma);
-    return `The center is at x = ${number(x, 3)}; its mutations spread by ${number(spread)} around their mean.`;
+    const spread = number(spreadAt(x, this.sigma));
+    const told = `The center is at x = ${number(x, 3)}; its mutations spread by ${spread} around their mean.`;
+    canvas.setAttribute("aria-label", told);
   }
 
-  line(points, color, width = 1) {
-    const { pen } = this;
-    pen.beginPath();
-    for (const [x, y] of points) pen.lineTo(x, y);
-    Object.assign(pen, { strokeStyle: color, lineWidth: width, lineJoin: "round" });
-    pen.stroke();
-  }
-
-  write(text, x, y, color = DIM, align = "left", font = "12px system-ui, sans-serif") {
-    Object.assign(this.pen, { fillStyle: color, textAlign: align, font });
+  write(text, x, y, color = DIM, align = "left") {
+    Object.assign(this.pen, { fillStyle: color, textAlign: align, font: "12px system-ui, sans-serif" });
     this.pen.fillText(text, x, y);
   }
 
@@ -138,41 +111,40 @@ export class Waves {
     this.pen.fill();
   }
 
-  // A curve over all centers, fine enough for the fastest waves.
-  curve(height) {
+  // A curve over all centers, fine enough for the fastest waves, and the line at its foot.
+  curve(height, foot, color) {
     const points = [];
     for (let x = FROM; x <= TO; x += 0.01) points.push([this.across(x), height(x)]);
-    return points;
+    stroke(this.pen, [FROM, TO].map((x) => [this.across(x), foot]), LINE);
+    stroke(this.pen, points, color, 1.2);
   }
 
   drawPattern() {
-    const { up, across } = this;
     this.write("behavior f(x) = 5 sin(x/5) sin(20x)", 16, 22, TEXT);
-    this.line([[across(FROM), up(0)], [across(TO), up(0)]], LINE);
-    this.line(this.curve((x) => up(pattern(x))), "#4f6ea8", 1);
+    this.curve((x) => this.up(pattern(x)), this.up(0), "#4f6ea8");
   }
 
   // The center, how far its mutations go, and what some of them do: on the curve, and beside it how often.
   drawPopulation() {
-    const { pen, across, up, right, width, high, evolution: { center: [x] } } = this;
+    const { pen, across, up, right, width, high, evolution: { center: [x] }, members = [] } = this;
     const band = [x - this.sigma, x + this.sigma].map((at) => Math.min(right - 16, Math.max(across(FROM), across(at))));
     pen.fillStyle = css(ACCENT, 0.16);
     pen.fillRect(band[0], 34, Math.max(1, band[1] - band[0]), high - 50);
-    this.line([[across(x), 34], [across(x), high - 16]], css(ACCENT), 2);
+    stroke(pen, [[across(x), 34], [across(x), high - 16]], css(ACCENT), 2);
     this.write(`x = ${x.toFixed(2)}`, across(x), high, css(ACCENT), "center");
     const bins = Array.from({ length: 36 }, () => 0);
-    for (const [behavior] of this.members ?? []) {
+    for (const [behavior] of members) {
       const bin = Math.floor((behavior / (2 * TALLEST) + 0.5) * bins.length);
       if (bin in bins) bins[bin]++;
     }
     const most = Math.max(1, ...bins);
+    this.write("mutations", right, 22, TEXT);
+    pen.fillStyle = css(ACCENT, 0.85);
     for (const [k, count] of bins.entries()) {
       const y = up(((k + 1) / bins.length - 0.5) * 2 * TALLEST);
-      pen.fillStyle = css(ACCENT, 0.85);
       pen.fillRect(right, y, ((width - right - 12) * count) / most, (high - 50) / bins.length - 1);
     }
-    this.write("mutations", right, 22, TEXT);
-    for (const [k, [behavior]] of (this.members ?? []).slice(0, SHOWN).entries())
+    for (const [k, [behavior]] of members.slice(0, SHOWN).entries())
       this.dot(right - 8 - 6 * ((k * 0.618) % 1), up(behavior), 1.6, css(ACCENT, 0.6));
   }
 
@@ -180,8 +152,7 @@ export class Waves {
   drawLandscape() {
     const { across, level, evolution: { center: [x] }, sigma, high } = this;
     this.write(`how much mutations with σ = ${number(sigma)} differ, by center`, 16, high + 30, TEXT);
-    this.line([[across(FROM), level(0)], [across(TO), level(0)]], LINE);
-    this.line(this.curve((at) => level(spreadAt(at, sigma))), "#6dcd59", 1.3);
+    this.curve((at) => level(spreadAt(at, sigma)), level(0), "#6dcd59");
     this.dot(across(x), level(spreadAt(x, sigma)), 6, css(ACCENT));
     for (let at = FROM; at <= TO; at += 4) this.write(`${at}`, across(at), level(0) + 16, DIM, "center");
     this.write("center x →", across(TO), level(0) + 30, DIM, "right");
