@@ -94,6 +94,9 @@ def test_click_on_the_ground_finds_the_nearest_of_k(opened: Any, served: str, an
     assert actor["distance"] == pytest.approx(distance.min(), abs=1e-4)
     text = opened.inner_text("#message")
     assert all(part in text for part in ("12 fresh", "generation 3", f"number {distance.argmin()} "))
+    stage, foot = (opened.locator(name).bounding_box() for name in ("#stage", "#foot"))
+    assert foot["y"] >= stage["y"] + stage["height"]  # what is said hides nobody
+    assert opened.locator("#foot #message").count() == opened.locator("#foot #player").count() == 1
 
 
 def test_a_member_that_cannot_be_rebuilt_is_said_and_fresh_ones_are_offered(

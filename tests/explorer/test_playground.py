@@ -178,6 +178,9 @@ def test_a_click_sends_the_nearest_mutation_there(opened: Any, ant_run: Run, tmp
     nearest = ends[np.linalg.norm(ends[:, 1:] - batch["target"], axis=1).argmin(), 0]
     assert batch["best"] == nearest
     assert f"number {int(nearest)} comes nearest" in opened.inner_text("#message")
+    stage, foot = (opened.locator(name).bounding_box() for name in ("#stage", "#foot"))
+    assert foot["y"] >= stage["y"] + stage["height"]  # what is said hides nobody
+    assert opened.locator("#foot #message").count() == opened.locator("#foot #player").count() == 1
     parent = parent_of(ant_run, watchable_task(ant_run), ant_run.rebuildable[-1])
     brood = fresh_one(parent, int(nearest))
     motion = replay_in_double(ant_run)(brood.key, brood.sample, parent.memory)
