@@ -35,10 +35,6 @@ WORLDS = ("point", "maze", "navigation", "interference")
 CLICK = "Click anywhere on the ground: fresh mutations of the center are tried, and the nearest goes there."
 MOST_BYTES = 2_000_000  # of centers, or they are kept as 16-bit numbers
 SHOWN_MEMBERS = 1500  # of a recorded population
-ARGUMENTS = {"params": "R*", "poses": "R*", "kept": "int*", "mean": "R*", "std": "R*"}
-ARGUMENTS |= dict.fromkeys(("num_steps", "may_fall", "frames"), "int")
-ARGUMENTS |= {"ended": "R*", "status": "int*", "seen": "R*", "path": "R*", "tid": "int"}
-"""Of a robot's episode in WebAssembly, as `episode_kernel` has them."""
 
 
 def export_live(run: Run, output: Path, **sizes: Any) -> str:
@@ -110,12 +106,12 @@ def _setup(run: Run, task: Task) -> dict[str, Any]:
     if task.name not in ROBOTS:
         return shared
     from evolvability.tasks.engines.fused.emission import DOUBLE
-    from evolvability.tasks.engines.fused.episodes import episode_text
+    from evolvability.tasks.engines.fused.episodes import ARGUMENTS, episode_text
     from evolvability.tasks.engines.fused.webassembly import Compiler
     from evolvability.tasks.locomotion import robot_of
 
     robot = robot_of(task.name, options)
-    program = Compiler(episode_text(robot, task.shapes, DOUBLE)).module(ARGUMENTS)
+    program = Compiler(episode_text(robot, task.shapes, DOUBLE)).module({**ARGUMENTS, "tid": "int"})
     return shared | {
         "program": {"code": packed(np.frombuffer(program.module, np.uint8)), "free": program.free},
         "size": sum(map(math.prod, task.shapes)),

@@ -7,6 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from evolvability.tasks.engines.fused.expressions import Scalar, Tape
 from evolvability.tasks.robots import ASSETS, ROBOTS
 
 # All that is supported and that no robot of Gymnasium's has: a ball joint, boxes, a tilted plane, joints beside their
@@ -97,3 +98,19 @@ def forward(model: mujoco.MjModel, state: dict[str, Any], index: int) -> mujoco.
     data.ctrl[:] = state["u"][index]
     mujoco.mj_forward(model, data)
     return data
+
+
+def evaluate(tape: Tape, inputs: dict[str, Any], values: Any) -> Any:
+    """Numbers in place of a tape's values: of each input array the last axis is its index, the others are kept."""
+    known: dict[str, Any] = {}
+    for name, array in inputs.items():
+        known |= {f"{name}[{k}]": np.asarray(array)[..., k] for k in range(np.shape(array)[-1])}
+
+    def number(value: Any) -> Any:
+        return known[value.name] if isinstance(value, Scalar) else value
+
+    for name, (operation, operands) in tape.steps.items():
+        known[name] = getattr(np, operation)(*map(number, operands))
+    numbers = [number(value) for value in np.ravel(np.asarray(values, object))]
+    batch = np.broadcast_shapes(*map(np.shape, numbers))
+    return np.stack(np.broadcast_arrays(*numbers), axis=-1).reshape(*batch, *np.shape(values))

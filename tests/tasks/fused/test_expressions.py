@@ -3,6 +3,7 @@ import pytest
 
 from evolvability.tasks.engines.fused.expressions import Tape, arctan2, select, sin
 from evolvability.tasks.engines.fused.symbols import symbols
+from tests.tasks.fused.models import evaluate
 
 
 def test_constants_are_folded_and_nothing_is_computed_twice() -> None:
@@ -44,7 +45,7 @@ def test_numbers_take_the_place_of_symbols() -> None:
     value = select(x < y, arctan2(x, y) / 3, abs(y) - 1 / x)
     a, b = given.T
     expected = np.where(a < b, np.arctan2(a, b) / 3, np.abs(b) - 1 / a)
-    np.testing.assert_allclose(tape.evaluate({"x": given}, value), expected)
+    np.testing.assert_allclose(evaluate(tape, {"x": given}, value), expected)
 
 
 def test_a_symbol_is_neither_true_nor_false() -> None:
@@ -62,6 +63,6 @@ def test_symbols_are_arrays_for_code_that_is_written_for_arrays() -> None:
     clipped = xp.clip(xp.stack([turned, array[..., 1]], axis=-1), -1.0, 1.0)
     given = np.random.default_rng(0).normal(0, 5, size=(7, 3))
     expected = np.stack([np.remainder(given[:, 0] + np.pi, 2 * np.pi) - np.pi, given[:, 1]], axis=-1).clip(-1, 1)
-    np.testing.assert_allclose(tape.evaluate({"x": given}, clipped), expected)
+    np.testing.assert_allclose(evaluate(tape, {"x": given}, clipped), expected)
     smaller = np.asarray(array[..., 0] < array[..., 1]).item()
-    np.testing.assert_array_equal(tape.evaluate({"x": given}, smaller), given[:, 0] < given[:, 1])
+    np.testing.assert_array_equal(evaluate(tape, {"x": given}, smaller), given[:, 0] < given[:, 1])

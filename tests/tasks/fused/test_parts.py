@@ -11,7 +11,7 @@ from evolvability.tasks.engines.fused.dynamics import bias_forces, joint_forces,
 from evolvability.tasks.engines.fused.expressions import Tape
 from evolvability.tasks.engines.fused.kinematics import Motion, moving
 from evolvability.tasks.engines.fused.tree import Tree
-from tests.tasks.fused.models import NAMES, forward, model, states
+from tests.tasks.fused.models import NAMES, evaluate, forward, model, states
 
 NUM_STATES = 6
 each_model = pytest.mark.parametrize("name", NAMES)
@@ -31,7 +31,7 @@ class Traced:
     def numbers(self, values: Any) -> Any:
         """(NUM_STATES, ...) of some values."""
         inputs = {name: self.states[name] for name in self.symbols}
-        return np.broadcast_to(self.tape.evaluate(inputs, values), (NUM_STATES, *np.shape(values)))
+        return np.broadcast_to(evaluate(self.tape, inputs, values), (NUM_STATES, *np.shape(values)))
 
     def theirs(self, name: str) -> Any:
         """(NUM_STATES, ...) an array of MuJoCo's."""

@@ -145,32 +145,44 @@ def _on_plane(tree: Tree, motion: Motion, geom: int, plane: int) -> list[Contact
     normal = clean(turn @ rotation(model.geom_quat[plane])[:, 2])
     floor = clean(floor + turn @ model.geom_pos[plane])
     axes, size, kind = rotation(model.geom_quat[geom]), model.geom_size[geom], int(model.geom_type[geom])
-    center = clean(model.geom_pos[geom])
+    center, radius, along = clean(model.geom_pos[geom]), float(size[0]), None
     if kind == SPHERE:
-        points, radius, along = [center], float(size[0]), None
+        points = [center]
     elif kind == CAPSULE:
-        points, radius = [clean(center + end * size[1] * axes[:, 2]) for end in (1, -1)], float(size[0])
+        points = [clean(center + end * size[1] * axes[:, 2]) for end in (1, -1)]
         along = motion.rotation[body] @ axes[:, 2]
     elif kind == BOX:
         corners = [(x, y, z) for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)]
-        points, radius, along = [clean(center + axes @ (corner * size)) for corner in corners], 0.0, None
+        points, radius = [clean(center + axes @ (corner * size)) for corner in corners], 0.0
     else:
         raise UnsupportedModelError(
             f"This model cannot be compiled: its geom {_named(model, geom)} may touch a plane, and is no sphere, "
             "capsule or box."
         )
-    made = _Maker(tree, motion, geom, plane, normal, floor, radius, tangent(along, normal))
-    found = [made.contact(point) for point in points]
-    return _lower_corners(found, made, center, points) if kind == BOX else found
+    first = tangent(along, normal)
+    second = np.cross(normal, first)
+    frame = normal, first, second if first.dtype == object else clean(second)
+    parameters = _mixed(model, geom, plane)
+    found = []
+    for point in points:
+        place = motion.place[body] + motion.rotation[body] @ point
+        distance = normal @ (place + motion.origin[body] - floor) - radius
+        touch = place - (radius + 0.5 * distance) * normal
+        found.append(Contact(geom, body, distance, distance <= parameters.margin, parameters.fields(distance)))
+        for name, vector in zip(("point", "normal", "first", "second"), (touch, *frame), strict=True):
+            found[-1].fields.update({f"{name}_{axis}": value for axis, value in zip("xyz", vector, strict=True)})
+    if kind != BOX:
+        return found
+    below = [normal @ (motion.rotation[body] @ (point - center)) <= 0.0 for point in points]
+    return _first_four(found, below)
 
 
-def _lower_corners(found: list[Contact], made: "_Maker", center: Vector, points: list[Vector]) -> list[Contact]:
+def _first_four(corners: list[Contact], below: list[Value]) -> list[Contact]:
     """Of a box, MuJoCo takes the corners below its center, and no more than the first four."""
     taken: Value = 0.0
     chosen = []
-    for contact, point in zip(found, points, strict=True):
-        below = made.normal @ (made.motion.rotation[contact.body] @ (point - center)) <= 0.0
-        present = contact.present & below & (taken < 4.0)
+    for contact, is_below in zip(corners, below, strict=True):
+        present = contact.present & is_below & (taken < 4.0)
         taken = taken + select(present, 1.0, 0.0)
         chosen.append(contact._replace(present=present))
     return chosen
@@ -193,48 +205,6 @@ def tangent(along: Vector | None, normal: Vector) -> Vector:
     return np.array([select(upright, spare[k], scale * flat[k]) for k in range(3)], object)
 
 
-class _Maker(NamedTuple):
-    """All that the points of one geom on one plane have in common."""
-
-    tree: Tree
-    motion: Motion
-    geom: int
-    plane: int
-    normal: Vector
-    floor: Vector
-    radius: float
-    tangent: Vector
-
-    def contact(self, point: Vector) -> Contact:
-        """The contact of one point, the center of a ball, with the plane."""
-        model, body = self.tree.model, int(self.tree.model.geom_bodyid[self.geom])
-        parameters = _mixed(model, self.geom, self.plane)
-        place = self.motion.place[body] + self.motion.rotation[body] @ point
-        distance = self.normal @ (place + self.motion.origin[body] - self.floor) - self.radius
-        violation = distance - parameters.margin
-        impedance = parameters.softness.impedance(violation)
-
-        touch = place - (self.radius + 0.5 * distance) * self.normal
-        second = (
-            clean(np.cross(self.normal, self.tangent)) if _known(self.tangent) else np.cross(self.normal, self.tangent)
-        )
-        fields = {
-            "strength": strength(impedance, parameters.weight),
-            "pull": parameters.softness.stiffness * impedance * violation,
-            "damping": parameters.softness.damping,
-            "friction": parameters.friction,
-        }
-        for name, vector in zip(
-            ("point", "normal", "first", "second"), (touch, self.normal, self.tangent, second), strict=True
-        ):
-            fields |= {f"{name}_{axis}": value for axis, value in zip("xyz", vector, strict=True)}
-        return Contact(self.geom, body, distance, distance <= parameters.margin, fields)
-
-
-def _known(vector: Vector) -> bool:
-    return np.asarray(vector).dtype != object
-
-
 class Parameters(NamedTuple):
     """What two geoms agree on."""
 
@@ -242,6 +212,17 @@ class Parameters(NamedTuple):
     friction: float
     margin: float
     weight: float
+
+    def fields(self, distance: Value) -> dict[str, Value]:
+        """What the solver needs to know of a contact so far above a plane."""
+        violation = distance - self.margin
+        impedance = self.softness.impedance(violation)
+        return {
+            "strength": strength(impedance, self.weight),
+            "pull": self.softness.stiffness * impedance * violation,
+            "damping": self.softness.damping,
+            "friction": self.friction,
+        }
 
 
 def _mixed(model: mujoco.MjModel, geom: int, plane: int) -> Parameters:

@@ -22,42 +22,10 @@ from evolvability.tasks.normalizer import LIMIT
 from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed
 from evolvability.tasks.robots import Robot
 
-# Both halves are computed and one is taken, so that a compiler can do many at a time: an odd polynomial near zero, and
-# an exponential elsewhere, from the Cephes library.
-TANH = {
-    "float": """
-auto squash = [&](float x) {
-  const float z = x * x;
-  const float near = x + x * z * (z * (z * (z * (z * -5.70498872745e-3f + 2.06390887954e-2f) - 5.37397155531e-2f)
-                                       + 1.33314422036e-1f) - 3.33332819422e-1f);
-  const float y = FABS(x) < 9.0f ? 2.0f * FABS(x) : 18.0f;  // beyond it a float is 1
-  const float k = rintf(y * 1.44269504088896341f);
-  const float r = y - k * 0.693359375f + k * 2.12194440e-4f;
-  const float p = ((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r
-                   + 1.6666665459e-1f) * r + 5.0000001201e-1f;
-  union { int i; float f; } power;  // of two
-  power.i = ((int)k + 127) << 23;
-  const float far = 1.0f - 2.0f / ((p * r * r + r + 1.0f) * power.f + 1.0f);
-  return FABS(x) < 0.625f ? near : (x < 0.0f ? -far : far);
-};
-""",
-    "double": """
-auto squash = [&](double x) {
-  const double z = x * x;
-  const double near = x + x * z * ((-9.64399179425052238628e-1 * z - 9.92877231001918586564e1) * z
-    - 1.61468768441708447952e3) / (((z + 1.12811678491632931402e2) * z + 2.23548839060100448583e3) * z
-    + 4.84406305325125486048e3);
-  const double y = fabs(x) < 20.0 ? 2.0 * fabs(x) : 40.0;
-  const double k = rint(y * 1.4426950408889634074);
-  const double r = y - k * 6.93145751953125e-1 - k * 1.42860682030941723212e-6, s = r * r;
-  const double p = r * ((1.26177193074810590878e-4 * s + 3.02994407707441961300e-2) * s + 9.99999999999999999910e-1);
-  const double q = ((3.00198505138664455042e-6 * s + 2.52448340349684104192e-3) * s + 2.27265548208155028766e-1) * s
-    + 2.00000000000000000005;
-  const double far = 1.0 - 2.0 / (ldexp(1.0 + 2.0 * (p / (q - p)), (int)k) + 1.0);
-  return fabs(x) < 0.625 ? near : (x < 0.0 ? -far : far);
-};
-""",
-}
+ARGUMENTS = {"params": "R**", "poses": "R**", "kept": "int*", "mean": "R*", "std": "R*"}
+ARGUMENTS |= dict.fromkeys(("num_steps", "may_fall", "frames"), "int")
+ARGUMENTS |= {"ended": "R**", "status": "int**", "seen": "R**", "path": "R***"}
+"""Of an episode, by name: a type, with an asterisk for each axis of an array."""
 
 
 @functools.cache
@@ -83,17 +51,16 @@ def episode_kernel(robot: Robot, shapes: Shapes, precision: Precision = FLOAT) -
             params, poses, kept, mean, std, num_steps, may_fall, frames, ended, status, seen, path, wp.tid()
         )  # fmt: skip
 
-    rows, line, cube = (wp.array(dtype=TYPES[precision.name], ndim=ndim) for ndim in (2, 1, 3))
-    types = {"params": rows, "poses": rows, "kept": wp.array(dtype=wp.int32), "mean": line, "std": line}
-    types |= dict.fromkeys(("num_steps", "may_fall", "frames"), int)
-    types |= {"ended": rows, "status": wp.array2d(dtype=wp.int32), "seen": rows, "path": cube}
+    dtypes = {"R": TYPES[precision.name], "int": wp.int32}
+    kinds = {name: (dtypes[kind.rstrip("*")], kind.count("*")) for name, kind in ARGUMENTS.items()}
+    types = {name: wp.array(dtype=dtype, ndim=axes) if axes else int for name, (dtype, axes) in kinds.items()}
     text = episode_text(robot, shapes, precision) + epilogue()
     return made(f"episodes_{robot.name}", text, types, native, whole, fuse=precision is FLOAT)
 
 
 def episode_text(robot: Robot, shapes: Shapes, precision: Precision) -> str:
     """The program of a kernel's thread."""
-    return prelude(precision) + TANH[precision.name] + _episode(robot, shapes)
+    return prelude(precision) + _episode(robot, shapes)
 
 
 def _episode(robot: Robot, shapes: Shapes) -> str:

@@ -2,13 +2,13 @@
 
 Arrays of them are NumPy's, of type ``object``, so that ``rotation @ point`` and ``np.cross`` work as ever. Constants
 are folded on the way and an expression that was met before is not computed again: of a planar robot's spatial algebra
-only planar arithmetic is left. The record, a `Tape`, becomes C++, or numbers.
+only planar arithmetic is left. The record, a `Tape`, becomes C++.
 """
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -18,36 +18,30 @@ Vector = Any
 """A NumPy array of values."""
 
 
-class Operation(NamedTuple):
-    """How an operation is written in C++, and what it does to numbers."""
-
-    text: str
-    compute: Callable[..., Any]
-
-
 OPERATIONS = {
-    "add": Operation("{} + {}", np.add),
-    "subtract": Operation("{} - {}", np.subtract),
-    "multiply": Operation("{} * {}", np.multiply),
-    "divide": Operation("{} / {}", np.divide),
-    "negate": Operation("-{}", np.negative),
-    "less": Operation("{} < {}", np.less),
-    "less_equal": Operation("{} <= {}", np.less_equal),
-    "and": Operation("{} && {}", np.logical_and),
-    "or": Operation("{} || {}", np.logical_or),
-    "not": Operation("!{}", np.logical_not),
-    "select": Operation("{} ? {} : {}", np.where),
-    "absolute": Operation("FABS({})", np.abs),
-    "sin": Operation("SIN({})", np.sin),
-    "cos": Operation("COS({})", np.cos),
-    "sqrt": Operation("SQRT({})", np.sqrt),
-    "floor": Operation("FLOOR({})", np.floor),
-    "arctan2": Operation("ATAN2({}, {})", np.arctan2),
-    "arcsin": Operation("ASIN({})", np.arcsin),
-    "isfinite": Operation("ISFINITE({})", np.isfinite),
+    "add": "{} + {}",
+    "subtract": "{} - {}",
+    "multiply": "{} * {}",
+    "divide": "{} / {}",
+    "negative": "-{}",
+    "less": "{} < {}",
+    "less_equal": "{} <= {}",
+    "logical_and": "{} && {}",
+    "logical_or": "{} || {}",
+    "logical_not": "!{}",
+    "where": "{} ? {} : {}",
+    "absolute": "FABS({})",
+    "sin": "SIN({})",
+    "cos": "COS({})",
+    "sqrt": "SQRT({})",
+    "floor": "FLOOR({})",
+    "arctan2": "ATAN2({}, {})",
+    "arcsin": "ASIN({})",
+    "isfinite": "ISFINITE({})",
 }
-COMMUTATIVE = {"add", "multiply", "and", "or"}
-CONDITIONS = {"less", "less_equal", "and", "or", "not", "isfinite"}
+"""How an operation is written in C++, by the name of NumPy's function that does it to numbers."""
+COMMUTATIVE = {"add", "multiply", "logical_and", "logical_or"}
+CONDITIONS = {"less", "less_equal", "logical_and", "logical_or", "logical_not", "isfinite"}
 
 
 def operator(method: Callable[["Scalar", Value], Value]) -> Callable[["Scalar", Value], Value]:
@@ -72,9 +66,7 @@ class Scalar:
 
     @operator
     def __add__(self, other: Value) -> Value:
-        if is_number(other):
-            return self if other == 0 else self.tape.record("add", self, other)
-        return self.tape.record("add", self, other)
+        return self if is_zero(other) else self.tape.record("add", self, other)
 
     @operator
     def __sub__(self, other: Value) -> Value:
@@ -104,7 +96,7 @@ class Scalar:
         return 0.0 if other == 0 else self.tape.record("divide", other, self)
 
     def __neg__(self) -> Value:
-        return self.tape.record("negate", self)
+        return self.tape.record("negative", self)
 
     def __abs__(self) -> Value:
         return self.tape.record("absolute", self)
@@ -127,14 +119,14 @@ class Scalar:
 
     @operator
     def __and__(self, other: Value) -> Value:
-        return self.tape.record("and", self, other) if isinstance(other, Scalar) else self if other else False
+        return self.tape.record("logical_and", self, other) if isinstance(other, Scalar) else self if other else False
 
     @operator
     def __or__(self, other: Value) -> Value:
-        return self.tape.record("or", self, other) if isinstance(other, Scalar) else True if other else self
+        return self.tape.record("logical_or", self, other) if isinstance(other, Scalar) else True if other else self
 
     def __invert__(self) -> Value:
-        return self.tape.record("not", self)
+        return self.tape.record("logical_not", self)
 
     __radd__, __rmul__, __rand__, __ror__ = __add__, __mul__, __and__, __or__
 
@@ -154,7 +146,7 @@ def function(name: str) -> Callable[..., Value]:
 
     def apply(*values: Value) -> Value:
         tape = next((value.tape for value in values if isinstance(value, Scalar)), None)
-        return tape.record(name, *values) if tape else OPERATIONS[name].compute(*values).item()
+        return tape.record(name, *values) if tape else getattr(np, name)(*values).item()
 
     return apply
 
@@ -166,7 +158,7 @@ arctan2, arcsin, isfinite = (function(name) for name in ("arctan2", "arcsin", "i
 def select(condition: Value, chosen: Value, other: Value) -> Value:
     """``chosen`` where the condition holds, else ``other``."""
     if isinstance(condition, Scalar):
-        return condition.tape.record("select", condition, chosen, other)
+        return condition.tape.record("where", condition, chosen, other)
     return chosen if condition else other
 
 
@@ -210,23 +202,8 @@ class Tape:
             if name in needed:
                 needed |= {value.name for value in values if isinstance(value, Scalar)}
                 kind = "bool" if operation in CONDITIONS else "R"
-                lines.append(f"const {kind} {name} = {OPERATIONS[operation].text.format(*map(literal, values))};")
+                lines.append(f"const {kind} {name} = {OPERATIONS[operation].format(*map(literal, values))};")
         return "\n".join([*reversed(lines), *(f"{place} = {literal(value)};" for place, value in outputs)]) + "\n"
-
-    def evaluate(self, inputs: Mapping[str, Any], values: Any) -> Any:
-        """Numbers in place of values: of each input array the last axis is its index, the others are kept."""
-        known: dict[str, Any] = {}
-        for name, array in inputs.items():
-            known |= {f"{name}[{k}]": np.asarray(array)[..., k] for k in range(np.shape(array)[-1])}
-
-        def number(value: Value) -> Any:
-            return known[value.name] if isinstance(value, Scalar) else value
-
-        for name, (operation, operands) in self.steps.items():
-            known[name] = OPERATIONS[operation].compute(*map(number, operands))
-        numbers = [number(value) for value in np.ravel(np.asarray(values, object))]
-        batch = np.broadcast_shapes(*map(np.shape, numbers))
-        return np.stack(np.broadcast_arrays(*numbers), axis=-1).reshape(*batch, *np.shape(values))
 
 
 def literal(value: Value) -> str:

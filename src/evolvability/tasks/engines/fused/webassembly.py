@@ -406,7 +406,7 @@ class Compiler:
         def write() -> None:
             for k, (name, kind) in enumerate(arguments.items()):
                 if kind.endswith("*"):
-                    self.scopes[-1][name] = Array(TYPES[kind[:-1]], Code(INT, b"\x20" + count(k)))
+                    self.scopes[-1][name] = Array(TYPES[kind.rstrip("*")], Code(INT, b"\x20" + count(k)))
             while self.peek():
                 self.statement()
 
