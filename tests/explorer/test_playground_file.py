@@ -49,7 +49,7 @@ def test_exploring_into_a_file_simulates_unless_recordings_are_asked_for(
 ) -> None:
     recorded: list[Path] = []
 
-    def record(run: Run, output: Path, **sizes: Any) -> None:
+    def record(run: Run, output: Path, embed: int) -> None:
         output.write_text("")
         recorded.append(output)
 

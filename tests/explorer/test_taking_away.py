@@ -6,18 +6,23 @@ from typing import Any
 
 import imageio.v3 as imageio
 import numpy as np
+import pytest
 from PIL import Image
 
 from evolvability import Run, evolve, load_policy
 from evolvability.config.schema import layered
+from evolvability.explorer import export
 from evolvability.explorer.export import export_page
 from evolvability.studies import rebuild
 from tests.browsing import draws_here, go_to, open_page, screen_of, until, wait_for_actor
 from tests.explorer.serving import serving
 
 
-def test_exported_page_needs_no_server(opened: Any, ant_run: Run, tmp_path: Path) -> None:
-    output = export_page(ant_run, tmp_path / "ant.html", generations=2, members=10, mutations=3)
+def test_exported_page_needs_no_server(
+    opened: Any, ant_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "GENERATIONS", 2)
+    output = export_page(ant_run, tmp_path / "ant.html", embed=3)
     requests: list[str] = []
     opened.on("request", lambda request: requests.append(request.url))
     open_page(opened, output.as_uri())
@@ -33,7 +38,7 @@ def test_exported_page_needs_no_server(opened: Any, ant_run: Run, tmp_path: Path
 
 
 def test_a_file_plays_the_nearest_member_whose_motion_it_holds(opened: Any, ant_run: Run, tmp_path: Path) -> None:
-    output = export_page(ant_run, tmp_path / "ant.html", generations=2, members=20, mutations=1, embed=4)
+    output = export_page(ant_run, tmp_path / "ant.html", embed=4)
     open_page(opened, output.as_uri())
     held = opened.evaluate("window.explorer.state.runs[0].embedded")
     behavior = ant_run.behaviors(2)["behavior"][0]

@@ -13,7 +13,7 @@ from tyro.conf import Positional, arg
 
 from evolvability.cli.arguments import Count, File, Folder, Goals, MaybeFloat, RunPath, RunPaths, open_runs
 from evolvability.cli.printing import console, finish, plural, print_text, say, spread
-from evolvability.cli.runs import watch_runs
+from evolvability.cli.runs import watch_works
 from evolvability.config.schema import UNSET, layered
 from evolvability.core.errors import ConfigError, UserError
 from evolvability.runs.files import command_line, slug, write_output
@@ -152,7 +152,7 @@ def evolve_from(
 
     planned = plan_further_evolution(open_runs(runs, trust=trust), direction, generations=generations, random=random)
     folder = output or Path("runs") / f"evolved-{slug(direction)}"
-    made = conduct(planned, folder, watch_runs(len(planned), quiet))
+    made = conduct(planned, folder, watch_works(len(planned), quiet))
     console.print(to_terminal(compare_runs(made, "fitness_mean")))
     print_text(f"figures: {command_line('figure', 'evolution', folder)}/*")
 
@@ -178,7 +178,7 @@ def split(
     planned = plan_split(Run(run, trust=trust), components=components, generations=generations)
     path = output or Path("runs") / planned.name
     # As a sweep of one: begun, it is resumed; finished, it is left as it is.
-    conduct([Planned(path.name, planned.config)], path.parent, watch_runs(1, quiet))
+    conduct([Planned(path.name, planned.config)], path.parent, watch_works(1, quiet))
     finish(path)
     say(quiet, f"        {command_line('figure', 'components', run, path)}")
 

@@ -1,27 +1,25 @@
 """The command reproduce."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import jax
 from rich.table import Table
 from tyro.conf import Positional, arg
 
 from evolvability.cli.arguments import Folder
-from evolvability.cli.printing import console, errors, plural, print_text, say
+from evolvability.cli.printing import console, plural, print_text, say
+from evolvability.cli.runs import watch_works
 from evolvability.config.schema import UNSET
 from evolvability.core.errors import ConfigError
 from evolvability.runs.files import user_folder
-from evolvability.training.progress import display
 
 if TYPE_CHECKING:
     from evolvability.reproduction.items import Item
     from evolvability.reproduction.plan import Work
     from evolvability.reproduction.scales import Scale
-    from evolvability.studies.sweeps import Status, Watch
 
 
 def reproduce(
@@ -46,7 +44,7 @@ def reproduce(
         stage: Only train, which needs no matplotlib, or only report, from the run folders that are there.
         batches: Only these batches of seeds, counted from 1: of the paper's scale two seeds each.
         output: The folder for run folders and report; runs/reproduce-SCALE unless given, with the preset's name.
-        dry_run: Only tell what would be done, and how long runs like those begun here would take.
+        dry_run: Only tell what would be done.
         quiet: Print nothing but the result.
     """
     from evolvability.reproduction.items import items_named
@@ -90,15 +88,14 @@ def _train(works: "Sequence[Work]", scale: "Scale", output: Path, dry_run: bool,
     if left and (dry_run or not quiet):
         print_text(f"all of it: {scale.summary}")
     if dry_run:
-        _print_plan(works)
+        table = Table("item", "piece of work", "state")
+        for work in works:
+            table.add_row(work.item, work.name, work.status())
+        console.print(table)
         return
     if scale.quick_compilation:
         _compile_quickly()
-    try:
-        conduct(works, output, _watch(len(left), quiet))
-    except KeyboardInterrupt:
-        print_text("\nInterrupted; nothing is lost. Go on with the same command.", errors)
-        raise
+    conduct(works, output, watch_works(len(left), quiet))
 
 
 def _report(items: "Sequence[Item]", name: str, scale: "Scale", output: Path) -> None:
@@ -117,32 +114,3 @@ def _report(items: "Sequence[Item]", name: str, scale: "Scale", output: Path) ->
     written = write_report(report, output)
     print_text(verdict_line(report))
     print_text(f"wrote {', '.join(map(str, written))}")
-
-
-def _print_plan(works: "Sequence[Work]") -> None:
-    from evolvability.reproduction.plan import duration, estimates
-
-    seconds = estimates(works)
-    table = Table("item", "piece of work", "state", "about")
-    for work in works:
-        about = duration(seconds[work.name]) if work.name in seconds else ""
-        table.add_row(work.item, work.name, work.status(), about)
-    console.print(table)
-
-
-def _watch(number: int, quiet: bool) -> "Watch":
-    """Shows the progress of each piece of work."""
-    count = iter(range(1, number + 1))
-
-    @contextmanager
-    def watch(work: "Work", status: "Status") -> Iterator[Callable[[Any], None]]:
-        from evolvability.studies.sweeps import Planned
-
-        say(quiet, f"{next(count)}/{number} {work.item}: {work.name}" + (", goes on" if status == "begun" else ""))
-        if isinstance(work, Planned):
-            with display(work.config, console, quiet=quiet) as show:
-                yield show
-        else:
-            yield lambda rows: None
-
-    return watch

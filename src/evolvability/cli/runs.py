@@ -13,7 +13,7 @@ from rich.text import Text
 from tyro.conf import Positional, arg
 
 from evolvability.cli.arguments import Count, Dimensions, File, Folder, MaybeCount, RunPaths, open_runs
-from evolvability.cli.printing import console, median, plural, print_text, resumable, say
+from evolvability.cli.printing import console, errors, median, plural, print_text, say
 from evolvability.cli.viewing import write_page
 from evolvability.config.objective_text import STANDALONE_OBJECTIVES
 from evolvability.config.pieces import idle_beside
@@ -156,21 +156,28 @@ def sweep(
         for run in planned:
             print_text(f"{replace(run, folder=folder).status():5}  {folder / run.name}")
         return
-    conduct(planned, folder, watch_runs(len(planned), quiet))
+    conduct(planned, folder, watch_works(len(planned), quiet))
     print_text(f"{plural(len(planned), 'run')} in {folder}\nfigures: {command_line('figure', 'curves', folder)}/*")
 
 
-def watch_runs(number: int, quiet: bool) -> Watch:
-    """Shows the progress of each of several runs."""
-    # Counted over calls, one per run, also for those that are skipped.
+def watch_works(number: int, quiet: bool) -> Watch:
+    """Shows the progress of each of several pieces of work, runs or studies of them."""
+    # Counted over calls, one per piece, also for those that are skipped.
     count = iter(range(1, number + 1))
 
     @contextmanager
-    def watch(run: Planned, status: Status) -> Iterator[Display]:
-        told = {"done": "done", "begun": "goes on"}.get(status, plural(run.config.seeds, "seed"))
-        say(quiet, f"{next(count)}/{number} {run.path}: {told}")
-        with resumable(run.path), display(run.config, console, quiet=quiet or status == "done") as show:
-            yield show
+    def watch(work: Any, status: Status) -> Iterator[Display]:
+        name = f"{work.item}: {work.name}" if work.item else work.path
+        say(quiet, f"{next(count)}/{number} {name}" + {"done": ": done", "begun": ": goes on"}.get(status, ""))
+        try:
+            if isinstance(work, Planned):
+                with display(work.config, console, quiet=quiet or status == "done") as show:
+                    yield show
+            else:
+                yield lambda rows: None
+        except KeyboardInterrupt:
+            print_text("\nInterrupted; nothing is lost. Go on with the same command.", errors)
+            raise
 
     return watch
 

@@ -2,7 +2,7 @@
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
@@ -28,9 +28,6 @@ def explore(
     dimensions: Dimensions = "",
     export: File = None,
     embed: MaybeCount = None,
-    mutations: MaybeCount = None,
-    generations: Count = 25,
-    members: Count = 2000,
 ) -> None:
     """See the mutations of runs, click one, watch it walk.
 
@@ -44,12 +41,9 @@ def explore(
         dimensions: Behavior dimensions on the ground, counted from 0, e.g. 0,2; a third can be the points' color. All
             unless given.
         export: Write one run into this HTML file, which needs no server, instead: a playground, which simulates; or the
-            explorer with what was recorded, of a task that a page cannot simulate, or if embed or mutations is given.
-        embed: In that explorer: how many recorded members of the last generation can be watched; 40 unless given, or 10
-            of an environment that draws itself.
-        mutations: In that explorer: how many fresh mutations can be watched; 60 unless given, or 10 likewise.
-        generations: In that explorer: how many of the recorded generations it has.
-        members: In that explorer: how many members of each.
+            explorer with what was recorded, of a task that a page cannot simulate, or if embed is given.
+        embed: In that explorer: how many recorded members of the last generation can be watched, and how many fresh
+            mutations; 50 of each unless given, or 10 of an environment that draws itself.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     from evolvability.explorer.films import draw_without_window
@@ -62,8 +56,7 @@ def explore(
     if export is not None:
         if len(found) != 1:
             raise ConfigError(f"ees explore --export: give one run folder, got {len(found)}.")
-        sizes: dict[str, Any] = {"generations": generations, "members": members, "mutations": mutations, "embed": embed}
-        write_page(found[0], export, is_recorded=bool(embed or mutations), **sizes)
+        write_page(found[0], export, embed)
         return
     server = Server(Explorer(found), port, host)
     if host in EVERYWHERE:
@@ -74,17 +67,18 @@ def explore(
     server.serve()
 
 
-def write_page(run: Run, output: Path, *, is_recorded: bool = False, **sizes: Any) -> None:
+def write_page(run: Run, output: Path, embed: int | None = None) -> None:
     """Write one run as a page that simulates, or plays what was recorded, and say which."""
     from evolvability.explorer.export import export_page
     from evolvability.explorer.films import draw_without_window
-    from evolvability.explorer.playground import export_live
+    from evolvability.explorer.playground import export_playground, why_not
 
     draw_without_window()  # environments that draw themselves are recorded
-    if is_recorded:
-        export_page(run, output, **sizes)
-    elif reason := export_live(run, output, **sizes):
+    if reason := why_not(run) if embed is None else "--embed asks for it":
+        export_page(run, output, embed)
         print_text(f"with what was recorded: {reason}")
+    else:
+        export_playground(run, output)
     print_text(f"wrote {output}, {output.stat().st_size / 1e6:.1f} MB")
 
 

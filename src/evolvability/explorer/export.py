@@ -16,41 +16,33 @@ from evolvability.runs.folder import Run, spread_out
 from evolvability.studies.rebuild import FRESH_TOGETHER
 from evolvability.tasks.replay import HostArray
 
+GENERATIONS, MEMBERS = 25, 2000  # that the page has of a run, at most
 PICTURES = 100  # of an episode of a task that draws itself
 
 
-def export_page(
-    run: Run,
-    output: Path,
-    *,
-    generations: int = 25,
-    members: int = 2000,
-    mutations: int | None = None,
-    embed: int | None = None,
-) -> Path:
+def export_page(run: Run, output: Path, embed: int | None = None) -> Path:
     """Write the explorer of one run as HTML.
 
-    In it the slider moves over some of the generations. A click on a point plays the nearest of ``embed`` members, 40
-    unless given, of the last generation that can be rebuilt; a click on the ground the nearest of so many fresh
-    ``mutations`` of the last center, 60 unless given. Their episodes lie in the file, and so both are 10 for a task
-    that draws itself: pictures take much more room than poses.
+    In it the slider moves over some of the generations. A click on a point plays the nearest of ``embed`` members of
+    the last generation that can be rebuilt; a click on the ground the nearest of as many fresh mutations of the last
+    center. Their episodes lie in the file: 50 unless given, or 10 of a task that draws itself, as pictures take much
+    more room than poses.
     """
     check_ending(output)
-    for name, value in (("generations", generations), ("members", members), ("mutations", mutations), ("embed", embed)):
-        if value is not None and value < 1:
-            raise ConfigError(f"{name} must be 1 or more, got {value}.")
+    if embed is not None and embed < 1:
+        raise ConfigError(f"embed must be 1 or more, got {embed}.")
     last = run.rebuildable[-1:]
     if not last:
         raise ConfigError("No center of this run was kept, so the file would have nothing to play.")
-    explorer = Explorer([run], most=members, pictures=PICTURES)
+    explorer = Explorer([run], most=MEMBERS, pictures=PICTURES)
     draws = json.loads(explorer.answer("robot?run=0"))["draws"]
-    mutations, embed = mutations or (10 if draws else 60), embed or (10 if draws else 40)
-    table = json.loads(explorer.answer("overview")) | {"mutations": mutations}
+    embed = embed or (10 if draws else 50)
+    table = json.loads(explorer.answer("overview")) | {"mutations": embed}
     about = table["runs"][0]
-    about |= {"recorded": spread_out(about["recorded"], generations), "rebuildable": last, "done": True}
+    about |= {"recorded": spread_out(about["recorded"], GENERATIONS), "rebuildable": last, "done": True}
     # The page offers what it is told of: one seed, since answers for others are not in the file.
-    about |= {"seeds": about["seeds"][:1], "embedded": _embedded(run, members, embed)}
-    answers = {question: explorer.answer(question) for question in _questions(about, mutations)}
+    about |= {"seeds": about["seeds"][:1], "embedded": _embedded(run, embed)}
+    answers = {question: explorer.answer(question) for question in _questions(about, embed)}
     answers["overview"] = json.dumps(table).encode()
     # Without the time, so that the same run gives the same file.
     compressed = {question: gzip.compress(content, mtime=0) for question, content in answers.items()}
@@ -77,12 +69,12 @@ def _questions(about: dict[str, Any], mutations: int) -> list[str]:
     return questions
 
 
-def _embedded(run: Run, members: int, number: int) -> dict[str, Any] | None:
+def _embedded(run: Run, number: int) -> dict[str, Any] | None:
     """Which members can be played: of the last generation that was recorded and can be rebuilt, if there is one."""
     known = sorted(set(run.recorded) & set(run.rebuildable))
     if not known:
         return None
-    shown = data.cloud(run, known[-1], 0, members)
+    shown = data.cloud(run, known[-1], 0, MEMBERS)
     rows = scattered(shown["behavior"], number)
     chosen = {"members": shown["index"][rows].tolist(), "behavior": shown["behavior"][rows].tolist()}
     return {"generation": known[-1], **chosen}

@@ -19,7 +19,7 @@ import numpy as np
 
 from evolvability.core.errors import ConfigError, install_line
 from evolvability.explorer import data
-from evolvability.explorer.export import check_ending, export_page
+from evolvability.explorer.export import check_ending
 from evolvability.explorer.page import playground_html
 from evolvability.runs.files import write_output
 from evolvability.runs.folder import Run
@@ -35,18 +35,6 @@ WORLDS = ("point", "maze", "navigation", "interference")
 CLICK = "Click anywhere on the ground: fresh mutations of the center are tried, and the nearest goes there."
 MOST_BYTES = 2_000_000  # of centers, or they are kept as 16-bit numbers
 SHOWN_MEMBERS = 1500  # of a recorded population
-
-
-def export_live(run: Run, output: Path, **sizes: Any) -> str:
-    """Write a page that simulates, or where it cannot, the explorer's with what was recorded; then why is returned.
-
-    ``sizes`` are those of `export_page`, for the latter.
-    """
-    if reason := why_not(run):
-        export_page(run, output, **sizes)
-    else:
-        export_playground(run, output)
-    return reason
 
 
 def export_playground(run: Run, output: Path) -> Path:

@@ -1,7 +1,6 @@
 """From items and a scale to pieces of work, runs and studies of them; doing those that are not done yet."""
 
 import json
-import statistics
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from evolvability.config.schema import MAML, Config
+from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.reproduction.claims.uses import GOALS
 from evolvability.reproduction.items import Item, Study, Training
@@ -123,27 +122,6 @@ def _settled(path: Path, config: Config) -> Config:
     # TASK/NAME are the same wherever the output folder lies.
     moved = Path(found).parts[-2:] == Path(config.start_from).parts[-2:]
     return replace(config, start_from=found) if moved else config
-
-
-def estimates(works: Sequence[Work]) -> dict[str, float]:
-    """Seconds that runs will still take, by title; of a kind only that was begun in these folders on such devices.
-
-    All populations of a task take alike, whatever they maximize; MAML is another program.
-    """
-    rates: dict[tuple[str, bool], float] = {}  # seconds per generation and seed
-    left: dict[str, tuple[tuple[str, bool], int]] = {}
-    for work in (work for work in works if isinstance(work, Planned)):
-        config = work.config
-        kind = (config.task, config.objective == MAML)
-        rows = Run(work.path).rows if (work.path / "config.toml").exists() else []
-        left[work.name] = kind, config.generations * config.seeds - len(rows)
-        seconds = [
-            row["seconds"] for row in rows if row["generation"] > 0 and row["seconds"]
-        ]  # the first generation compiles
-        if seconds and Run(work.path).environment["devices"] == describe_devices():
-            # A row's seconds are those of all seeds together.
-            rates[kind] = statistics.median(seconds) / config.seeds
-    return {title: rates[kind] * number for title, (kind, number) in left.items() if number and kind in rates}
 
 
 def duration(seconds: float) -> str:

@@ -17,16 +17,6 @@ NOTE = (
     f"least a tenth of the members end on either, and the weaker side goes {100 * KEPT:.0f} % as far as the other or "
     "more (ours)."
 )
-STANDARD = {
-    "paper-tenth": "paper-tenth-standard",
-    "gymnasium-tenth": "gymnasium-tenth-standard",
-    "gymnasium-whole": "gymnasium-whole-standard",
-    "paper-whole": "mean_fitness",
-    "mean_fitness": "mean_fitness",
-    "max_variance": "mean_fitness",
-    "left": "mean_fitness",
-}
-"""By how a training's label begins, the standard ES of its body and size; of the others, the first."""
 
 
 def rows(item: Item, runs: Sequence[Run]) -> list[tuple[str, ...]]:
@@ -43,14 +33,20 @@ def _of(name: str, runs: Sequence[Run]) -> list[Run]:
 def _row(training: Training, own: Sequence[Run], runs: Sequence[Run]) -> tuple[str, ...]:
     clouds = [valid_behaviors(run, seed)[0][:, 0] for run in own for seed in range(run.config.seeds)]
     name = training.name.partition("/")[2]
-    prefix = next((one for one in STANDARD if name.startswith(one)), "paper-tenth")
-    standard = _of(f"cheetah/{STANDARD[prefix]}", runs)
+    standard = _of(_standard(training), runs)
     distance = _distance(own)
     share = f"{100 * distance / _distance(standard):.0f} %" if standard else ""
     sides = np.array([(reached(-cloud), reached(cloud)) for cloud in clouds])
     both = sum(_has_both(cloud, *ends) for cloud, ends in zip(clouds, sides, strict=True))
     left, right = np.median(sides, axis=0)
     return name, str(len(clouds)), f"{distance:.1f}", share, f"{left:.1f} and {right:.1f}", f"{both} of {len(clouds)}"
+
+
+def _standard(training: Training) -> str:
+    """The standard ES of a training's body and size, by name."""
+    body = training.settings.get("task_options", {}).get("body", "paper")
+    size = "whole" if training.kind == "train" else "tenth"
+    return "cheetah/mean_fitness" if (body, size) == ("paper", "whole") else f"cheetah/{body}-{size}-standard"
 
 
 def _distance(runs: Sequence[Run]) -> float:

@@ -2,7 +2,6 @@
 
 import base64
 from dataclasses import asdict
-from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,22 +15,6 @@ from evolvability.reproduction.report import Report
 from evolvability.runs.files import json_text, write_output
 
 ZOOM = 1.25  # figures are drawn for print; on a screen they are this much larger
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Evolvability ES, reproduced</title>
-<style>
-{style}</style>
-</head>
-<body>
-<main>
-{body}</main>
-</body>
-</html>
-"""
 
 
 def write_report(report: Report, output: Path) -> list[Path]:
@@ -70,8 +53,8 @@ def to_html(markdown: str, folder: Path) -> str:
         _color_verdicts(token.children or [])
         for image in (child for child in token.children or [] if child.type == "image"):
             _embed(image, folder)
-    style = resources.files("evolvability.reproduction").joinpath("report.css").read_text()
-    return PAGE.format(style=style, body=parser.renderer.render(tokens, parser.options, {}))
+    page, style = (Path(__file__).with_name(name).read_text() for name in ("report.html", "report.css"))
+    return page.format(style=style, body=parser.renderer.render(tokens, parser.options, {}))
 
 
 def _color_verdicts(inline: list[Token]) -> None:
