@@ -81,9 +81,7 @@ def _check_places(runs: Sequence[Run], folder: Path) -> None:
     """Before anything is evaluated: every pick has a file of its own."""
     names = [run.path.resolve().name for run in runs]
     if len(set(names)) < len(names):
-        raise UserError(
-            f"Several of these runs are named {max(names, key=names.count)}: save each to a folder of its own."
-        )
+        raise UserError(f"Several runs are named {max(names, key=names.count)}: save each to a folder of its own.")
     if folder.exists() and not folder.is_dir():
         raise UserError(f"--save must be a folder, and {folder} is a file.")
 

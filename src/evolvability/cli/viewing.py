@@ -123,8 +123,7 @@ def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: in
     indices = _numbers(offspring)
     if bool(indices) == bool(fresh) or not 0 <= fresh <= MAX_ROBOTS or len(indices) > MAX_ROBOTS:
         raise ConfigError(
-            f"ees video: give members, --offspring 0,17,400, or a number of fresh mutations, --fresh 8; at most "
-            f"{MAX_ROBOTS}, got {len(indices)} and {fresh}."
+            f"ees video: give --offspring 0,17,400 or --fresh 8, {MAX_ROBOTS} at most, got {len(indices)} and {fresh}."
         )
     if seed not in run.seeds:
         raise ConfigError(f"{run.path} has the seeds {run.seeds.start} to {run.seeds.stop - 1}, but not {seed}.")
@@ -138,10 +137,7 @@ def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: in
         # A checkpoint is ahead of what was recorded: its members may never have been evaluated.
         kept = [known for known in run.rebuildable if fresh or known in run.recorded]
         if not kept:
-            raise ConfigError(
-                f"{run.path}: no recorded generation's center was kept, so none of its members can be rebuilt. "
-                "Film fresh mutations instead, e.g. --fresh 8."
-            )
+            raise ConfigError(f"{run.path}: no recorded generation's center was kept. Film fresh ones: --fresh 8.")
         generation = kept[-1]
     parent = parent_of(run, task, generation, run.seeds.index(seed))
     broods = [members(parent, indices)] if indices else [fresh_one(parent, index) for index in range(fresh)]

@@ -81,10 +81,7 @@ def objective_named(text: str) -> Objective | StatefulObjective:
     """
     text = spelled(text)
     for name in names_in(text).intersection(KEEP_ARCHIVE):
-        raise ConfigError(
-            f"'{name}' keeps an archive of behaviors, and a name does not tell how many dimensions these have. "
-            f"Give the objective itself, e.g. evolvability.methods.novelty.{name}(num_behaviors=2)."
-        )
+        raise ConfigError(f"'{name}' does not tell how many dimensions behaviors have: give {name}(num_behaviors=2).")
     return _sum(text, {name: OBJECTIVES[name]() for name in names_in(text)})
 
 

@@ -66,9 +66,7 @@ def check_pieces(config: Config, pieces: Pieces) -> None:
             raise no_object(name, recorded)
         for key, value in (_record(name, piece) if piece is not None else {}).items():
             if getattr(config, key) != value:
-                raise ConfigError(
-                    f"{name}: the run has {key} {getattr(config, key)}, and the object that was given {key} {value}."
-                )
+                raise ConfigError(f"{name}: the run has {key} {getattr(config, key)}, and the given object {value}.")
 
 
 def idle_beside(config: Config) -> set[str]:
@@ -92,19 +90,14 @@ def check_objective(objective: Objective | StatefulObjective, num_behaviors: int
         traced = jax.make_jaxpr(now)(probe, jnp.zeros(4))
     shapes = [value.shape for value in traced.out_avals]
     if shapes != [()]:
-        raise ConfigError(
-            f"objective: (outcome, log_prob) -> one number is expected, got shape {', '.join(map(str, shapes))}. "
-            "expect(values, log_prob) makes one of a value per member."
-        )
+        got = ", ".join(map(str, shapes))
+        raise ConfigError(f"objective: one number is expected, as expect(values, log_prob) gives, got shape {got}.")
     needed = {id(value) for value in traced.jaxpr.outvars}
     for step in reversed(traced.jaxpr.eqns):
         if not needed.isdisjoint(map(id, step.outvars)):
             needed.update(map(id, step.invars))
     if id(traced.jaxpr.invars[-1]) not in needed:
-        raise ConfigError(
-            "objective: it leaves log_prob out, through which alone it could move the center. Take means over members "
-            "by expect(values, log_prob), not by jnp.mean."
-        )
+        raise ConfigError("objective: it leaves log_prob out. Take means by expect(values, log_prob), not by jnp.mean.")
 
 
 def _record(name: str, piece: Any) -> dict[str, Any]:

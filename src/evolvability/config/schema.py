@@ -304,8 +304,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     found = table.pop("format", FORMAT)
     if found != FORMAT:
         raise ConfigError(
-            f"{path} has format {found}, and this version of evolvability reads format {FORMAT}. "
-            "Use the version that wrote it (environment.json beside it names it)."
+            f"{path} has format {found}, not format {FORMAT}. Use the version in environment.json beside it."
         )
     robot = table.get("task_options", {})
     if of_a_run and isinstance(robot, dict) and robot.get("engine"):

@@ -35,8 +35,7 @@ def natural_gradient() -> optax.GradientTransformation:
         if cloud is None or cloud.log_scale is None or gradient.log_scale is None:
             raise ValueError(
                 "natural_gradient: a cloud with learned standard deviations is expected, that of diagonal_normal. With "
-                "a fixed one the natural gradient is the plain one times sigma^2, and times the number of components "
-                "in a mixture whose components are apart (elsewhere it has no closed form): change the learning rate."
+                "a fixed one it is the plain gradient times sigma^2: change the learning rate."
             )
         return Cloud(gradient.center * jnp.exp(2 * cloud.log_scale), gradient.log_scale / 2)
 

@@ -98,10 +98,8 @@ def low_rank(
     if rank < 1:
         raise ValueError(f"low_rank: a rank of 1 or more is expected, got {rank}.")
     if not any(len(shape) > 1 for shape in shapes):
-        raise ValueError(
-            "low_rank: none of the parameters' arrays is a matrix; their shapes are "
-            f"{', '.join(map(str, shapes)) or 'not known'}. Use normal."
-        )
+        known = ", ".join(map(str, shapes)) or "not known"
+        raise ValueError(f"low_rank: none of the parameters' arrays is a matrix; their shapes are {known}. Use normal.")
     numbers = num_numbers(shapes, rank)
 
     def draw(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Noise:

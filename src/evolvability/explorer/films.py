@@ -66,9 +66,7 @@ def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1
     # A little beyond the last moment, so that it is included, and a single moment is a film too.
     moments = np.arange(0, longest - 1 + 1e-9, speed / (RATES[kind] * stage.time_step)).astype(int)
     if len(moments) > MAX_FRAMES:
-        raise ConfigError(
-            f"A film of {len(moments):,} pictures is too long, {MAX_FRAMES:,} at most: raise the speed of {speed}."
-        )
+        raise ConfigError(f"A film of {len(moments):,} pictures is too long, {MAX_FRAMES:,} at most: raise the speed.")
     reels = [reel for motion in motions for reel in motion.pictures or ()]
     if stage.model is not None and motions[0].poses is not None:
         return _encoded(list(_scenes(stage.model, motions, moments, SIZES[kind])), kind)

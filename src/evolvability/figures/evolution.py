@@ -48,10 +48,8 @@ def data_from_runs(runs: Sequence[Run]) -> Further:
     """Group the runs by what they started from: evolvability ES first, then standard ES, then a random start."""
     for run in runs:
         if run.config.objective != "mean_fitness":
-            raise ConfigError(
-                f"The figure 'evolution' shows standard ES from different starts, but {run.path} climbs "
-                f"{run.config.objective}. Make such runs with: {command_line('evolve-from', run.path)}"
-            )
+            again = command_line("evolve-from", run.path)
+            raise ConfigError(f"The figure 'evolution' shows standard ES, not {run.config.objective}. First: {again}")
     rank = {objective: place for place, objective in enumerate(METHOD_COLORS)}
     groups = sorted(group_runs(runs), key=lambda group: rank.get(_trainer(group.runs[0]), len(rank)))
     fitness = [stacked(distinct(measured(group.runs), "fitness_mean")) for group in groups]

@@ -29,10 +29,8 @@ def data_from_runs(runs: Sequence[Run]) -> list[Line]:
     """
     for run in runs:
         if run.config.task != "interference":
-            raise ConfigError(
-                f"The figure 'interference' shows runs of the task interference, but {run.path} is a run of "
-                f"'{run.config.task}'. Try: {command_line('figure', 'behaviors', run.path)}"
-            )
+            other = command_line("figure", "behaviors", run.path)
+            raise ConfigError(f"The figure 'interference' shows its own task, not '{run.config.task}'. Try: {other}")
     by_objective: dict[str, list[Measured]] = {}
     for run, metrics in measured(runs):
         by_objective.setdefault(run.config.objective, []).append((run, metrics))

@@ -77,10 +77,8 @@ def data_from_runs(
             title = f"{name}, mutations of {sigma:g}"
             rows.append(Offspring(title, run.config.objective, run.seeds[seed], kept_offspring(run, sigma)[seed]))
     if not rows:
-        raise RunFolderError(
-            f"Nothing to draw: no offspring was kept in {runs[0].path} yet. First: "
-            f"{how_to_make(runs, 'offspring.offspring_of_run', 'measure', '--keep')}"
-        )
+        first = how_to_make(runs, "offspring.offspring_of_run", "measure", "--keep")
+        raise RunFolderError(f"Nothing to draw: no offspring was kept in {runs[0].path} yet. First: {first}")
     # Symmetric around the origin, so that left and right are compared at a glance.
     farthest = max(float(np.abs(row.behavior[:, 0]).max()) for row in rows)
     edges = np.linspace(-farthest, farthest, NUM_BINS + 1)

@@ -77,10 +77,7 @@ def evolvability_search(population: Population, *, population_size: int, thresho
     """
     num_parents, num_signs = population.num_components, population.num_signs
     if population_size % (num_parents * num_signs):
-        raise ValueError(
-            f"population_size must be a multiple of {num_parents * num_signs} so that {num_parents} parents have "
-            f"equally many offspring, got {population_size}."
-        )
+        raise ValueError(f"population_size must be a multiple of {num_parents * num_signs}, got {population_size}.")
     draws = population.draws(population_size)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:

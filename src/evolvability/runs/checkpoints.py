@@ -145,19 +145,15 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
             raise RunFolderError(text)
         warnings.warn(f"{text} The one before is used.", stacklevel=2)
     check_not_left_out(path)
-    raise RunFolderError(
-        f"{path} has no intact checkpoint. Start the run anew with: "
-        f"{command_line('train', '--config', path / 'config.toml')}"
-    )
+    anew = command_line("train", "--config", path / "config.toml")
+    raise RunFolderError(f"{path} has no intact checkpoint. Start the run anew with: {anew}")
 
 
 def check_not_left_out(path: Path) -> None:
     """Refuse an export without centers; a run of one's own has the folder from its beginning."""
     if not (path / "checkpoints").is_dir():
-        raise RunFolderError(
-            f"{path} is an export without centers: they were left out, so it has no mutations, and cannot go on. "
-            f"What was recorded: {command_line('show', path)}"
-        )
+        shown = command_line("show", path)
+        raise RunFolderError(f"{path} is an export without centers, which were left out: it cannot go on. See {shown}")
 
 
 def check_config(path: Path, generation: int, config: Config) -> None:

@@ -97,9 +97,7 @@ class Run(TrainedPopulation):
         except ConfigError as error:
             raise RunFolderError(f"{self.path} cannot be read: {error}") from None
         if is_changed(self.path / "config.toml"):
-            warnings.warn(
-                f"{self.path / 'config.toml'} is not as the run wrote it: it was edited or is damaged.", stacklevel=2
-            )
+            warnings.warn(f"{self.path / 'config.toml'} is not as the run wrote it: edited, or damaged.", stacklevel=2)
         if self.config.seeds > MAX_SEEDS:
             raise RunFolderError(f"{self.path}: {self.config.seeds:,} seeds are too many; {MAX_SEEDS:,} at most.")
         if trust:
@@ -232,10 +230,8 @@ class Run(TrainedPopulation):
             return center_in(path)
         if generation in self.rebuildable:
             return self.state(generation)
-        raise RunFolderError(
-            f"{self.path}: the center of generation {generation} was not kept, so its members cannot be rebuilt. "
-            f"They can be for: {summary(self.rebuildable)}."
-        )
+        known = summary(self.rebuildable)
+        raise RunFolderError(f"{self.path}: the center of generation {generation} was not kept, but of these: {known}.")
 
     def state(self, generation: int | None = None) -> Arrays:
         """A checkpoint's arrays by name, with a seed axis in front; the newest intact one unless given a generation."""

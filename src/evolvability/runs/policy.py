@@ -104,10 +104,7 @@ class TrainedPolicy:
 def acting(policy: TrainedPolicy) -> Actions:
     """What a policy's outputs mean; parameters that are no network are refused."""
     if policy.actions is None:
-        raise ConfigError(
-            f"Parameters of task '{policy.task}' are no network of evolvability.tasks.policies, so they have neither "
-            "observations nor actions: what they mean is known to the task alone."
-        )
+        raise ConfigError(f"Parameters of task '{policy.task}' are no network, so they see nothing and do not act.")
     return policy.actions
 
 
@@ -125,19 +122,15 @@ def load_policy(path: str | PathLike[str]) -> TrainedPolicy:
         policy = _read(json.loads(facts[METADATA]), arrays)
         policy(np.zeros(policy.shapes[0][0]))  # so that what does not fit together says so now
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-        raise ConfigError(
-            f"{path} is no policy: parameters, shapes and actions are expected as `ees adapt --save` writes them."
-        ) from None
+        raise ConfigError(f"{path} is no policy, whose parts `ees adapt --save` writes.") from None
     return policy
 
 
 def _read(about: dict[str, Any], arrays: Arrays) -> TrainedPolicy:
     """A policy from what a file says; anything may be wrong with it."""
     if about["format"] != FORMAT:
-        raise UserError(
-            f"This policy has format {about['format']}, and this version of evolvability reads format {FORMAT}. Use "
-            f"version {about['version']}, which wrote it."
-        )
+        got, version = about["format"], about["version"]
+        raise UserError(f"The policy has format {got}, not {FORMAT}. Use version {version}, which wrote it.")
     if about["arrays"] != sorted(arrays):
         raise ValueError(about["arrays"])
     arrays = {name: array[0] for name, array in arrays.items()}

@@ -31,15 +31,11 @@ def inherited(origin: Run, config: Config, task: Task, keys: Array, num_componen
         num_components: of its population.
     """
     if origin.config.task != config.task:
-        raise ConfigError(
-            f"{origin.path} is a run of '{origin.config.task}', so no run of '{config.task}' can start from it."
-        )
+        raise ConfigError(f"{origin.path} is a run of '{origin.config.task}', no start for one of '{config.task}'.")
     missing = set(range(config.seed, config.seed + config.seeds)) - set(origin.seeds)
     if missing:
-        raise ConfigError(
-            f"Each seed starts from the same seed of {origin.path}, which has the seeds {origin.seeds.start} to "
-            f"{origin.seeds.stop - 1}, but not {min(missing)}. Choose --seed and --seeds among them."
-        )
+        known = f"{origin.seeds.start} to {origin.seeds.stop - 1}"
+        raise ConfigError(f"{origin.path} has the seeds {known}, but not {min(missing)}: choose --seed and --seeds.")
     generation, arrays = load_checkpoint(origin.path)
     found = parents_from(arrays, origin.config, task, generation, where=str(origin.path))
     # The new run's seeds may be some of the old one's.

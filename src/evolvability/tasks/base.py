@@ -52,10 +52,7 @@ class Task:
 def world_of(task: Task) -> World:
     """A task's world, for methods that need every step of an episode."""
     if task.world is None:
-        raise ConfigError(
-            f"Task '{task.name}' cannot be stepped on the device, which a policy gradient needs. Tasks that can: "
-            "point, maze, navigation, cheetah, ant, and any Task with a world."
-        )
+        raise ConfigError(f"Task '{task.name}' has no world to step on the device, as toy worlds and robots have.")
     return task.world()
 
 

@@ -86,9 +86,7 @@ class FinalObservation:
         if self.entries is None:
             return last
         if max(self.entries) >= len(last):
-            raise TaskError(
-                f"behavior: there is no entry {max(self.entries)} in an observation of {len(last)} entries."
-            )
+            raise TaskError(f"behavior: there is no entry {max(self.entries)} in an observation of {len(last)}.")
         return last[list(self.entries)]
 
 
@@ -102,9 +100,8 @@ class FinalInfo:
         """The entries, one after another."""
         for name in self.names:
             if name not in episode.info:
-                raise TaskError(
-                    f"behavior: the environment's info has no '{name}'. It has: {', '.join(episode.info) or 'nothing'}."
-                )
+                known = ", ".join(episode.info) or "nothing"
+                raise TaskError(f"behavior: the environment's info has no '{name}'. It has: {known}.")
         return np.concatenate([np.ravel(episode.info[name]) for name in self.names])
 
 

@@ -94,10 +94,8 @@ def _found_on_host(name: str, num_behaviors: int, evaluate_one: Callable[[PyTree
             behavior, fitness = evaluate_one(jax.tree.map(lambda leaf, k=k: leaf[k], members))
         vector = np.atleast_1d(np.asarray(behavior, np.float32))
         if vector.shape != (num_behaviors,):
-            raise TaskError(
-                f"Task '{name}': the behavior of member {k} has shape {np.shape(behavior)}, "
-                f"but the start's had {num_behaviors} dimension(s). Every member must return the same shape."
-            )
+            got = np.shape(behavior)
+            raise TaskError(f"Task '{name}': the behavior of member {k} has shape {got}, not ({num_behaviors},).")
         found.append((vector, fitness))
     return jax.tree.map(lambda *each: np.stack(each), *found)
 

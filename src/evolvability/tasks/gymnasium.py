@@ -240,9 +240,7 @@ def _actions(space: Any) -> Actions:
     if isinstance(space, gymnasium.spaces.Discrete):
         return choice(int(space.n), int(space.start))
     if not isinstance(space, gymnasium.spaces.Box):
-        raise ConfigError(
-            f"Actions must be a Box or Discrete, and this environment's are {space}. Wrap it in one that maps them."
-        )
+        raise ConfigError(f"Actions must be a Box or Discrete, got {space}. Wrap the environment to map them.")
     low, high = (np.ravel(bound).astype(np.float64) for bound in (space.low, space.high))
     # Without bounds, or with some, an output is the action itself, clipped to those there are.
     middle, half = np.zeros_like(low), np.ones_like(low)

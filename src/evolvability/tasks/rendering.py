@@ -58,10 +58,8 @@ def picture_of(env: Any) -> bytes:
     with told("The environment cannot draw itself here"):
         picture = np.asarray(env.render())
     if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8:
-        raise TaskError(
-            f"The environment's render() must give a (height, width, 3) picture of bytes, got {picture.dtype}"
-            f"{list(picture.shape)}."
-        )
+        got = f"{picture.dtype}{list(picture.shape)}"
+        raise TaskError(f"The environment's render() must give a (height, width, 3) picture of bytes, got {got}.")
     return to_jpeg(picture)
 
 

@@ -99,10 +99,7 @@ class AskTell:
         """
         # A state that was assigned may have been asked in another process, and so may a loop that has told nothing yet.
         if self.state is self._unasked:
-            raise TaskError(
-                f"tell: the mutations of generation {self.generation} were not asked for yet: behaviors of the last "
-                "ones would meet their noise. Call ask before each tell."
-            )
+            raise TaskError(f"tell: the mutations of generation {self.generation} were not asked for yet. Call ask.")
         behavior = self._checked("behavior", behavior, (1, 2))
         if fitness is None and self._needs_fitness:
             raise TaskError("tell: the objective is about fitness, so it is needed beside the behavior.")
@@ -115,8 +112,6 @@ class AskTell:
     def _checked(self, name: str, values: Any, ndims: tuple[int, ...]) -> Array:
         array = np.asarray(values, np.float32)
         if array.ndim not in ndims or len(array) != self._population_size:
-            raise TaskError(
-                f"tell: {name} must have one row for each of the {self._population_size} mutations, "
-                f"got shape {array.shape}."
-            )
+            rows = f"one row for each of the {self._population_size} mutations"
+            raise TaskError(f"tell: {name} must have {rows}, got shape {array.shape}.")
         return jnp.asarray(array)

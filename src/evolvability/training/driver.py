@@ -220,9 +220,8 @@ def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWrite
     # Locked before it is looked into: another process may be making a run here at this moment.
     writer = _locked_folder(output, held)
     if (output / "config.toml").exists():
-        raise RunFolderError(
-            f"{output} already holds a run. Go on with: {command_line('resume', output)}; or choose another --output."
-        )
+        again = command_line("resume", output)
+        raise RunFolderError(f"{output} already holds a run. Go on with: {again}; or choose another --output.")
     left = [file for name in ARRAY_FOLDERS for file in (output / name).glob("*")]
     if left:  # its configuration was lost: new files among those would be taken for one run
         raise RunFolderError(f"{output} holds what is left of a run, such as {min(left)}. Choose another --output.")
@@ -247,9 +246,8 @@ def _saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
         return evolution.start()
     generation, arrays = load_checkpoint(path, before=before)
     if generation > evolution.config.generations:
-        raise ConfigError(
-            f"{path} has already done {generation} generations, more than the {evolution.config.generations} asked for."
-        )
+        most = evolution.config.generations
+        raise ConfigError(f"{path} has already done {generation} generations, more than the {most} asked for.")
     check_config(path, generation, evolution.config)
     template = evolution.template()
     if (

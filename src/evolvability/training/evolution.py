@@ -216,8 +216,5 @@ def _devices(config: Config, task: Task, num_signs: int) -> Any:
         return usable(jax.devices(), (config.chunk_size or config.population_size) // num_signs)
     if jax.process_count() > 1:
         what = "MAML, and members that draw their actions," if in_world else f"Task '{task.name}', without JAX,"
-        raise ConfigError(
-            f"{what} cannot be spread over several processes. Leave out their options; "
-            "for a robot choose --engine fused."
-        )
+        raise ConfigError(f"{what} cannot be spread over several processes. For a robot choose --engine fused.")
     return jax.local_devices()[:1]

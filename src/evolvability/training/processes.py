@@ -73,10 +73,7 @@ def agree(text: str) -> None:
     # A checksum, since all must gather arrays of one shape, and texts differ in length.
     checksums = multihost_utils.process_allgather(np.uint32(zlib.crc32(text.encode())))
     if len(np.unique(checksums)) > 1:
-        raise ConfigError(
-            f"The {jax.process_count()} processes were given different options. "
-            "Start all of them with the same command, but for --process-id."
-        )
+        raise ConfigError("The processes were given different options. Only --process-id may differ.")
 
 
 @contextmanager
@@ -116,10 +113,7 @@ def _address(processes: Processes) -> str:
     if num_processes is None or process_id is None:
         raise ConfigError(f"--coordinator {address} needs --num-processes N and --process-id I, too.")
     if not 0 <= process_id < num_processes:
-        raise ConfigError(
-            f"--process-id must be from 0 to {num_processes - 1}, since --num-processes is {num_processes}, "
-            f"got {process_id}."
-        )
+        raise ConfigError(f"--process-id must be 0 to {num_processes - 1}, below --num-processes, got {process_id}.")
     return address
 
 

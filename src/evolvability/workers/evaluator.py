@@ -47,10 +47,7 @@ class Evaluator:
         self, config: Config, task: Task, num_signs: int, pool: Pool, population: Population | None = None
     ) -> None:
         if task.simulator is None:
-            raise ConfigError(
-                f"Task '{task.name}' does not run on workers: it has no simulator that they could build. "
-                "Those with one are gymnasium, cheetah-bullet, ant-bullet and what simulator_task makes."
-            )
+            raise ConfigError(f"Task '{task.name}' does not run on workers: it has no simulator that they could build.")
         self.pool, self.num_signs = pool, num_signs
         num_draws = config.population_size // num_signs
         # Units of whole draws: a pair's noise is then rebuilt once, and not by two workers.

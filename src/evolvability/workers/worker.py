@@ -153,9 +153,7 @@ class Workbench:
                 self._simulator = self._simulator or self._build()
                 trial = self._simulator(parameters, address, broadcast.memory)
                 if len(trial.behavior) != self.recipe.num_behaviors:
-                    raise ValueError(
-                        f"the behavior has {len(trial.behavior)} entries, but {self.recipe.num_behaviors} are expected"
-                    )
+                    raise ValueError(f"the behavior has {len(trial.behavior)} entries, not {self.recipe.num_behaviors}")
                 return part_of(trial)
             except RAISED as error:
                 # The simulator may be in any state by now: the next member, too, gets a new one.

@@ -65,9 +65,7 @@ class Softness:
         elif power == 2:
             arc = select(x <= middle, x * x / middle, 1 - (1 - x) * (1 - x) / (1 - middle))
         else:
-            raise UnsupportedModelError(
-                f"This model cannot be compiled: it has a solimp with the power {power}, not 1 or 2."
-            )
+            raise UnsupportedModelError(f"it has a solimp with the power {power}, not 1 or 2")
         return low + select(x >= 1.0, 1.0, arc) * (high - low)
 
 
@@ -104,10 +102,8 @@ def contacts(tree: Tree, motion: Motion) -> list[Contact]:
     for geom in range(model.ngeom):
         for other in range(geom):
             if _may_touch(tree, geom, other) and not (geom in planes) ^ (other in planes):
-                raise UnsupportedModelError(
-                    f"This model cannot be compiled: its geoms {_named(model, other)} and {_named(model, geom)} may "
-                    "touch, and only contacts with planes are supported; set their contype and conaffinity to 0."
-                )
+                pair = f"{_named(model, other)} and {_named(model, geom)}"
+                raise UnsupportedModelError(f"its geoms {pair} may touch: set their contype and conaffinity to 0")
         for plane in planes:
             if geom != plane and _may_touch(tree, geom, plane):
                 found += _on_plane(tree, motion, geom, plane)
@@ -141,7 +137,7 @@ def _on_plane(tree: Tree, motion: Motion, geom: int, plane: int) -> list[Contact
     model, body = tree.model, int(tree.model.geom_bodyid[geom])
     weld, floor, turn = tree.weld(int(model.geom_bodyid[plane]))
     if weld:
-        raise UnsupportedModelError(f"This model cannot be compiled: its plane {_named(model, plane)} moves.")
+        raise UnsupportedModelError(f"its plane {_named(model, plane)} moves")
     normal = clean(turn @ rotation(model.geom_quat[plane])[:, 2])
     floor = clean(floor + turn @ model.geom_pos[plane])
     axes, size, kind = rotation(model.geom_quat[geom]), model.geom_size[geom], int(model.geom_type[geom])
@@ -155,10 +151,7 @@ def _on_plane(tree: Tree, motion: Motion, geom: int, plane: int) -> list[Contact
         corners = [(x, y, z) for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)]
         points, radius = [clean(center + axes @ (corner * size)) for corner in corners], 0.0
     else:
-        raise UnsupportedModelError(
-            f"This model cannot be compiled: its geom {_named(model, geom)} may touch a plane, and is no sphere, "
-            "capsule or box."
-        )
+        raise UnsupportedModelError(f"its geom {_named(model, geom)} on a plane is no sphere, capsule or box")
     first = tangent(along, normal)
     second = np.cross(normal, first)
     frame = normal, first, second if first.dtype == object else clean(second)
@@ -229,16 +222,14 @@ def _mixed(model: mujoco.MjModel, geom: int, plane: int) -> Parameters:
     """Two geoms' parameters as MuJoCo mixes them."""
     pair = [geom, plane]
     if model.geom_gap[pair].any():
-        raise UnsupportedModelError("This model cannot be compiled: it has geoms with a gap.")
+        raise UnsupportedModelError("it has geoms with a gap")
     first, second = model.geom_priority[pair]
     share = model.geom_solmix[geom] / model.geom_solmix[pair].sum() if model.geom_solmix[pair].sum() else 0.5
     share = share if first == second else float(first > second)
     pair = pair if first == second else [pair[int(second > first)]]
     dimension = int(model.geom_condim[pair].max())
     if dimension not in (1, 3):
-        raise UnsupportedModelError(
-            f"This model cannot be compiled: it has contacts of dimension {dimension}, not 1 or 3."
-        )
+        raise UnsupportedModelError(f"it has contacts of dimension {dimension}, not 1 or 3")
     solref, solimp = (
         share * array[geom] + (1 - share) * array[plane] for array in (model.geom_solref, model.geom_solimp)
     )

@@ -17,6 +17,9 @@ TINY = 1e-12
 class UnsupportedModelError(ConfigError):
     """A model has something that is not compiled."""
 
+    def __init__(self, what: str) -> None:
+        super().__init__(f"This model cannot be compiled: {what}.")
+
 
 def clean(array: Any) -> Any:
     """Numbers of a model in float64, with what is zero but for rounding as zero."""
@@ -149,7 +152,7 @@ def check(model: mujoco.MjModel) -> None:
     }
     for problem, present in problems.items():
         if present:
-            raise UnsupportedModelError(f"This model cannot be compiled: it has {problem}.")
+            raise UnsupportedModelError(f"it has {problem}")
 
 
 def _active_tendons(model: mujoco.MjModel) -> bool:
