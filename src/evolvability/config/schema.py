@@ -303,9 +303,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     of_a_run = "format" in table
     found = table.pop("format", FORMAT)
     if found != FORMAT:
-        raise ConfigError(
-            f"{path} has format {found}, not format {FORMAT}. Use the version in environment.json beside it."
-        )
+        raise ConfigError(f"{path} has format {found}, not format {FORMAT}. See environment.json beside it.")
     robot = table.get("task_options", {})
     if of_a_run and isinstance(robot, dict) and robot.get("engine"):
         _as_it_was(robot)
