@@ -70,7 +70,7 @@ def main(path: str = "") -> None:
 
 def measure(run: Run) -> None:
     server = Server(Explorer([run]))
-    threading.Thread(target=server.serve, daemon=True).start()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         first = []

@@ -176,7 +176,7 @@ def test_ask_and_tell_keeps_the_form_of_parameters() -> None:
 
 def test_a_member_is_rebuilt_from_the_run_key_alone() -> None:
     loop = AskTell(jnp.zeros(4), population_size=10, population=normal(0.1))
-    rebuilt = normal(0.1).member(noise_key(loop.state.key), loop.state.cloud, 0, 7)
+    rebuilt = normal(0.1).sample(noise_key(loop.state.key), loop.state.cloud, 0, jnp.array([3])).members()[1]
     np.testing.assert_array_equal(rebuilt, loop.ask()[7])
 
 

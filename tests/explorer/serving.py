@@ -20,8 +20,9 @@ def arrays(explorer: Explorer, question: str) -> dict[str, Any]:
 def serving(*runs: Run) -> Iterator[str]:
     """The address of an explorer."""
     server = Server(Explorer(runs))
-    threading.Thread(target=server.serve, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.2,), daemon=True).start()
     try:
         yield server.address
     finally:
-        server.stop()
+        server.shutdown()
+        server.server_close()

@@ -29,12 +29,20 @@ def open_runs(paths: Sequence[Path], dimensions: str = "", *, trust: bool = Fals
 
 
 def parse_dimensions(text: str) -> tuple[int, ...]:
-    """Behavior dimensions from a text such as ``0,2``; none from an empty one.
+    """Behavior dimensions from a text such as ``0,2``; none from an empty one."""
+    numbers = parse_numbers(text, "--dimensions")
+    if len(numbers) > 3:
+        raise ConfigError(f"--dimensions takes one to three numbers, got '{text}'.")
+    return numbers
 
-    >>> parse_dimensions("0,2")
+
+def parse_numbers(text: str, option: str) -> tuple[int, ...]:
+    """The numbers in an option's text.
+
+    >>> parse_numbers("0,2", "--dimensions")
     (0, 2)
     """
     parts = text.split(",") if text else []
-    if len(parts) > 3 or not all(part.isdecimal() for part in parts):
-        raise ConfigError(f"--dimensions takes one to three numbers from 0 on, e.g. 0,2, got '{text}'.")
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigError(f"{option} takes numbers, e.g. 1,2, got '{text}'.")
     return tuple(map(int, parts))

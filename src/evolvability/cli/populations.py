@@ -296,7 +296,7 @@ def _measures_table(born: dict[str, list[Offspring]], measured: dict[str, list[M
             cells = [[coverage(part, by) for part in several if len(part)] for several in parts]
             table.add_row(f"coverage of component {component + 1}", *(spread(own) if own else "" for own in cells))
         shares = [
-            [specialization(one.behavior, one.component, by).share for one in several if one.component.any()]
+            [specialization(one.behavior, one.component, by) for one in several if one.component.any()]
             for several in born.values()
         ]
         table.add_row("specialization", *(spread(own) if own else "" for own in shares))

@@ -9,11 +9,10 @@ import jax
 from rich.table import Table
 from tyro.conf import Positional, arg
 
-from evolvability.cli.arguments import Folder
+from evolvability.cli.arguments import Folder, parse_numbers
 from evolvability.cli.printing import console, plural, print_text, say
 from evolvability.cli.runs import watch_works
 from evolvability.config.schema import UNSET
-from evolvability.core.errors import ConfigError
 from evolvability.runs.files import user_folder
 
 if TYPE_CHECKING:
@@ -54,18 +53,11 @@ def reproduce(
     chosen, size = items_named(items), replace(SCALES[scale], preset=preset)
     folder = output or Path("runs") / "-".join(filter(None, ("reproduce", scale, preset)))
     if stage != "report":
-        _train(plan(chosen, size, folder, _numbers(batches)), size, folder, dry_run, quiet)
+        _train(plan(chosen, size, folder, parse_numbers(batches, "--batches")), size, folder, dry_run, quiet)
     if stage == "report" and dry_run:
         print_text(f"would make report.html, report.md, claims.json and figures of the run folders in {folder}")
     elif stage != "train" and not dry_run:
         _report(chosen, scale, size, folder)
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    parts = text.split(",") if text else []
-    if not all(part.isdecimal() for part in parts):
-        raise ConfigError(f"--batches takes numbers from 1 on, e.g. 1,2, got '{text}'.")
-    return tuple(map(int, parts))
 
 
 def _compile_quickly() -> None:

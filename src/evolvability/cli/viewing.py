@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
-from evolvability.cli.arguments import Count, Dimensions, File, MaybeCount, RunPath, RunPaths, open_runs
+from evolvability.cli.arguments import Count, Dimensions, File, MaybeCount, RunPath, RunPaths, open_runs, parse_numbers
 from evolvability.cli.printing import plural, print_text
 from evolvability.config.schema import UNSET
 from evolvability.core.errors import ConfigError
-from evolvability.runs.files import command_line
+from evolvability.runs.files import command_line, write_output
 from evolvability.runs.folder import Run
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def explore(
     print_text(f"exploring {plural(len(found), 'run')} at {server.address}\nstop with Ctrl-C")
     if browser:
         server.open_browser()
-    server.serve()
+    server.serve_forever(poll_interval=0.2)
 
 
 def write_page(run: Run, output: Path, embed: int | None = None) -> None:
@@ -106,13 +106,13 @@ def video(
         output: The file to write, ending in .mp4 or .gif.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
-    from evolvability.explorer.films import draw_without_window, write_film
+    from evolvability.explorer.films import draw_without_window, film
 
     # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
     found = Run(run, trust=trust)
     stage, motions = _cast(found, offspring, fresh, generation, found.seeds[0] if seed is None else seed)
-    write_film(stage, motions, output, speed=speed)
+    write_output(output, film(stage, motions, output.suffix.lower().removeprefix("."), speed=speed))
     print_text(f"wrote {output}")
 
 
@@ -120,7 +120,7 @@ def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: in
     """Who is filmed: the stage, and each one's motion."""
     from evolvability.studies.rebuild import fresh_one, members, parent_of, replay, watchable_task
 
-    indices = _numbers(offspring)
+    indices = parse_numbers(offspring, "--offspring")
     if bool(indices) == bool(fresh) or not 0 <= fresh <= MAX_ROBOTS or len(indices) > MAX_ROBOTS:
         raise ConfigError(
             f"ees video: give --offspring 0,17,400 or --fresh 8, {MAX_ROBOTS} at most, got {len(indices)} and {fresh}."
@@ -142,10 +142,3 @@ def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: in
     parent = parent_of(run, task, generation, run.seeds.index(seed))
     broods = [members(parent, indices)] if indices else [fresh_one(parent, index) for index in range(fresh)]
     return task.stage, [replay(task, parent, brood) for brood in broods]
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",") if part]
-    except ValueError:
-        raise ConfigError(f"--offspring takes numbers, e.g. 0,17,400, got '{text}'.") from None

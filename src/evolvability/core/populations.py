@@ -56,11 +56,6 @@ class Population:
             raise ValueError(f"population_size must be {even}, got {population_size}.")
         return jnp.arange(population_size // self.num_signs)
 
-    def member(self, key: Array, cloud: Cloud, generation: int, index: int) -> Array:
-        """(num_params,) one member rebuilt from its address alone."""
-        draw, sign = divmod(index, self.num_signs)
-        return self.sample(key, cloud, generation, jnp.array([draw])).members()[sign]
-
 
 def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeLike = jnp.float32) -> Population:
     r"""Isotropic normal $\mathcal{N}(\mu, \sigma^2 I)$, the paper's population; $\mu$ is learned.

@@ -10,13 +10,11 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evolvability.core.errors import ConfigError, missing_extra
-from evolvability.runs.files import write_output
 from evolvability.tasks.rendering import from_jpeg
 from evolvability.tasks.replay import HostArray, Motion, Stage
 
@@ -46,11 +44,6 @@ def draw_without_window() -> None:
     library = next((name for name in ("EGL", "OSMesa") if ctypes.util.find_library(name)), None)
     if library is not None:
         os.environ["MUJOCO_GL"] = library.lower()
-
-
-def write_film(stage: Stage, motions: Sequence[Motion], output: Path, *, speed: float = 1.0) -> None:
-    """Write a film into a file whose ending says in which format."""
-    write_output(output, film(stage, motions, output.suffix.lower().removeprefix("."), speed=speed))
 
 
 def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1.0) -> bytes:

@@ -66,15 +66,6 @@ class Server(ThreadingHTTPServer):
         # In a thread: a browser of the terminal returns only when it is closed.
         threading.Thread(target=webbrowser.open, args=(self.address,), daemon=True).start()
 
-    def serve(self) -> None:
-        """Answer until stopped."""
-        self.serve_forever(poll_interval=0.2)
-
-    def stop(self) -> None:
-        """Stop answering."""
-        self.shutdown()
-        self.server_close()
-
 
 class Handler(BaseHTTPRequestHandler):
     """One request to a `Server`."""

@@ -126,7 +126,7 @@ def _species(run: Run, seed: int, behavior: Array, component: Array, by: Measure
     mixed = run.config.population == "mixture"
     number = run.config.components if mixed else 1
     each = [coverage(behavior[component == index], by) for index in range(number)]
-    share = specialization_of(run, seed, None, by).share if mixed else None
+    share = specialization_of(run, seed, None, by) if mixed else None
     how = f"{'split into' if run.config.start_from else 'mixture of'} {number}" if mixed else "one component"
     name = f"{method_name(run.config.objective)}, {how}"
     return Species(name, run.seeds[seed], behavior, component, coverage(behavior, by), each, share)

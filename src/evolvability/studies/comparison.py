@@ -266,5 +266,5 @@ def _metric(run: Run, name: str, generation: int | None) -> list[float]:
 def _measured(run: Run, name: str, generation: int | None, by: MeasureScale) -> list[float]:
     seeds = range(run.config.seeds)
     if name == SPECIALIZATION:
-        return [specialization_of(run, seed, generation, by).share for seed in seeds]
+        return [specialization_of(run, seed, generation, by) for seed in seeds]
     return [float(getattr(measures(valid_behaviors(run, seed, generation)[0], by), name)) for seed in seeds]

@@ -7,9 +7,10 @@ are compared by the same one.
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from scipy.stats.contingency import crosstab
 
 from evolvability.core.entropy import entropy as entropy
 from evolvability.core.errors import ConfigError
@@ -141,38 +142,26 @@ def nearest(behavior: Array, points: Array) -> Array:
     return np.sqrt([np.min(np.sum((behavior - point) ** 2, axis=1)) for point in points])
 
 
-class Specialization(NamedTuple):
-    """How far the components of a population do different things."""
-
-    bits: float  # the mutual information between component and behavior's cell
-    # Of the components' entropy, the part that behavior tells beyond chance: 0 when components do the same, 1 when a
-    # behavior tells its component
-    share: float
-    p: float  # the probability of as much information if components were labels drawn at random
-
-
 def specialization(
     behavior: Array, component: Array, scale: MeasureScale, *, num_signs: int = 1, shuffles: int = 200
-) -> Specialization:
-    r"""How far components specialize: the mutual information between component and cell, beyond chance.
+) -> float:
+    r"""How far components specialize: of the components' entropy, the part that behavior tells beyond chance.
 
-    $I = \sum_{c, b} p(c, b) \log_2 \frac{p(c, b)}{p(c)\, p(b)}$ grows with the number of cells even if there is nothing
-    to be known, so its mean over shuffled labels, $\bar I$, is taken off: share $= (I - \bar I) / (H(C) - \bar I)$.
-    ``num_signs`` members in a row share a draw, and so a component: labels are shuffled by draws.
+    It is 0 when components do the same, and 1 when a behavior tells its component. The mutual information between
+    component and cell, $I = \sum_{c, b} p(c, b) \log_2 \frac{p(c, b)}{p(c)\, p(b)}$, grows with the number of cells
+    even if there is nothing to be known, so its mean over shuffled labels, $\bar I$, is taken off:
+    $(I - \bar I) / (H(C) - \bar I)$. ``num_signs`` members in a row share a draw, and so a component: labels are
+    shuffled by draws.
     """
     # Wide cells where members are few: in a cell of its own, any member would tell its component.
     side = int((len(behavior) / MEMBERS_PER_CELL) ** (1 / behavior.shape[1]))
     cell = cell_numbers(np.asarray(behavior), replace(scale, cells=min(max(side, 2), scale.cells)))
-    bits = mutual_information(component, cell)
     generator = np.random.default_rng(0)
     labels = component[::num_signs]
     shuffled = (np.repeat(generator.permutation(labels), num_signs) for _ in range(shuffles))
-    chance = np.array([mutual_information(one, cell) for one in shuffled])
-    entropy_bits = mutual_information(component, component)  # a labeling tells all about itself
-    room = entropy_bits - chance.mean()
-    share = (bits - chance.mean()) / room if room > 0 else 0.0
-    # The labels as they are count as one of the shuffles, so that no p is zero.
-    return Specialization(bits, float(share), float((1 + np.sum(chance >= bits)) / (1 + shuffles)))
+    chance = float(np.mean([mutual_information(one, cell) for one in shuffled]))
+    room = mutual_information(component, component) - chance  # a labeling tells all about itself
+    return (mutual_information(component, cell) - chance) / room if room > 0 else 0.0
 
 
 def mutual_information(first: Array, second: Array) -> float:
@@ -182,9 +171,7 @@ def mutual_information(first: Array, second: Array) -> float:
         >>> mutual_information(np.array([0, 0, 1, 1]), np.array([5, 5, 7, 7]))
         1.0
     """
-    first, second = (np.unique(labels, return_inverse=True)[1] for labels in (first, second))
-    joint = np.zeros((first.max() + 1, second.max() + 1))
-    np.add.at(joint, (first, second), 1 / len(first))
+    joint = crosstab(first, second).count / len(first)
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     filled = joint > 0
     return float(np.sum(joint[filled] * np.log2(joint[filled] / independent[filled])))
@@ -197,7 +184,7 @@ def valid_behaviors(run: Run, seed: int, generation: int | None = None) -> tuple
     return arrays["behavior"][seed][valid], arrays["component"][seed][valid]
 
 
-def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureScale) -> Specialization:
+def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureScale) -> float:
     """How far one seed's components specialize, in a recorded generation."""
     if run.config.population != "mixture":
         raise ConfigError(f"{run.path} has one component only, so there is nothing that could specialize.")

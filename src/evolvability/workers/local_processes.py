@@ -30,15 +30,15 @@ MEMORY_SHARE = 0.9  # of the machine's memory, for all workers together
 class LocalProcesses(Pool):
     """Worker processes on this machine, one per core unless told; one that dies or hangs is replaced.
 
-    One that takes more than ``memory`` bytes, its share of the machine's unless given, is ended.
+    One that takes more than its share of the machine's memory is ended.
     """
 
-    def __init__(self, num_workers: int | None = None, deadline: float = DEADLINE, memory: float | None = None) -> None:
+    def __init__(self, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
         self.num_workers = num_cores() if num_workers is None else num_workers
         if self.num_workers < 1:
             raise ConfigError(f"workers must be 1 or more, got {num_workers}.")
         super().__init__(f"{self.num_workers} local worker process{'es' * (self.num_workers != 1)}", deadline)
-        self.memory = memory or MEMORY_SHARE * machine_memory() / self.num_workers
+        self.memory = MEMORY_SHARE * machine_memory() / self.num_workers
         self._workers = [_Worker() for _ in range(self.num_workers)]
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         for worker in self._workers:

@@ -78,14 +78,14 @@ class ExecutorPool(Pool):
     """Any `concurrent.futures.Executor`: of MPI, loky, a batch system.
 
     An executor does not say which worker a call goes to, so recipe and center travel with every call. It is yours to
-    shut down, and works on so many calls at a time as it says, unless told.
+    shut down, and works on so many calls at a time as it says.
     """
 
-    def __init__(self, executor: futures.Executor, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
+    def __init__(self, executor: futures.Executor, deadline: float = DEADLINE) -> None:
         super().__init__(type(executor).__name__, deadline)
         self.executor = executor
         # Executors of the standard library keep it in this private attribute.
-        self.num_workers: int = num_workers or getattr(executor, "_max_workers", None) or MANY_WORKERS
+        self.num_workers: int = getattr(executor, "_max_workers", None) or MANY_WORKERS
         # One thread per worker, which makes a call and waits for it: so a deadline begins when the call does.
         self._threads = futures.ThreadPoolExecutor(self.num_workers)
         self._hanging: list[futures.Future[Report]] = []

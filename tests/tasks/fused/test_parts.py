@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from evolvability.tasks.engines.fused.constraints import contacts, limits
-from evolvability.tasks.engines.fused.dynamics import bias_forces, joint_forces, mass_matrix, within
-from evolvability.tasks.engines.fused.expressions import Tape
+from evolvability.tasks.engines.fused.dynamics import bias_forces, joint_forces, mass_matrix
+from evolvability.tasks.engines.fused.expressions import Tape, within
 from evolvability.tasks.engines.fused.kinematics import Motion, moving
 from evolvability.tasks.engines.fused.tree import Tree
 from tests.tasks.fused.models import NAMES, evaluate, forward, model, states

@@ -260,16 +260,16 @@ def species(runs: Sequence[Run], task: str, objective: str, *, split: bool) -> R
     return _longest(chosen, f"runs of '{task}' {how} {METHOD_NAMES[objective]}")
 
 
-def evolved_from(runs: Sequence[Run], task: str, objective: str | None, goal: str = "right") -> RunGroup:
-    """The group of standard ES runs to a goal that start from a population trained by an objective, or a random one."""
-    wanted = (task, "mean_fitness", goal)
+def evolved_from(runs: Sequence[Run], task: str, objective: str | None) -> RunGroup:
+    """The group of standard ES runs to the right, from a population trained by an objective or a random one."""
+    wanted = (task, "mean_fitness", "right")
     further = [run for run in runs if (run.config.task, run.config.objective, run.config.goal) == wanted]
-    chosen = [run for run in further if _origin(run) == objective]
-    # Where the goal is the task's own fitness, standard ES from scratch is a random start as well.
-    if objective is None and not chosen and goal == "right":
+    chosen = [run for run in further if (run.origin["config"]["objective"] if run.origin else None) == objective]
+    # That is the task's own fitness, so standard ES from scratch is a random start as well.
+    if objective is None and not chosen:
         return trained_by(runs, task, "mean_fitness")
     start = "a random start" if objective is None else f"populations of {METHOD_NAMES[objective]}"
-    return _longest(chosen, f"runs of '{task}' by standard ES to '{goal}' from {start}")
+    return _longest(chosen, f"runs of '{task}' by standard ES to the right from {start}")
 
 
 def _longest(runs: Sequence[Run], what: str) -> RunGroup:
@@ -284,7 +284,3 @@ def _is_trained(config: Config, task: str, objective: str) -> bool:
     found = (config.task, config.objective, config.population != "mixture", config.start_from)
     # The goal is nothing to Evolvability ES: it counts for standard ES alone.
     return found == (task, objective, True, "") and (aimed or objective != "mean_fitness")
-
-
-def _origin(run: Run) -> str | None:
-    return None if run.origin is None else str(run.origin["config"]["objective"])

@@ -1,6 +1,8 @@
-"""The interface between the locomotion tasks and what steps their physics: options, and what comes back."""
+"""The interface between the locomotion tasks and what steps their physics: options, what comes back, and threads."""
 
+import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -8,12 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from threadpoolctl import threadpool_limits
 
+from evolvability.core.cores import num_cores
 from evolvability.core.types import Sample
 from evolvability.tasks.base import at_least, check_share
 from evolvability.tasks.goals import heading
-from evolvability.tasks.normalizer import Moments
-from evolvability.tasks.replay import HostArray, Motion
+from evolvability.tasks.normalizer import Moments, pool
+from evolvability.tasks.replay import HostArray, Motion, Replay
 
 TORQUE_LIMIT = 1.0
 """Of every motor, in units of its gear."""
@@ -63,34 +67,21 @@ class AntOptions(LocomotionOptions):
 
 
 class Episodes(NamedTuple):
-    """What became of every member's episode.
+    """What became of every member's episode."""
 
-    Attributes:
-        displacement: (num_members, num_behaviors) from the start to where the episode ended.
-        valid: (num_members,) False where the simulation broke down.
-        num_steps: (num_members,) control steps until the episode ended.
-        seen: the statistics of the observations to remember.
-    """
-
-    displacement: Array
-    valid: Array
-    num_steps: Array
-    seen: Moments
+    displacement: Array  # (num_members, num_behaviors) from the start to where the episode ended
+    valid: Array  # (num_members,) False where the simulation broke down
+    num_steps: Array  # (num_members,) control steps until the episode ended
+    seen: Moments  # the statistics of the observations to remember
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A way to step episodes.
+    """A way to step episodes."""
 
-    Attributes:
-        name: what it is, and on what, for people.
-        run: ``(key, sample, moments) -> Episodes``, one episode per member, observations scaled by the moments.
-        on_host: whether ``run`` is ordinary Python, to be called outside of ``jit``.
-    """
-
-    name: str
-    run: Callable[[Array, Sample, Moments], Episodes]
-    on_host: bool
+    name: str  # what it is, and on what, for people
+    run: Callable[[Array, Sample, Moments], Episodes]  # one episode per member, observations scaled by the moments
+    on_host: bool  # whether ``run`` is ordinary Python, to be called outside of ``jit``
 
 
 def start_positions(keys: Array, robot: Any, noise: float) -> Array:
@@ -107,17 +98,69 @@ def start_positions(keys: Array, robot: Any, noise: float) -> Array:
     return poses.at[:, -robot.num_joints :].add(offsets)
 
 
-def motion_of(robot: Any, episodes: Episodes, poses: HostArray) -> Motion:
-    """Episodes to watch; poses: (num_members, num_frames, num_positions)."""
-    return Motion(
-        behavior=np.asarray(episodes.displacement),
-        valid=np.asarray(episodes.valid),
-        num_frames=np.asarray(episodes.num_steps) + 1,
-        path=np.stack(robot.torso(poses, np.zeros_like(poses)).position[:2], axis=-1),
-        poses=poses,
-    )
-
-
 def remembered(keys: Array, share: float) -> Array:
     """(num_members,) whether each member's observations enter the running statistics, with probability ``share``."""
     return jax.vmap(lambda key: jax.random.bernoulli(key, share))(keys)
+
+
+Blocks = Callable[[Moments], Callable[[Sample, HostArray, HostArray], Episodes]]
+"""``(moments) -> (sample, poses, kept) -> Episodes`` in NumPy's arrays; ``seen`` is of members that are kept."""
+
+
+def threaded_engine(name: str, robot: Any, options: LocomotionOptions, most: int, blocks: Blocks) -> Engine:
+    """An engine on the cores of a CPU: a block of draws, ``most`` of them, goes through its episodes on one thread."""
+    num_threads = options.threads or num_cores()
+
+    def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
+        key_start, key_seen = jax.random.split(key)
+        poses = np.asarray(start_positions(sample.member_keys(key_start), robot, options.start_noise))
+        kept = np.asarray(remembered(sample.member_keys(key_seen), options.observation_share))
+        host, episodes = jax.tree.map(np.asarray, sample), blocks(moments)
+        rounds = math.ceil(sample.num_draws / (most * num_threads))
+        size = math.ceil(sample.num_draws / (rounds * num_threads))  # as many blocks for every thread
+
+        def block(first: int) -> Episodes:
+            draws = _in_float32(host.of_draws(slice(first, first + size)))
+            # A draw's members are neighbors, so a block of draws is a range of members.
+            members = slice(first * len(host.sign), first * len(host.sign) + draws.num_members)
+            return episodes(draws, poses[members], kept[members])
+
+        # One BLAS thread each: their own threads would fight over the cores with ours.
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(num_threads) as threads:
+            parts = list(threads.map(block, range(0, sample.num_draws, size)))
+        whole: Episodes = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+        # Pooled by NumPy: the number of remembered members changes, and JAX would compile anew for each.
+        whole = whole._replace(seen=pool(whole.seen, np.asarray(whole.valid)[kept]))
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32 if leaf.dtype.kind == "f" else None), whole)
+
+    return Engine(f"{name}, {num_threads} CPU thread{'s' * (num_threads > 1)}", run, on_host=True)
+
+
+def host_replay(
+    robot: Any,
+    options: LocomotionOptions,
+    watched: Callable[[Sample, HostArray, Moments], tuple[Episodes, HostArray]],
+) -> Replay:
+    """Episodes to watch, from ``(sample, poses, moments) -> (episodes, (num_members, num_frames, num_positions))``."""
+
+    def replay(key: Array, sample: Sample, moments: Moments) -> Motion:
+        key_start, _ = jax.random.split(key)
+        starts = np.asarray(start_positions(sample.member_keys(key_start), robot, options.start_noise))
+        # As in the engine: more BLAS threads could add up in another order.
+        with threadpool_limits(1, "blas"):
+            episodes, frames = watched(_in_float32(jax.tree.map(np.asarray, sample)), starts, moments)
+        poses = frames.astype(np.float32)
+        return Motion(
+            behavior=np.asarray(episodes.displacement),
+            valid=np.asarray(episodes.valid),
+            num_frames=np.asarray(episodes.num_steps) + 1,
+            path=np.stack(robot.torso(poses, np.zeros_like(poses)).position[:2], axis=-1),
+            poses=poses,
+        )
+
+    return replay
+
+
+def _in_float32(sample: Sample) -> Sample:
+    """A sample with noise in the only type that NumPy is fast in."""
+    return sample._replace(noise=jax.tree.map(lambda leaf: leaf.astype(np.float32), sample.noise))

@@ -4,33 +4,25 @@ A block of draws goes through its whole episode on one thread, policy and physic
 the processor's cache, and threads never wait for each other.
 """
 
-import math
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 from mujoco.batch import Batch, SimulationError
-from threadpoolctl import threadpool_limits
 
-from evolvability.core.cores import num_cores
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import (
     TORQUE_LIMIT,
     Engine,
     Episodes,
     LocomotionOptions,
-    motion_of,
-    remembered,
-    start_positions,
+    host_replay,
+    threaded_engine,
 )
-from evolvability.tasks.normalizer import LIMIT, Moments, include, pool, scaling
+from evolvability.tasks.normalizer import LIMIT, Moments, include, scaling
 from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed, touching
 from evolvability.tasks.policies import Policy
-from evolvability.tasks.replay import HostArray, Motion, Replay
+from evolvability.tasks.replay import HostArray, Replay
 from evolvability.tasks.robots import Robot
 
 BLOCK = 128
@@ -39,68 +31,25 @@ BLOCK = 128
 
 def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
     """An engine of native MuJoCo, which drives a robot with a network family."""
-    num_threads = options.threads or num_cores()
 
-    def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
-        key_start, key_seen = jax.random.split(key)
-        poses = start_positions(sample.member_keys(key_start), robot, options.start_noise)
-        kept = np.asarray(remembered(sample.member_keys(key_seen), options.observation_share))
+    def blocks(moments: Moments) -> Callable[[Sample, HostArray, HostArray], Episodes]:
         mean, std = (np.asarray(part) for part in scaling(moments))
+        return lambda sample, poses, kept: _Block(robot, policy, options, sample, poses).run(mean, std, kept)
 
-        def episodes(block: tuple[Sample, HostArray, HostArray]) -> Episodes:
-            members, poses, kept = block
-            return _Block(robot, policy, options, members, poses).run(mean, std, kept)
-
-        # Physics in float64, which is MuJoCo's only type; policies in float32.
-        blocks = _blocks(sample, np.asarray(poses, np.float64), kept, num_threads)
-        # One BLAS thread each: their own threads would fight over the cores with ours.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(num_threads) as pool_of_threads:
-            parts = list(pool_of_threads.map(episodes, blocks))
-        whole: Episodes = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
-        # Pooled by NumPy: the number of remembered members changes, and JAX would compile anew for each.
-        whole = whole._replace(seen=pool(whole.seen, whole.valid[kept]))
-        return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32 if leaf.dtype.kind == "f" else None), whole)
-
-    return Engine(f"mujoco, {num_threads} CPU thread{'s' * (num_threads > 1)}", run, on_host=True)
+    return threaded_engine("mujoco", robot, options, BLOCK, blocks)
 
 
 def mujoco_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> Replay:
     """Episodes of a few members with every moment's pose; the same, to the bit, as this engine's."""
 
-    def replay(key: Array, sample: Sample, moments: Moments) -> Motion:
-        key_start, _ = jax.random.split(key)
-        starts = start_positions(sample.member_keys(key_start), robot, options.start_noise)
-        host = _on_host(sample)
-        mean, std = (np.asarray(part) for part in scaling(moments))
+    def watched(sample: Sample, starts: HostArray, moments: Moments) -> tuple[Episodes, HostArray]:
         poses: list[HostArray] = []
-        # As in the engine: more BLAS threads could add up in another order.
-        with threadpool_limits(1, "blas"):
-            block = _Block(robot, policy, options, host, np.asarray(starts, np.float64))
-            episodes = block.run(mean, std, np.zeros(sample.num_members, bool), lambda qpos: poses.append(qpos.copy()))
-        return motion_of(robot, episodes, np.stack(poses, axis=1).astype(np.float32))
+        mean, std = (np.asarray(part) for part in scaling(moments))
+        block, none_kept = _Block(robot, policy, options, sample, starts), np.zeros(sample.num_members, bool)
+        episodes = block.run(mean, std, none_kept, lambda qpos: poses.append(qpos.copy()))
+        return episodes, np.stack(poses, axis=1)
 
-    return replay
-
-
-def _blocks(
-    sample: Sample, poses: HostArray, kept: HostArray, num_threads: int
-) -> Iterator[tuple[Sample, HostArray, HostArray]]:
-    """A sample in blocks of draws, as many for every thread, in NumPy's arrays."""
-    rounds = math.ceil(sample.num_draws / (BLOCK * num_threads))
-    size = math.ceil(sample.num_draws / (rounds * num_threads))
-    host: Any = jax.tree.map(np.asarray, sample)
-    for first in range(0, sample.num_draws, size):
-        draws = slice(first, first + size)
-        block = _on_host(host.of_draws(draws))
-        # A draw's members are neighbors, so a block of draws is a range of members.
-        members = slice(first * len(host.sign), first * len(host.sign) + block.num_members)
-        yield block, poses[members], kept[members]
-
-
-def _on_host(sample: Sample) -> Sample:
-    """A sample in NumPy's arrays, with noise in the only type that it is fast in."""
-    host: Sample = jax.tree.map(np.asarray, sample)
-    return host._replace(noise=jax.tree.map(lambda leaf: leaf.astype(np.float32), host.noise))
+    return host_replay(robot, options, watched)
 
 
 class _Block:
@@ -115,7 +64,7 @@ class _Block:
         # Views: what is written into them is the simulations' state.
         self.qpos, self.qvel, self.ctrl = (self.batch.bind(name) for name in ("qpos", "qvel", "ctrl"))
         self.sensordata = self.batch.bind("sensordata")
-        self.qpos[:] = poses
+        self.qpos[:] = poses  # in float64, which is MuJoCo's only type; policies are in float32
         self.running = np.ones(len(poses), bool)
         self.valid: Any = np.ones(len(poses), bool)
         self.contacts = np.zeros((len(poses), robot.num_links))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evolvability.tasks.engines.fused.expressions import Value, Vector, select
+from evolvability.tasks.engines.fused.expressions import Value, Vector, within
 from evolvability.tasks.engines.fused.kinematics import Motion, cross_force
 from evolvability.tasks.engines.fused.tree import Rigid, Tree, clean
 
@@ -93,11 +93,6 @@ def joint_forces(tree: Tree, position: Vector, velocity: Vector, control: Vector
             push = within(push, *model.actuator_forcerange[motor])
         force[dof] = force[dof] + float(model.actuator_gear[motor, 0]) * push
     return force
-
-
-def within(value: Value, low: float, high: float) -> Value:
-    """A value, or the limit that it is beyond."""
-    return select(value < float(low), float(low), select(value > float(high), float(high), value))
 
 
 def damping(tree: Tree, dof: int, speed: Value) -> Value:

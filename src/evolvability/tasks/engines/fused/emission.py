@@ -9,8 +9,8 @@ import mujoco
 import numpy as np
 
 from evolvability.tasks.engines.fused.constraints import Contact, contacts, limits
-from evolvability.tasks.engines.fused.dynamics import bias_forces, damping_of, joint_forces, mass_matrix, within
-from evolvability.tasks.engines.fused.expressions import Scalar, Tape, Value, literal, select
+from evolvability.tasks.engines.fused.dynamics import bias_forces, damping_of, joint_forces, mass_matrix
+from evolvability.tasks.engines.fused.expressions import Scalar, Tape, Value, literal, select, within
 from evolvability.tasks.engines.fused.kinematics import moving
 from evolvability.tasks.engines.fused.solver import Solver
 from evolvability.tasks.engines.fused.sparse import block, factor, solve

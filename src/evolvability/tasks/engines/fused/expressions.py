@@ -162,6 +162,11 @@ def select(condition: Value, chosen: Value, other: Value) -> Value:
     return chosen if condition else other
 
 
+def within(value: Value, low: float, high: float) -> Value:
+    """A value, or the limit that it is beyond."""
+    return select(value < float(low), float(low), select(value > float(high), float(high), value))
+
+
 class Tape:
     """Operations in the order in which they were met.
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from evolvability.tasks.engines.fused import expressions
-from evolvability.tasks.engines.fused.expressions import select
 
 
 class Symbols(np.ndarray[Any, Any]):
@@ -39,13 +38,9 @@ def _each(function: Any) -> Any:
     return apply
 
 
-def _clip(value: Any, low: Any, high: Any) -> Any:
-    return select(value < low, low, select(value > high, high, value))
-
-
 NAMESPACE = SimpleNamespace(
     **{name: _each(getattr(expressions, name)) for name in ("sin", "cos", "sqrt", "arctan2", "arcsin", "isfinite")},
-    clip=_each(_clip),
+    clip=_each(expressions.within),
     remainder=_each(lambda value, whole: value - expressions.floor(value / whole) * whole),
     zeros_like=lambda array: symbols(np.zeros(np.shape(array))),
     stack=lambda arrays, axis=0: symbols(np.stack([np.asarray(array, object) for array in arrays], axis)),
