@@ -30,7 +30,7 @@ def data_from_runs(runs: Sequence[Run]) -> list[Line]:
     for run in runs:
         if run.config.task != "interference":
             other = command_line("figure", "behaviors", run.path)
-            raise ConfigError(f"The figure 'interference' shows its own task, not '{run.config.task}'. Try: {other}")
+            raise ConfigError(f"{run.path} is a run of '{run.config.task}', not of interference. Try: {other}")
     by_objective: dict[str, list[Measured]] = {}
     for run, metrics in measured(runs):
         by_objective.setdefault(run.config.objective, []).append((run, metrics))

@@ -80,5 +80,5 @@ def check_size(size: int, task: Task, what: str) -> None:
     num_params = jax.eval_shape(task.init, jax.random.key(0)).shape[0]  # traced only: nothing is computed
     if size != num_params:
         raise ConfigError(
-            f"{what} has {size:,} parameters, and task '{task.name}' {num_params:,}. Give its options, e.g. hidden=64."
+            f"{what} has {size:,} parameters, but task '{task.name}' {num_params:,}. Give its options, e.g. hidden=64."
         )
