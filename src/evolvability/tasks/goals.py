@@ -60,8 +60,8 @@ def goal_named(text: str, task: Task) -> Goal:
     if text.startswith(POINT):
         point = jnp.array(_coordinates(text))
         if len(point) != num_behaviors:
-            names = ", ".join(task.behavior)
-            raise ConfigError(f"Task '{task.name}' has the behaviors ({names}), but '{text}' has {len(point)}.")
+            dimensions = f"{num_behaviors} behavior dimension(s) ({', '.join(task.behavior)})"
+            raise ConfigError(f"Task '{task.name}' has {dimensions}, but '{text}' names a point in {len(point)}.")
         return lambda outcome: -jnp.linalg.norm(outcome.behavior - point, axis=1)
     forward = heading(text)
     # An angle lies in a plane, so more than two dimensions have no directions by name.
