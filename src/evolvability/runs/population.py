@@ -82,9 +82,7 @@ class TrainedPopulation:
     def _parent(self, of_seed: int | None) -> Parent:
         if of_seed is None and len(self.seeds) > 1:
             seeds = f"{self.seeds[0]} to {self.seeds[-1]}"
-            raise ConfigError(
-                f"Each of the seeds, {seeds}, has a population of its own. Say which, of_seed={self.seeds[0]}."
-            )
+            raise ConfigError(f"The seeds, {seeds}, have populations of their own: say which, of_seed={self.seeds[0]}.")
         seed = self.seeds[0] if of_seed is None else of_seed
         if seed not in self.seeds:
             raise ConfigError(f"of_seed: the run has the seeds {self.seeds[0]} to {self.seeds[-1]}, got {seed}.")
