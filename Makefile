@@ -24,7 +24,7 @@ $(VENV)/demo-ready: pyproject.toml constraints.txt
 
 $(VENV)/ready: $(VENV)/demo-ready
 	@echo "Adding what tests, types, linter and documentation need, 1 GB (once; a minute or two) ..."
-	@$(PIP) -e ".[locomotion,gymnasium,dask,explore,elites,onnx,dev,docs]"
+	@$(PIP) -e ".[locomotion,gymnasium,dask,explore,onnx,dev,docs]"
 	@$(call optional,box2d,what needs it is left out and its tests skip.)
 	@$(call optional,bullet,what needs it is left out and its tests skip.)
 	@touch $@

@@ -3,12 +3,11 @@
     python examples/maze.py
 
 Writes maze.png, where the members of each method ended, and elites.png, the MAP-Elites archives that their generations
-filled on the way (with pyribs: pip install -e '.[elites]').
+filled on the way.
 """
 
 import argparse
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +38,7 @@ def main() -> None:
         solved = np.any(run.metrics["fitness_max"] > -REACHED, axis=1).sum()
         print(f"{run.config.objective:13s} solved by {solved} of {run.config.seeds} seeds")
     print(f"The picture: {draw_figure('maze', runs, arguments.output / 'maze.png')}")
-    if find_spec("ribs"):
-        print(f"The archives: {draw_figure('elites', runs, arguments.output / 'elites.png')}")
+    print(f"The archives: {draw_figure('elites', runs, arguments.output / 'elites.png')}")
 
 
 if __name__ == "__main__":

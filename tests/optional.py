@@ -15,4 +15,4 @@ def needs(package: str, extra: str) -> pytest.MarkDecorator:
     )
 
 
-BOX2D, PYBULLET, PYRIBS = needs("Box2D", "box2d"), needs("pybullet", "bullet"), needs("ribs", "elites")
+BOX2D, PYBULLET = needs("Box2D", "box2d"), needs("pybullet", "bullet")

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("setuptools", minversion="77", reason="the extra 'dev' brings what builds the package")
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("mujoco", "gymnasium", "Box2D", "pybullet", "distributed", "ribs", "imageio", "pytest", "zensical")
+EXTRAS = ("mujoco", "gymnasium", "Box2D", "pybullet", "distributed", "imageio", "pytest", "zensical")
 """Modules that the package does without until they are asked for."""
 
 

@@ -431,20 +431,11 @@ def test_the_file_is_called_after_the_figure_unless_named(
     assert (tmp_path / "curves.png").is_file()
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        [name for name in FIGURES if name != "elites"],
-        pytest.param(["elites"], marks=pytest.mark.full),  # its library takes seconds to import
-    ],
-)
-def test_drawing_neither_warns_nor_leaves_settings_behind(
-    names: list[str], real: dict[str, Run], tmp_path: Path
-) -> None:
+def test_drawing_neither_warns_nor_leaves_settings_behind(real: dict[str, Run], tmp_path: Path) -> None:
     before = dict(matplotlib.rcParams)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for name in names:
+        for name in FIGURES:
             draw_figure(name, shown_in(name, real)[:1], tmp_path / f"{name}.svg")
     assert dict(matplotlib.rcParams) == before
 

@@ -82,12 +82,8 @@ def test_figures_of_the_paper_are_legible(number: str, robots: list[Run]) -> Non
         assert problems(PICTURES[number].draw(robots)) == []
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.full if name == "elites" else ()) for name in FIGURES]
-)
+@pytest.mark.parametrize("name", FIGURES)
 def test_figures_by_name_are_legible(name: str, real: dict[str, Run]) -> None:
-    if name == "elites":
-        pytest.importorskip("ribs")
     with paper_style():
         assert problems(FIGURES[name](shown_in(name, real))) == []
 

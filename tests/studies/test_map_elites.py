@@ -1,6 +1,5 @@
 """MAP-Elites archives: filled from recorded generations as a loop over all members would."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evolvability import ConfigError, Run, evolve, make_task
+from evolvability import Run, evolve, make_task
 from evolvability.figures.registry import draw_figure
 from evolvability.studies.map_elites import archive_scale, fill_archive, worst_fitness
 from evolvability.studies.measures import measure_scale
 from evolvability.studies.rebuild import members, parent_of
-from tests.optional import PYRIBS
-
-pytestmark = PYRIBS
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +59,3 @@ def test_an_elite_is_rebuilt_from_its_address(run: Run) -> None:
 
 def test_the_figure_shows_every_run(run: Run, tmp_path: Path) -> None:
     assert draw_figure("elites", [run], tmp_path / "elites.svg").stat().st_size > 10_000
-
-
-def test_without_pyribs_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    missing: Any = None
-    monkeypatch.setitem(sys.modules, "ribs.archives", missing)
-    with pytest.raises(ConfigError, match=r"\[elites\]"):
-        fill_archive(run, 0, archive_scale([run]))

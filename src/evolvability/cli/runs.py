@@ -81,7 +81,7 @@ def figure(
     - race: ways of adapting over episodes used, as `ees race` found.
     - evolution: standard ES from different starts, as `ees evolve-from` makes them.
     - maml: returns before and after adaptation, divergence and exploration over outer steps.
-    - elites: a MAP-Elites archive of all recorded members (needs pyribs).
+    - elites: a MAP-Elites archive of all recorded members.
     - maze: the maze's walls and where members ended.
     - interference: the interference pattern and the way of every center over it.
 

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
@@ -242,22 +242,30 @@ def layered(
     chosen = spelled(objective or values.get("objective") or entry.defaults.get("objective") or Config.objective)
     if preset is not None and preset not in PRESETS:
         raise ConfigError(unknown("preset", preset, PRESETS))
-    layers = [
+    settings = merged(
         entry.defaults,
         # By the whole text: a sum has none of its own, whatever its terms have.
         OBJECTIVE_DEFAULTS.get(chosen, {}),
         entry.objective_defaults.get(chosen, {}),
         *([PRESETS[preset][1], entry.presets.get(preset, {})] if preset else []),
         values,
-    ]
-    merged: dict[str, Any] = {"task": task}
-    for layer in layers:
-        for name, value in layer.items():
-            below = merged.get(name)  # a table of options completes that of the layers below
-            merged[name] = below | value if isinstance(below, dict) and isinstance(value, dict) else value
+    )
     # The objective may have come as an argument, and so be in none of the layers.
-    config: Config = from_table(merged | {"objective": chosen})
+    config: Config = from_table({"task": task} | settings | {"objective": chosen})
     return config
+
+
+def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings in layers, of which later ones win; a table of options completes that of the layers below.
+
+    >>> merged({"sigma": 1.0, "maml": {"tasks": 2}}, {"maml": {"episodes": 3}})
+    {'sigma': 1.0, 'maml': {'tasks': 2, 'episodes': 3}}
+    """
+    found: dict[str, Any] = {}
+    for name, value in (item for layer in layers for item in layer.items()):
+        below = found.get(name)
+        found[name] = below | value if isinstance(below, dict) and isinstance(value, dict) else value
+    return found
 
 
 def from_table(table: dict[str, Any], cls: Any = Config, prefix: str = "") -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evolvability.config.schema import MAML, PRESETS, Config, layered
+from evolvability.config.schema import MAML, PRESETS, Config, layered, merged
 from evolvability.reproduction.items import Kind, Training
 from evolvability.tasks.registry import ANT_LAPTOP, CHEETAH_LAPTOP
 
@@ -34,11 +34,7 @@ class Scale:
     def config(self, training: Training) -> Config:
         """The configuration of a training with all of its seeds; where it starts from is not set yet."""
         own = self.tasks[training.task], self.tasks.get(training.name, {}), self.kinds.get(training.kind, {})
-        settings: dict[str, Any] = {}
-        for layer in (*own, training.settings):
-            # A table of options completes that of the layers below.
-            options = settings.get("task_options", {}) | layer.get("task_options", {})
-            settings |= {**layer, "task_options": options}
+        settings = merged(*own, training.settings)
         settings["seeds"] = self.seeds.get(training.kind, self.seeds[""])
         if training.task != "interference":
             settings["record_centers"] = False  # the last is kept; others are 300 kB per seed that no claim needs

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.core.errors import RunFolderError
 from evolvability.runs.checkpoints import FOLDERS, generations_in, load_checkpoint, save_checkpoint
 from evolvability.runs.folder import EXTRAS, FILES, Run, spread_out
+from evolvability.runs.picking import check_number
 from evolvability.runs.rows import read_rows, to_lines
 from evolvability.runs.sealed import Arrays, write_whole
 from evolvability.runs.trust import objection, remember
@@ -39,8 +40,7 @@ def export(
         centers: keep the last; without, the copy can be shown and drawn, and has no mutations.
     """
     for name, number in {"behaviors": behaviors, "members": members, "histograms": histograms}.items():
-        if number is not None and number < 1:
-            raise ConfigError(f"{name} must be 1 or more, got {number}.")
+        check_number(1 if number is None else number, name)
     if destination.exists():
         raise RunFolderError(f"{destination} exists already. Choose another folder for the copy of {run.path}.")
     with locked(destination):

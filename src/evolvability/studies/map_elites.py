@@ -1,10 +1,9 @@
 """MAP-Elites archives for free: every member a run ever evaluated, and the best of each cell of behavior space.
 
-Nothing is evaluated for it: the recorded generations are fed to an archive of pyribs. What it keeps of an elite is its
-address, (generation, member), from which its parameters can be rebuilt; see `evolvability.studies.rebuild`.
+Nothing is evaluated for it: it is filled with the recorded generations. What it keeps of an elite is its address,
+(generation, member), from which its parameters can be rebuilt; see `evolvability.studies.rebuild`.
 
-References: Mouret and Clune, *Illuminating search spaces by mapping elites* (2015); Tjanaka et al., *pyribs: A
-bare-bones Python library for quality diversity optimization* (2023).
+Reference: Mouret and Clune, *Illuminating search spaces by mapping elites* (2015).
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.core.errors import missing_extra
 from evolvability.runs.folder import Run
 from evolvability.studies.measures import MeasureScale, cell_numbers, common_reach, measure_scale
 
@@ -32,33 +30,29 @@ class Elites:
 
 
 def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | None = None) -> Elites:
-    """Feed the recorded generations of one seed to an archive with the scale's cells; what is outside is left out.
+    """Fill an archive with the scale's cells by the recorded generations of one seed; what is outside is left out.
 
     Fitness counts from the worst up: the lowest that was recorded unless given.
     """
-    generations = [(number, run.behaviors(number)) for number in run.recorded]
     worst = worst_fitness([run]) if worst is None else worst
-    num_behaviors = generations[0][1]["behavior"].shape[2]
-    archive = _grid_archive(num_behaviors, by, worst)
+    num_behaviors = run.behaviors(run.recorded[0])["behavior"].shape[2]
+    best, address = np.full(by.cells**num_behaviors, -np.inf), np.full((by.cells**num_behaviors, 2), -1)
     trace = []
-    for number, arrays in generations:
-        behavior, fitness = arrays["behavior"][seed_index], arrays["fitness"][seed_index]
-        inside = arrays["valid"][seed_index].astype(bool)
-        # The archive would clip what is outside into the cells at the border.
-        inside[inside] = cell_numbers(behavior[inside], by) >= 0
-        members = np.flatnonzero(inside)
-        if len(members):  # pyribs refuses to add nothing
-            archive.add(np.stack([np.full(len(members), number), members], axis=1), fitness[members], behavior[members])
-        trace.append((archive.stats.coverage, archive.stats.qd_score))
+    for number in run.recorded:
+        arrays = run.behaviors(number)
+        fitness, valid = arrays["fitness"][seed_index], arrays["valid"][seed_index]
+        cell = np.where(valid, cell_numbers(np.nan_to_num(arrays["behavior"][seed_index]), by), -1)
+        better = np.flatnonzero((cell >= 0) & (fitness > best[cell]))
+        better = better[np.argsort(fitness[better])]  # of several in a cell the last one, the best, is written last
+        best[cell[better]], address[cell[better], 0], address[cell[better], 1] = fitness[better], number, better
+        filled = best[np.isfinite(best)]
+        trace.append((len(filled) / len(best), np.sum(filled - worst)))
     coverage, qd_score = np.array(trace).T
     # Members of generations between the recorded ones were evaluated too.
     evaluations = (np.array(run.recorded) + 1) * run.config.population_size
     shape = (by.cells,) * num_behaviors
-    best, address = np.full(shape, np.nan), np.full((*shape, 2), -1)
-    kept = archive.data(["solution", "objective", "index"])
-    places = tuple(archive.int_to_grid_index(kept["index"]).T)
-    best[places], address[places] = kept["objective"], kept["solution"].astype(int)
-    return Elites(evaluations, coverage, qd_score, best, address)
+    best = np.where(np.isfinite(best), best, np.nan).reshape(shape, order="F")  # cells count along the first dimension
+    return Elites(evaluations, coverage, qd_score, best, address.reshape(*shape, 2, order="F"))
 
 
 def worst_fitness(runs: Sequence[Run]) -> float:
@@ -76,13 +70,3 @@ def _recorded(runs: Sequence[Run]) -> Iterator[tuple[Array, Array]]:
     for arrays in (run.behaviors(number) for run in runs for number in run.recorded):
         valid = arrays["valid"].astype(bool)
         yield arrays["behavior"][valid], arrays["fitness"][valid]
-
-
-def _grid_archive(num_behaviors: int, by: MeasureScale, worst: float) -> Any:
-    try:
-        from ribs.archives import GridArchive
-    except ModuleNotFoundError as error:
-        raise missing_extra("An archive of elites", error.name, "elites") from None
-    # A "solution" is an address: the parameters can be rebuilt from it, and would not fit.
-    box = [(-by.reach, by.reach)] * num_behaviors
-    return GridArchive(solution_dim=2, dims=[by.cells] * num_behaviors, ranges=box, qd_score_offset=worst)

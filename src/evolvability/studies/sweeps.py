@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from evolvability.config.schema import MAML, Config, flat, layered, to_table
+from evolvability.config.schema import MAML, Config, flat, layered, merged, to_table
 from evolvability.core.errors import ConfigError, RunFolderError, UserError
 from evolvability.runs.export import slim_down
 from evolvability.runs.files import command_line, slug
@@ -115,7 +115,7 @@ def plan(table: dict[str, Any]) -> list[Planned]:
     planned: list[Planned] = []
     for values in itertools.product(*settings.values()):
         chosen = dict(zip(settings, values, strict=True))
-        config = layered(task, preset=preset, values=_with(table, chosen))
+        config = layered(task, preset=preset, values=merged(table, *itertools.starmap(_nested, chosen.items())))
         planned += batches("_".join(_slug(*item) for item in chosen.items()), config, per_run)
     names = [run.name for run in planned]
     if twice := {name for name in names if names.count(name) > 1}:
@@ -169,17 +169,10 @@ def conduct(planned: Sequence[Planned], output: Path, watch: Watch = unwatched) 
     return [Run(work.path) for work in works]
 
 
-def _with(table: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
-    """A configuration's table with the chosen values; ``task_options.NAME`` goes into the table inside."""
-    # Inner tables are copied: one run's values must not get into the next one's.
-    merged = {**table, **{name: dict(table[name]) for name in TABLES if name in table}}
-    for key, value in chosen.items():
-        head, dot, tail = key.partition(".")
-        if dot and head in TABLES:
-            merged.setdefault(head, {})[tail] = value
-        else:
-            merged[key] = value
-    return merged
+def _nested(key: str, value: Any) -> dict[str, Any]:
+    """A setting as a configuration's table has it: ``task_options.NAME`` in the table inside."""
+    head, dot, tail = key.partition(".")
+    return {head: {tail: value}} if dot and head in TABLES else {key: value}
 
 
 def batches(name: str, config: Config, per_run: int | None) -> Iterator[Planned]:

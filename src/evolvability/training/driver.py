@@ -120,12 +120,7 @@ def evolve(
     rows: Rows = []
     own_task = None if isinstance(task, str) else task
     with opened(workers) as pool, live(config, progress and is_first(), pool.status) as show:
-
-        def each(new: Rows) -> None:
-            rows.extend(new)
-            show(new)
-            on_generation(new)
-
+        each = _all(rows.extend, show, on_generation)
         evolution = Evolution(config, own_task, None if are_none(workers) else pool, pieces)
         state = train(evolution, None if output is None else Path(output), each)
     return Result(
@@ -200,14 +195,18 @@ def resume(
                 writer.checkpoint(local(state), config)
         show = held.enter_context(live(config, progress and is_first(), pool.status if pool else str))
         rows = rows[: generation * config.seeds]
-
-        def each(new: Rows) -> None:
-            rows.extend(new)
-            show(new)
-            on_generation(new)
-
-        state = _run(evolution, state, writer, each)
+        state = _run(evolution, state, writer, _all(rows.extend, show, on_generation))
     return Result(state, metric_arrays(rows, config.seeds), evolution.given, config, task is None, given.population)
+
+
+def _all(*functions: Callable[[Rows], Any]) -> Callable[[Rows], None]:
+    """Hands every generation's rows to all of them."""
+
+    def each(rows: Rows) -> None:
+        for function in functions:
+            function(rows)
+
+    return each
 
 
 def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWriter:

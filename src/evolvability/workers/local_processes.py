@@ -16,7 +16,7 @@ from typing import Any
 
 from evolvability.core.cores import machine_memory, num_cores
 from evolvability.core.errors import ClusterError, ConfigError
-from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, Pool
+from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, ThreadedPool
 from evolvability.workers.worker import Report
 
 MAX_STARTS = 3  # so many processes in a row may die while they get ready before the run is stopped
@@ -27,45 +27,35 @@ SAFE_PATH = "PYTHONSAFEPATH"
 MEMORY_SHARE = 0.9  # of the machine's memory, for all workers together
 
 
-class LocalProcesses(Pool):
+class LocalProcesses(ThreadedPool):
     """Worker processes on this machine, one per core unless told; one that dies or hangs is replaced.
 
     One that takes more than its share of the machine's memory is ended.
     """
 
     def __init__(self, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
-        self.num_workers = num_cores() if num_workers is None else num_workers
-        if self.num_workers < 1:
-            raise ConfigError(f"workers must be 1 or more, got {num_workers}.")
-        super().__init__(f"{self.num_workers} local worker process{'es' * (self.num_workers != 1)}", deadline)
+        number = num_cores() if num_workers is None else num_workers
+        if number < 1:
+            raise ConfigError(f"workers must be 1 or more, got {number}.")
+        super().__init__(f"{number} local worker process{'es' * (number != 1)}", deadline, number)
         self.memory = MEMORY_SHARE * machine_memory() / self.num_workers
         self._workers = [_Worker() for _ in range(self.num_workers)]
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
-        # One thread per process, which makes a call and waits for it: so it is known whose call cost a process.
-        self._threads = futures.ThreadPoolExecutor(self.num_workers)
         # A call that any process can answer, until `prepare` has a better one.
         self._first: tuple[Any, ...] = (os.getpid,)
         self._is_closed = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def submit(self, function: Callable[..., Report], *arguments: Any) -> futures.Future[Report]:
-        """Call it on the first process that has nothing else to do."""
-        return self._threads.submit(self._call, function, *arguments)
-
     def prepare(self, function: Callable[..., Report], *arguments: Any) -> None:
         """The first call of every new process."""
         self._first = function, *arguments
 
-    def slots(self) -> int:
-        """One per process: those that die are replaced."""
-        return self.num_workers
-
     def close(self) -> None:
         """End the processes."""
         self._is_closed.set()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        super().close()
         for worker in self._workers:
             worker.close()
 
@@ -80,7 +70,8 @@ class LocalProcesses(Pool):
             for worker in self._workers:
                 worker.stay_below(self.memory)
 
-    def _call(self, function: Callable[..., Report], *arguments: Any) -> Report:
+    def call(self, function: Callable[..., Report], *arguments: Any) -> Report:
+        """By the first process that has nothing else to do."""
         worker = self._idle.get()
         try:
             # Beforehand, with patience of its own: a deadline is for work.

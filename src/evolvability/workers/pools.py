@@ -74,7 +74,32 @@ class Pool:
         return f"{len(means)} workers, slowest {slowest}: {ratio:.1f} times the median"
 
 
-class ExecutorPool(Pool):
+class ThreadedPool(Pool):
+    """A thread per worker makes a call and waits for it: so it is known whose it is, and when it began."""
+
+    def __init__(self, description: str, deadline: float, num_workers: int) -> None:
+        super().__init__(description, deadline)
+        self.num_workers = num_workers
+        self._threads = futures.ThreadPoolExecutor(num_workers)
+
+    def submit(self, function: Callable[..., Report], *arguments: Any) -> futures.Future[Report]:
+        """Call it as soon as a thread has nothing else to do."""
+        return self._threads.submit(self.call, function, *arguments)
+
+    def call(self, function: Callable[..., Report], *arguments: Any) -> Report:
+        """The answer of a worker."""
+        raise NotImplementedError
+
+    def slots(self) -> int:
+        """One per worker."""
+        return self.num_workers
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+class ExecutorPool(ThreadedPool):
     """Any `concurrent.futures.Executor`: of MPI, loky, a batch system.
 
     An executor does not say which worker a call goes to, so recipe and center travel with every call. It is yours to
@@ -82,17 +107,10 @@ class ExecutorPool(Pool):
     """
 
     def __init__(self, executor: futures.Executor, deadline: float = DEADLINE) -> None:
-        super().__init__(type(executor).__name__, deadline)
+        # Executors of the standard library keep their number of workers in this private attribute.
+        super().__init__(type(executor).__name__, deadline, getattr(executor, "_max_workers", None) or MANY_WORKERS)
         self.executor = executor
-        # Executors of the standard library keep it in this private attribute.
-        self.num_workers: int = getattr(executor, "_max_workers", None) or MANY_WORKERS
-        # One thread per worker, which makes a call and waits for it: so a deadline begins when the call does.
-        self._threads = futures.ThreadPoolExecutor(self.num_workers)
         self._hanging: list[futures.Future[Report]] = []
-
-    def submit(self, function: Callable[..., Report], *arguments: Any) -> futures.Future[Report]:
-        """Have the executor call it."""
-        return self._threads.submit(self._call, function, *arguments)
 
     def slots(self) -> int:
         """As many as it has workers that do not hang."""
@@ -100,11 +118,8 @@ class ExecutorPool(Pool):
         self._hanging = [future for future in self._hanging if not future.done()]
         return max(self.num_workers - len(self._hanging), 0)
 
-    def close(self) -> None:
-        """The executor is not ours; only the threads are."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
-    def _call(self, function: Callable[..., Report], *arguments: Any) -> Report:
+    def call(self, function: Callable[..., Report], *arguments: Any) -> Report:
+        """By the executor."""
         try:
             future = self.executor.submit(function, *arguments)
             futures.wait([future], self.deadline)
