@@ -13,6 +13,7 @@ import numpy as np
 from evolvability.config.schema import Config, to_toml
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
+from evolvability.runs import sealed
 from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.checkpoints import (
     FOLDERS,
@@ -25,18 +26,7 @@ from evolvability.runs.checkpoints import (
 from evolvability.runs.environment import describe_environment
 from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES, arrays_path, row_files
 from evolvability.runs.rows import ROW_FILES, Row, read_rows, to_lines
-from evolvability.runs.sealed import (
-    PART,
-    Arrays,
-    is_changed,
-    keep_beside,
-    sync_to_disk,
-    to_bytes,
-    to_json,
-    to_sealed_toml,
-    write_whole,
-    writing,
-)
+from evolvability.runs.sealed import Arrays
 from evolvability.runs.trust import check_files
 
 
@@ -52,13 +42,13 @@ class RunWriter:
     def create(self, config: Config, origin: dict[str, Any] | None = None, behavior: Sequence[str] = ()) -> None:
         """A new folder for a run, what is to be known of the run it starts from, and the names of its behaviors."""
         self.make_folders()
-        write_whole(self.path / "environment.json", to_json(describe_environment(), indent=2).encode())
+        sealed.write_whole(self.path / "environment.json", sealed.to_json(describe_environment(), indent=2).encode())
         if origin is not None:
-            write_whole(self.path / "origin.json", to_json(origin, indent=2).encode())
+            sealed.write_whole(self.path / "origin.json", sealed.to_json(origin, indent=2).encode())
         if behavior:
             keep_names(self.path, behavior)
         for name in ROW_FILES:
-            write_whole(self.path / name, b"")
+            sealed.write_whole(self.path / name, b"")
         self.write_config(config)
 
     def make_folders(self) -> None:
@@ -69,10 +59,10 @@ class RunWriter:
     def write_config(self, config: Config) -> None:
         """The configuration. Written last when a folder is created: it makes the folder a run."""
         path = self.path / "config.toml"
-        if path.exists() and is_changed(path):
-            keep_beside(path)
-        write_whole(path, to_sealed_toml(to_toml(config)).encode())
-        sync_to_disk(self.path.parent)  # where the folder's own name is
+        if path.exists() and sealed.is_changed(path):
+            sealed.keep_beside(path)
+        sealed.write_whole(path, sealed.to_sealed_toml(to_toml(config)).encode())
+        sealed.sync_to_disk(self.path.parent)  # where the folder's own name is
 
     def rewind(self, generation: int, seeds: Sequence[int]) -> None:
         """Forget what was recorded from a generation on, so that it can be done again; seeds: of the run."""
@@ -81,11 +71,11 @@ class RunWriter:
         for file in row_files(self.path):
             # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
             rows, _ = read_rows(file, seeds, at_least=generation)
-            write_whole(file, to_lines(rows[: generation * len(seeds)]).encode())
+            sealed.write_whole(file, to_lines(rows[: generation * len(seeds)]).encode())
         self.make_folders()  # of a run begun when there were fewer
         for folder in FOLDERS:
             for recorded, file in own_files(self.path / folder):
-                if recorded >= generation or file.suffix == PART:
+                if recorded >= generation or file.suffix == sealed.PART:
                     file.unlink()
             self.recorded[folder] = generations_in(self.path / folder)
 
@@ -99,7 +89,7 @@ class RunWriter:
             self._append("histograms.jsonl", rows)
 
     def _append(self, name: str, rows: list[Row]) -> None:
-        with writing(self.path / name), (self.path / name).open("a") as file:
+        with sealed.writing(self.path / name), (self.path / name).open("a") as file:
             # All seeds in one write; a reader that meets half a generation leaves it out (`Run.rows`).
             file.write(to_lines(rows))
 
@@ -123,7 +113,7 @@ class RunWriter:
     def _record(self, folder: str, generation: int, arrays: Arrays) -> Path:
         path = arrays_path(self.path / folder, generation)
         # Not synced before the next checkpoint: waiting for the disk would take longer than many a generation.
-        write_whole(path, to_bytes(arrays, {"generation": path.stem}), sync=False)
+        sealed.write_whole(path, sealed.to_bytes(arrays, {"generation": path.stem}), sync=False)
         self._unsynced.append(path)
         self.recorded[folder].append(generation)
         return path
@@ -141,7 +131,7 @@ class RunWriter:
         # What a checkpoint vouches for is on the disk before it is.
         folders = dict.fromkeys(path.parent for path in self._unsynced)
         for path in (*self._unsynced, *folders, *row_files(self.path), self.path):
-            sync_to_disk(path)
+            sealed.sync_to_disk(path)
         self._unsynced.clear()
         # A center that the next one replaces is nobody's to miss.
         recorded = self.recorded if config.record_centers else self.recorded | {"centers": []}

@@ -14,19 +14,10 @@ from typing import Any
 import numpy as np
 
 from evolvability.core.errors import RunFolderError
+from evolvability.runs import sealed
 from evolvability.runs.checkpoints import checkpoint_generations
 from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
-from evolvability.runs.sealed import (
-    damaged,
-    keep_beside,
-    read_arrays,
-    read_json,
-    to_bytes,
-    to_json,
-    write_whole,
-    writing,
-)
 
 ADAPTATIONS, RACES, OFFSPRING, UNFINISHED = "adaptations", "races", "offspring", "unfinished"
 AS_JSON = (ADAPTATIONS, RACES)
@@ -52,16 +43,16 @@ def keep(run: Run, kind: str, name: str, table: dict[str, Any]) -> None:
     arrays = {key: value for key, value in table.items() if isinstance(value, np.ndarray)}
     facts = {key: value for key, value in table.items() if key not in arrays and value is not None}
     if kind in AS_JSON:
-        data = to_json(facts | {key: _to_lists(array) for key, array in arrays.items()}).encode()
+        data = sealed.to_json(facts | {key: _to_lists(array) for key, array in arrays.items()}).encode()
     else:
-        data = to_bytes(arrays, {key: json.dumps(value) for key, value in facts.items()})
-    with writing(path.parent):
+        data = sealed.to_bytes(arrays, {key: json.dumps(value) for key, value in facts.items()})
+    with sealed.writing(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         if kind in HOLDS and path.is_file() and path.read_bytes() != data:
-            beside = keep_beside(path, FORMER)
+            beside = sealed.keep_beside(path, FORMER)
             text = f"{path} held another result, of other settings or other centers. It is kept as {beside.name}."
             warnings.warn(text, stacklevel=3)
-        write_whole(path, data)
+        sealed.write_whole(path, data)
 
 
 def kept(run: Run, kind: str, name: str, command: str = "") -> dict[str, Any]:
@@ -72,13 +63,13 @@ def kept(run: Run, kind: str, name: str, command: str = "") -> dict[str, Any]:
         raise RunFolderError(f"{run.path} has no {kind}/{path.name}; there are: {known}. Make it: {command}")
     try:
         if kind in AS_JSON:
-            table = {key: _from_lists(value) for key, value in read_json(path).items()}
+            table = {key: _from_lists(value) for key, value in sealed.read_json(path).items()}
         else:
-            arrays, facts = read_arrays(path)
+            arrays, facts = sealed.read_arrays(path)
             table = {key: json.loads(value) for key, value in facts.items()} | arrays
         _check(table, HOLDS.get(kind, {}), len(run.seeds))
     except (ValueError, RecursionError) as error:
-        raise damaged(path, error) from None
+        raise sealed.damaged(path, error) from None
     return table
 
 

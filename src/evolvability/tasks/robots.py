@@ -19,16 +19,7 @@ import gymnasium
 import mujoco
 import numpy as np
 
-from evolvability.tasks.paper_bodies import (
-    ANT_FIT,
-    CHEETAH_FIT,
-    CONTACT_DISTANCE,
-    CONTROL_STEP,
-    DRAG,
-    Fit,
-    edit_ant,
-    edit_cheetah,
-)
+from evolvability.tasks import paper_bodies
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 TIME_STEP = 0.00825  # seconds, of the body gymnasium
@@ -124,11 +115,11 @@ ANT_HEIGHTS = {"paper": (FALLEN, np.inf), "gymnasium": (FALLEN, 1.0)}  # the lig
 
 
 @functools.cache
-def cheetah(body: str = "paper", solver: Solver = SOLVER, fit: Fit = CHEETAH_FIT) -> Robot:
+def cheetah(body: str = "paper", solver: Solver = SOLVER, fit: paper_bodies.Fit = paper_bodies.CHEETAH_FIT) -> Robot:
     """The planar half-cheetah: six torques. It stands while it leans less than 1 rad, on its feet alone."""
     spec = _spec("half_cheetah.xml", CHEETAH_LINKS, solver)
     if body == "paper":
-        edit_cheetah(spec, fit)
+        paper_bodies.edit_cheetah(spec, fit)
     model = _compiled(spec, body, total_mass=14.0)
     start_height = model.body("torso").pos[2]
 
@@ -148,7 +139,7 @@ def cheetah(body: str = "paper", solver: Solver = SOLVER, fit: Fit = CHEETAH_FIT
 
 
 @functools.cache
-def ant(body: str = "paper", solver: Solver = SOLVER, fit: Fit = ANT_FIT) -> Robot:
+def ant(body: str = "paper", solver: Solver = SOLVER, fit: paper_bodies.Fit = paper_bodies.ANT_FIT) -> Robot:
     """The four-legged ant: eight torques; while it stands, its torso is higher than 0.26 m."""
     spec = _spec("ant.xml", ANT_LINKS, solver)
     for geom in spec.geoms:
@@ -156,7 +147,7 @@ def ant(body: str = "paper", solver: Solver = SOLVER, fit: Fit = ANT_FIT) -> Rob
         if geom.name not in ("floor", "torso_geom", *ANT_LINKS):
             geom.contype = 0  # no contacts: see above
     if body == "paper":
-        edit_ant(spec, fit)
+        paper_bodies.edit_ant(spec, fit)
     model = _compiled(spec, body)
     # PyBullet's ant starts with its legs stretched out, 0.2 m higher.
     start = model.qpos0 if body == "paper" else model.numeric("init_qpos").data
@@ -219,7 +210,7 @@ def _robot(
     return Robot(
         name=name,
         model=model,
-        steps_per_control=round(CONTROL_STEP / model.opt.timestep),
+        steps_per_control=round(paper_bodies.CONTROL_STEP / model.opt.timestep),
         start=np.array(start),
         start_height=float(torso(np.array(start), np.zeros(model.nv)).position[2]),
         behavior=behavior,
@@ -227,8 +218,8 @@ def _robot(
         # One motor per driven joint, and these come last: after the root's.
         joint_range=np.array(model.jnt_range[-model.nu :]),
         links=tuple(model.geom(link).id for link in links),
-        contact_distance=CONTACT_DISTANCE[name] if is_paper else margin,
-        drag=DRAG if is_paper else 0.0,
+        contact_distance=paper_bodies.CONTACT_DISTANCE[name] if is_paper else margin,
+        drag=paper_bodies.DRAG if is_paper else 0.0,
         **limits,
     )
 

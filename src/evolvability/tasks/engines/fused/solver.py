@@ -13,16 +13,7 @@ from typing import Any
 import numpy as np
 
 from evolvability.tasks.engines.fused.constraints import Contact, Limit
-from evolvability.tasks.engines.fused.expressions import (
-    Scalar,
-    Tape,
-    Value,
-    Vector,
-    is_number,
-    is_zero,
-    literal,
-    select,
-)
+from evolvability.tasks.engines.fused.expressions import Scalar, Tape, Value, Vector, is_zero, literal, select
 from evolvability.tasks.engines.fused.kinematics import Motion
 from evolvability.tasks.engines.fused.sparse import block, factor, multiply, solve
 from evolvability.tasks.engines.fused.tree import Tree
@@ -54,7 +45,8 @@ class Solver:
         """The fields of contacts that are the same number for all of them."""
         names = self.contacts[0].fields if self.contacts else {}
         values = {name: [contact.fields[name] for contact in self.contacts] for name in names}
-        return {name: v[0] for name, v in values.items() if all(is_number(x) for x in v) and len(set(v)) == 1}
+        known = {name: own for name, own in values.items() if not any(isinstance(value, Scalar) for value in own)}
+        return {name: own[0] for name, own in known.items() if len(set(own)) == 1}
 
     @cached_property
     def rows(self) -> list[str]:

@@ -9,29 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evolvability.tasks.engines.fused.encoding import (
-    BLOCK,
-    BRANCH,
-    BRANCH_IF,
-    ELSE,
-    EMPTY,
-    END,
-    FLOAT,
-    IF,
-    INT,
-    LONG,
-    LOOP,
-    SIZES,
-    Code,
-    Function,
-    Local,
-    access,
-    constant,
-    converted,
-    count,
-    module,
-    operated,
-)
+from evolvability.tasks.engines.fused import encoding
+from evolvability.tasks.engines.fused.encoding import FLOAT, INT, LONG, Code, constant, converted, count, operated
 
 TYPES = {"R": FLOAT, "double": FLOAT, "int": INT, "bool": INT, "size_t": INT, "unsigned": LONG}
 TOKEN = re.compile(
@@ -63,8 +42,8 @@ class Compiler:
         self.macros: dict[str, tuple[list[str], list[str]]] = {}
         self.tokens = list(self._tokens(text))
         self.place = 0
-        self.functions: list[Function] = []
-        self.function = Function([], [])  # the one that is written now
+        self.functions: list[encoding.Function] = []
+        self.function = encoding.Function([], [])  # the one that is written now
         self.scopes: list[dict[str, Any]] = [{}]
         self.top = 16  # of memory; an address of zero is nobody's
 
@@ -161,7 +140,7 @@ class Compiler:
             return self._call(token)
         if self.peek() == "[":
             address, kind, offset = self._element(self.find(token))
-            return Code(kind, address + access(kind, offset, load=True))
+            return Code(kind, address + encoding.access(kind, offset, load=True))
         return self._read(token)
 
     def _read(self, name: str) -> Code:
@@ -211,7 +190,7 @@ class Compiler:
         self.next("[")
         index = self.expression()
         self.next("]")
-        shift = SIZES[array.kind]
+        shift = encoding.SIZES[array.kind]
         base, offset = (array.address, 0) if isinstance(array.address, Code) else (None, array.address)
         if index.value is not None:
             offset += index.value << shift
@@ -250,7 +229,7 @@ class Compiler:
 
     def _leave(self) -> None:
         for found in self.scopes.pop().values():
-            if isinstance(found, Local):
+            if isinstance(found, encoding.Local):
                 self.function.free[found.kind].append(found.number)
 
     def _declaration(self) -> None:
@@ -270,7 +249,7 @@ class Compiler:
                 self.scopes[-1][name] = Array(kind, self.top)
                 size = self.expression().value
                 self.next("]")
-                self.top += (size or 0) << SIZES[kind]
+                self.top += (size or 0) << encoding.SIZES[kind]
                 self.top += -self.top % 8
             elif is_pointer:
                 self._pointer(name, kind)
@@ -290,7 +269,8 @@ class Compiler:
         local = self.function.local(INT)
         code = base if isinstance(base, Code) else constant(INT, base)
         while self.taken("+"):
-            code = operated("+", code, operated("<<", self.binary(PRECEDENCE.index("* /")), constant(INT, SIZES[kind])))
+            elements = self.binary(PRECEDENCE.index("* /"))
+            code = operated("+", code, operated("<<", elements, constant(INT, encoding.SIZES[kind])))
         self.function.body += code.bytes + b"\x21" + count(local.number)
         self.scopes[-1][f"{name} "] = local  # so that it is freed
         self.scopes[-1][name] = Array(kind, Code(INT, b"\x20" + count(local.number)))
@@ -301,8 +281,8 @@ class Compiler:
         found = self.find(name)
         if isinstance(found, Array):
             address, kind, offset = self._element(found)
-            old = Code(kind, address + access(kind, offset, load=True))
-            before, after = address, access(kind, offset, load=False)
+            old = Code(kind, address + encoding.access(kind, offset, load=True))
+            before, after = address, encoding.access(kind, offset, load=False)
         else:
             old, kind = self._read(name), found.kind
             before, after = b"", b"\x21" + count(found.number)
@@ -339,36 +319,36 @@ class Compiler:
 
     def _repeat(self, condition: Code | None, step: bytes = b"", is_apart: bool = False) -> None:
         function = self.function
-        function.body += bytes([BLOCK, EMPTY, LOOP, EMPTY])
+        function.body += bytes([encoding.BLOCK, encoding.EMPTY, encoding.LOOP, encoding.EMPTY])
         function.depth += 2
         function.exits.append(function.depth - 1)
         if condition:
-            function.body += condition.bytes + bytes([0x45, BRANCH_IF, 1])
+            function.body += condition.bytes + bytes([0x45, encoding.BRANCH_IF, 1])
         if is_apart:  # browsers optimize functions, and a time step is what is called most
             index = self._written([], [], [], self.statement)
             function.body += b"\x10" + count(index)
         else:
             self.statement()
-        function.body += step + bytes([BRANCH, 0, END, END])
+        function.body += step + bytes([encoding.BRANCH, 0, encoding.END, encoding.END])
         function.exits.pop()
         function.depth -= 2
 
     def _break(self) -> None:
         self.next(";")
         function = self.function
-        function.body += bytes([BRANCH]) + count(function.depth - function.exits[-1])
+        function.body += bytes([encoding.BRANCH]) + count(function.depth - function.exits[-1])
 
     def _if(self) -> None:
         self.next("(")
         condition = converted(self.expression(), INT)
         self.next(")")
-        self.function.body += condition.bytes + bytes([IF, EMPTY])
+        self.function.body += condition.bytes + bytes([encoding.IF, encoding.EMPTY])
         self.function.depth += 1
         self.statement()
         if self.taken("else"):
-            self.function.body.append(ELSE)
+            self.function.body.append(encoding.ELSE)
             self.statement()
-        self.function.body.append(END)
+        self.function.body.append(encoding.END)
         self.function.depth -= 1
 
     def _return(self) -> None:
@@ -391,10 +371,10 @@ class Compiler:
 
     def _written(self, kinds: list[int], names: list[str], result: list[int], write: Any) -> int:
         """Write a function, and return its number."""
-        function, outer = Function(kinds, result), self.function
+        function, outer = encoding.Function(kinds, result), self.function
         self.functions.append(function)
         self.function = function
-        self.scopes.append({name: Local(kinds[k], k, function) for k, name in enumerate(names)})
+        self.scopes.append({name: encoding.Local(kinds[k], k, function) for k, name in enumerate(names)})
         write()
         self.scopes.pop()
         self.function = outer
@@ -412,7 +392,7 @@ class Compiler:
 
         names = list(arguments)
         main = self._written([INT] * len(names), names, [], write)
-        return Program(module(self.functions, main), self.top)
+        return Program(encoding.module(self.functions, main), self.top)
 
 
 def _split(text: str) -> list[str]:
