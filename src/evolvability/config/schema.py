@@ -13,12 +13,7 @@ from tyro.conf import Suppress, arg
 
 # The `as` marks a name that others import from here.
 from evolvability.config.objective_text import ES_MAML as ES_MAML
-from evolvability.config.objective_text import (
-    EVOLVABILITY_SEARCH,
-    STANDALONE_OBJECTIVES,
-    names_in,
-    spelled,
-)
+from evolvability.config.objective_text import EVOLVABILITY_SEARCH, STANDALONE_OBJECTIVES, names_in, spelled
 from evolvability.config.objective_text import MAML as MAML
 from evolvability.core.errors import ConfigError, unknown
 from evolvability.core.populations import DEFAULT_RANK

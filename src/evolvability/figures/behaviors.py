@@ -18,18 +18,8 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from evolvability.core.errors import ConfigError, RunFolderError
-from evolvability.figures.style import (
-    HEAT,
-    PAGE_WIDTH,
-    Array,
-    add_colorbar,
-    add_note,
-    draw_histogram,
-    grid,
-    method_color,
-    new_figure,
-    percent,
-)
+from evolvability.figures import style
+from evolvability.figures.style import Array, grid, new_figure
 from evolvability.runs.folder import Run, spread_out
 from evolvability.runs.histograms import MAX_CELLS, Histogram, common_cells, histogram
 from evolvability.studies.groups import check_one_task, run_names, start_name
@@ -179,7 +169,8 @@ def figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
 
 def _strips(data: Heatmaps) -> Figure:
     columns = min(len(data.rows), MAX_STRIPS)
-    drawing = new_figure(PAGE_WIDTH * (0.75 if columns < MAX_STRIPS else 1), 0.4 + 1.9 * -(-len(data.rows) // columns))
+    width, rows = 0.75 if columns < MAX_STRIPS else 1, -(-len(data.rows) // columns)
+    drawing = new_figure(style.PAGE_WIDTH * width, 0.4 + 1.9 * rows)
     axes = grid(drawing, len(data.rows), columns, ("generation", data.labels[0]))
     meshes = [draw(ax, data, index) for index, ax in enumerate(axes)]
     _add_colorbar(drawing, meshes[0], axes[columns - 1], data)
@@ -222,7 +213,7 @@ def final_figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
     axes = grid(drawing, len(runs), columns, (data.labels[0], "share of population" if flat else data.labels[1]))
     for index, (ax, row, run) in enumerate(zip(axes, data.rows, runs, strict=True)):
         if flat:
-            draw_histogram(ax, row.shares[-1], data.edges[0], method_color(run.config.objective))
+            style.draw_histogram(ax, row.shares[-1], data.edges[0], style.method_color(run.config.objective))
         else:
             draw_map(ax, data, index, -1)
         ax.set_title(fill(row.title, TITLE_WIDTH), loc="left")
@@ -236,18 +227,18 @@ def final_figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
 
 def _note_seeds(drawing: Figure, runs: Sequence[Run], data: Heatmaps, seeds: Sequence[int]) -> None:
     if seeds or any(run.config.seeds > 1 for run in runs):
-        add_note(drawing, SHOWN[len(data.labels)])
+        style.add_note(drawing, SHOWN[len(data.labels)])
 
 
 def _add_colorbar(drawing: Figure, mesh: Collection, ax: Axes, data: Heatmaps) -> None:
     """The scale of all heat maps of a figure, beside one of them."""
-    bar = add_colorbar(drawing, mesh, ax, f"mean {data.third}" if data.third else "share of population")
+    bar = style.add_colorbar(drawing, mesh, ax, f"mean {data.third}" if data.third else "share of population")
     if data.third:
         return
     low, high = mesh.get_clim()
     steps = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
     bar.set_ticks([step for step in steps if low <= step <= high])
-    bar.ax.yaxis.set_major_formatter(percent)
+    bar.ax.yaxis.set_major_formatter(style.percent)
     bar.minorticks_off()
 
 
@@ -261,7 +252,7 @@ def _heat(ax: Axes, across: Array, up: Array, shares: Array, data: Heatmaps) -> 
     # At least a factor of two: equal ends would be no scale.
     norm = LogNorm(data.least, max(top, 2 * data.least))
     # Empty bins stay white. Drawn as an image, so that a vector file stays small.
-    return ax.pcolormesh(across, up, np.ma.masked_equal(shares, 0), norm=norm, cmap=HEAT, rasterized=True)
+    return ax.pcolormesh(across, up, np.ma.masked_equal(shares, 0), norm=norm, cmap=style.HEAT, rasterized=True)
 
 
 def _means(cloud: Array, edges: Sequence[Array]) -> Array:

@@ -10,15 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from evolvability.config.schema import MAML, Config
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.bands import Line, Lines, Measured, add_legend, distinct, draw_lines, measured, stacked
-from evolvability.figures.style import (
-    ZERO_LINE,
-    Array,
-    fitness_unit,
-    in_unit,
-    letter,
-    line_styles,
-    new_figure,
-)
+from evolvability.figures.style import ZERO_LINE, Array, fitness_unit, in_unit, letter, line_styles, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import identity, run_names, unit_of
 

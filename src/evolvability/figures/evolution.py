@@ -10,18 +10,10 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
 from evolvability.core.errors import ConfigError
+from evolvability.figures import style
 from evolvability.figures.bands import Line, Lines, add_legend, distinct, draw_lines, measured, stacked
 from evolvability.figures.behaviors import Heatmaps, draw_map, representative
 from evolvability.figures.behaviors import data_from_runs as heatmaps
-from evolvability.figures.style import (
-    METHOD_COLORS,
-    draw_histogram,
-    fitness_unit,
-    in_unit,
-    letter,
-    new_figure,
-    told_apart,
-)
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import group_runs, start_name
@@ -50,11 +42,11 @@ def data_from_runs(runs: Sequence[Run]) -> Further:
         if run.config.objective != "mean_fitness":
             again = command_line("evolve-from", run.path)
             raise ConfigError(f"The figure 'evolution' shows standard ES, not {run.config.objective}. First: {again}")
-    rank = {objective: place for place, objective in enumerate(METHOD_COLORS)}
+    rank = {objective: place for place, objective in enumerate(style.METHOD_COLORS)}
     groups = sorted(group_runs(runs), key=lambda group: rank.get(_trainer(group.runs[0]), len(rank)))
     fitness = [stacked(distinct(measured(group.runs), "fitness_mean")) for group in groups]
     shortest = min(own.shape[1] for own in fitness)  # standard ES from scratch goes on for longer
-    names = told_apart([start_name(group.runs[0]) for group in groups])
+    names = style.told_apart([start_name(group.runs[0]) for group in groups])
     lines = []
     for name, group, own in zip(names, groups, fitness, strict=True):
         trainer = _trainer(group.runs[0])
@@ -62,7 +54,7 @@ def data_from_runs(runs: Sequence[Run]) -> Further:
     chosen = [representative(group.runs) for group in groups]
     seeds = [seed for _, seed in chosen]
     shown = heatmaps([run for run, _ in chosen], generations=GENERATIONS, seeds=seeds)
-    return Further(Lines({"fitness": lines}), shown, in_unit("mean fitness", fitness_unit(runs)))
+    return Further(Lines({"fitness": lines}), shown, style.in_unit("mean fitness", style.fitness_unit(runs)))
 
 
 def draw(ax: Axes, data: Further) -> None:
@@ -75,7 +67,7 @@ def draw(ax: Axes, data: Further) -> None:
 def fitness_figure(runs: Sequence[Run]) -> Figure:
     """Fitness from every start alone."""
     data = data_from_runs(runs)
-    drawing = new_figure(5.4, 2.4)
+    drawing = style.new_figure(5.4, 2.4)
     draw(drawing.subplots(), data)
     add_legend(drawing, data.fitness.note, beside=True)
     return drawing
@@ -85,11 +77,11 @@ def figure(runs: Sequence[Run]) -> Figure:
     """Fitness from every start, and below it the behaviors at some generations, one row per start."""
     data = data_from_runs(runs)
     below_height = 0.4 + (0.75 if len(data.behaviors.labels) == 1 else 1.25) * len(data.starts)
-    drawing = new_figure(6.4, 2.6 + below_height)
+    drawing = style.new_figure(6.4, 2.6 + below_height)
     above, below = drawing.subfigures(2, 1, height_ratios=[2.6, below_height], squeeze=False)[:, 0]
     ax = above.subplots()
     draw(ax, data)
-    letter(ax, 0, "fitness during further evolution")
+    style.letter(ax, 0, "fitness during further evolution")
     add_legend(above, data.fitness.note, beside=True)
     _draw_behaviors(below, data)
     return drawing
@@ -107,7 +99,7 @@ def _draw_behaviors(drawing: SubFigure, data: Further) -> None:
         for column, generation in enumerate(row.generations):
             ax = axes[index, column]
             if flat:
-                draw_histogram(ax, row.shares[column], data.behaviors.edges[0], color)
+                style.draw_histogram(ax, row.shares[column], data.behaviors.edges[0], color)
                 ax.set_yticks([])
                 ax.spines["left"].set_visible(False)
             else:

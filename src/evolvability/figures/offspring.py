@@ -11,14 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evolvability.core.errors import RunFolderError
-from evolvability.figures.style import (
-    NOTE_COLOR,
-    Array,
-    add_note,
-    draw_histogram,
-    method_color,
-    new_figure,
-)
+from evolvability.figures.style import NOTE_COLOR, Array, add_note, draw_histogram, method_color, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import check_one_task, run_names, unit_of
 from evolvability.studies.offspring import kept_offspring, kept_sigmas

@@ -13,16 +13,8 @@ import numpy as np
 from evolvability.config.schema import Config, to_toml
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
-from evolvability.runs import sealed
+from evolvability.runs import checkpoints, sealed
 from evolvability.runs.behavior_names import keep_names
-from evolvability.runs.checkpoints import (
-    FOLDERS,
-    generations_in,
-    named_arrays,
-    own_files,
-    rewind_checkpoints,
-    save_checkpoint,
-)
 from evolvability.runs.environment import describe_environment
 from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES, arrays_path, row_files
 from evolvability.runs.rows import ROW_FILES, Row, read_rows, to_lines
@@ -36,7 +28,7 @@ class RunWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._unsynced: list[Path] = []
-        self.recorded: dict[str, list[int]] = {folder: [] for folder in FOLDERS}
+        self.recorded: dict[str, list[int]] = {folder: [] for folder in checkpoints.FOLDERS}
         self._newest_center: Path | None = None  # which the next one replaces
 
     def create(self, config: Config, origin: dict[str, Any] | None = None, behavior: Sequence[str] = ()) -> None:
@@ -67,17 +59,17 @@ class RunWriter:
     def rewind(self, generation: int, seeds: Sequence[int]) -> None:
         """Forget what was recorded from a generation on, so that it can be done again; seeds: of the run."""
         # First: whoever reads meanwhile does not miss what later checkpoints vouch for.
-        rewind_checkpoints(self.path, generation)
+        checkpoints.rewind_checkpoints(self.path, generation)
         for file in row_files(self.path):
             # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
             rows, _ = read_rows(file, seeds, at_least=generation)
             sealed.write_whole(file, to_lines(rows[: generation * len(seeds)]).encode())
         self.make_folders()  # of a run begun when there were fewer
-        for folder in FOLDERS:
-            for recorded, file in own_files(self.path / folder):
+        for folder in checkpoints.FOLDERS:
+            for recorded, file in checkpoints.own_files(self.path / folder):
                 if recorded >= generation or file.suffix == sealed.PART:
                     file.unlink()
-            self.recorded[folder] = generations_in(self.path / folder)
+            self.recorded[folder] = checkpoints.generations_in(self.path / folder)
 
     def record_metrics(self, rows: list[Row]) -> None:
         """Append one generation's rows."""
@@ -103,7 +95,7 @@ class RunWriter:
         Without what only training needs, the optimizer's and the objective's. With ``newest_only`` it replaces the one
         kept so before: the last generation's members can be rebuilt in any run, whenever it was stopped.
         """
-        arrays = named_arrays(state._replace(optimizer=(), history=()))
+        arrays = checkpoints.named_arrays(state._replace(optimizer=(), history=()))
         path = self._record("centers", int(state.generation[0]), arrays)
         if (former := self._newest_center) is not None:
             self._unsynced = [file for file in self._unsynced if file != former]
@@ -120,7 +112,7 @@ class RunWriter:
 
     def checkpoint(self, state: PyTree, config: Config) -> None:
         """Save a State with a seed axis in front, and the configuration that made it; refused unless it is finite."""
-        generation, arrays = int(state.generation[0]), named_arrays(state)
+        generation, arrays = int(state.generation[0]), checkpoints.named_arrays(state)
         learned = [name for name in arrays if name.partition("/")[0] in ("cloud", "optimizer", "memory")]
         for name in learned:
             if np.issubdtype(arrays[name].dtype, np.floating) and not np.isfinite(arrays[name]).all():
@@ -135,7 +127,7 @@ class RunWriter:
         self._unsynced.clear()
         # A center that the next one replaces is nobody's to miss.
         recorded = self.recorded if config.record_centers else self.recorded | {"centers": []}
-        save_checkpoint(self.path, generation, arrays, config, recorded)
+        checkpoints.save_checkpoint(self.path, generation, arrays, config, recorded)
 
 
 @contextmanager

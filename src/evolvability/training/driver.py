@@ -17,14 +17,7 @@ from evolvability.core.errors import ConfigError, RunFolderError, TaskError, unk
 from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Outcome, PyTree
-from evolvability.runs.checkpoints import (
-    check_config,
-    check_not_left_out,
-    checkpoint_generations,
-    load_checkpoint,
-    named_arrays,
-    restore,
-)
+from evolvability.runs import checkpoints
 from evolvability.runs.contents import metric_arrays
 from evolvability.runs.damage import damage_in, set_aside
 from evolvability.runs.files import command_line
@@ -70,7 +63,7 @@ class Result(TrainedPopulation):
     def parents(self) -> list[Parent]:
         """What the run ended with, one parent per seed."""
         state = local(self.state)
-        arrays, generation = named_arrays(state), int(state.generation[0])
+        arrays, generation = checkpoints.named_arrays(state), int(state.generation[0])
         return parents_from(arrays, self.config, self.task, generation, where="The run", population=self.population)
 
     @property
@@ -240,14 +233,14 @@ def _saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
 
     Where something from a generation on is damaged, the newest ``before`` that, if there is one.
     """
-    check_not_left_out(path)  # or all that is left of it would be overwritten
-    if not checkpoint_generations(path):
+    checkpoints.check_not_left_out(path)  # or all that is left of it would be overwritten
+    if not checkpoints.checkpoint_generations(path):
         return evolution.start()
-    generation, arrays = load_checkpoint(path, before=before)
+    generation, arrays = checkpoints.load_checkpoint(path, before=before)
     if generation > evolution.config.generations:
         most = evolution.config.generations
         raise ConfigError(f"{path} has already done {generation} generations, more than the {most} asked for.")
-    check_config(path, generation, evolution.config)
+    checkpoints.check_config(path, generation, evolution.config)
     template = evolution.template()
     if (
         # MAML's State has none; plain ascent has one without arrays, and goes on without.
@@ -260,7 +253,7 @@ def _saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
             f"{path} is a slim export of a run: it has no state of the optimizer to go on with. "
             f"Start a new run at its population with: {command_line(*again)}"
         )
-    return evolution.place(restore(template, arrays))
+    return evolution.place(checkpoints.restore(template, arrays))
 
 
 def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_generation: Callable[[Rows], None]) -> State:

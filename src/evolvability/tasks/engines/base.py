@@ -107,7 +107,7 @@ Blocks = Callable[[Moments], Callable[[Sample, HostArray, HostArray], Episodes]]
 """``(moments) -> (sample, poses, kept) -> Episodes`` in NumPy's arrays; ``seen`` is of members that are kept."""
 
 
-def threaded_engine(name: str, robot: Any, options: LocomotionOptions, most: int, blocks: Blocks) -> Engine:
+def on_threads(name: str, robot: Any, options: LocomotionOptions, most: int, blocks: Blocks) -> Engine:
     """An engine on the cores of a CPU: a block of draws, ``most`` of them, goes through its episodes on one thread."""
     num_threads = options.threads or num_cores()
 

@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import Engine, Episodes, LocomotionOptions, host_replay, threaded_engine
+from evolvability.tasks.engines.base import Engine, Episodes, LocomotionOptions, host_replay, on_threads
 from evolvability.tasks.engines.fused.emission import FLOAT, Precision
 from evolvability.tasks.engines.fused.episodes import episode_kernel
 from evolvability.tasks.engines.fused.kernel import loaded
@@ -29,7 +29,7 @@ def cores_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> En
     def blocks(moments: Moments) -> Callable[[Sample, HostArray, HostArray], Episodes]:
         return lambda sample, poses, kept: _run(robot, options, kernel, sample, poses, kept, moments)[0]
 
-    return threaded_engine("fused", robot, options, BLOCK, blocks)
+    return on_threads("fused", robot, options, BLOCK, blocks)
 
 
 def cores_replay(robot: Robot, policy: Policy, options: LocomotionOptions, precision: Precision = FLOAT) -> Replay:

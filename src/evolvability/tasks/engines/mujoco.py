@@ -11,14 +11,7 @@ import numpy as np
 from mujoco.batch import Batch, SimulationError
 
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import (
-    TORQUE_LIMIT,
-    Engine,
-    Episodes,
-    LocomotionOptions,
-    host_replay,
-    threaded_engine,
-)
+from evolvability.tasks.engines.base import TORQUE_LIMIT, Engine, Episodes, LocomotionOptions, host_replay, on_threads
 from evolvability.tasks.normalizer import LIMIT, Moments, include, scaling
 from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed, touching
 from evolvability.tasks.policies import Policy
@@ -36,7 +29,7 @@ def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
         mean, std = (np.asarray(part) for part in scaling(moments))
         return lambda sample, poses, kept: _Block(robot, policy, options, sample, poses).run(mean, std, kept)
 
-    return threaded_engine("mujoco", robot, options, BLOCK, blocks)
+    return on_threads("mujoco", robot, options, BLOCK, blocks)
 
 
 def mujoco_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> Replay:
