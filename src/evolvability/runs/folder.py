@@ -152,11 +152,8 @@ class Run(TrainedPopulation):
         rows, lost = read_rows(self.path / name, self.seeds)
         if lost or len(rows) < done * self.config.seeds:
             which = summary(lost) if lost else f"{len(rows) // self.config.seeds} to {done - 1}"
-            warnings.warn(
-                f"{self.path / name} is damaged, and empty for the generations {which}. "
-                f"What can be is done again by: {command_line('resume', self.path)}",
-                stacklevel=3,
-            )
+            text = f"{self.path / name} is damaged, and empty for the generations {which}."
+            warnings.warn(f"{text} What can be is done again by: {command_line('resume', self.path)}", stacklevel=3)
         return rows
 
     @property

@@ -125,11 +125,8 @@ def mann_whitney(first: Values, second: Values) -> Test:
     test = Test(u, None, effect, shift, "", *intervals, sizes)
     smallest = smallest_p(*sizes)
     if smallest > SIGNIFICANT:
-        reason = (
-            f"too few runs: of {sizes[0]} and {sizes[1]}, the smallest p-value possible is {smallest:.2g}; "
-            "4 and 4 are enough"
-        )
-        return replace(test, reason=reason)
+        few = f"too few runs: of {sizes[0]} and {sizes[1]}, the smallest p-value possible is {smallest:.2g}"
+        return replace(test, reason=f"{few}; 4 and 4 are enough")
     ranks = stats.rankdata(np.concatenate([first, second]))
     if len(ranks) <= EXACT_UP_TO:
         return replace(test, p=_exact_p(ranks, sizes[0]))

@@ -84,11 +84,8 @@ def _engine(robot: Any, policy: Any, options: LocomotionOptions) -> tuple[Engine
         _require_warp("The engine fused")
     if options.engine == "mujoco" or importlib.util.find_spec("warp") is None:
         if options.engine == "auto":
-            warnings.warn(
-                "MuJoCo's own library steps the robots, since warp-lang, which makes them several times faster, is not "
-                f"installed. Install it with: {install_line('warp')}",
-                stacklevel=2,
-            )
+            text = "MuJoCo's library steps the robots; with warp-lang they are several times faster. Install it with:"
+            warnings.warn(f"{text} {install_line('warp')}", stacklevel=2)
         from evolvability.tasks.engines.mujoco import mujoco_engine, mujoco_replay
 
         return mujoco_engine(robot, policy, options), mujoco_replay(robot, policy, options)

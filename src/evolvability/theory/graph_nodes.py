@@ -114,10 +114,7 @@ def broken_in_ordinary(nodes: Nodes) -> Iterator[str]:
     """An ordinary graph has no expectation nodes, and stochastic nodes with distribution and purpose."""
     for name, node in nodes.items():
         if isinstance(node, Expectation):
-            yield (
-                f"Expectation node '{name}' stands in an ordinary graph, which is itself the expectation over all its "
-                f"stochastic nodes. Leave it out, or build a NestedGraph."
-            )
+            yield f"Expectation node '{name}' stands in an ordinary graph. Leave it out, or build a NestedGraph."
         if isinstance(node, Stochastic) and node.distribution is None:
             yield f"Stochastic node '{name}' has no distribution. Give it a function of its parents."
 
@@ -131,17 +128,12 @@ def broken_in_nested(nodes: Nodes) -> Iterator[str]:
             continue
         if node.parents or node.distribution is not None:
             got = f"the parents {', '.join(map(repr, node.parents))}" if node.parents else "a distribution"
-            yield (
-                f"Stochastic node '{name}' of a nested graph must be a bare leaf, got {got}. "
-                f"Give the expectation node over '{name}' its parents (as `given`) and its distribution."
-            )
+            yield f"Stochastic node '{name}' must be a bare leaf, got {got}. The expectation over it has these."
         # A draw has its distribution from the expectation over it, and two could disagree.
         over = [repr(other.name) for other in nodes.values() if isinstance(other, Expectation) and other.over == name]
         if len(over) != 1:
-            yield (
-                f"Stochastic node '{name}' needs exactly one expectation node over it, got {', '.join(over) or 'none'}."
-                f" Add an Expectation, or one stochastic node for each."
-            )
+            found = ", ".join(over) or "none"
+            yield f"Stochastic node '{name}' needs exactly one expectation node over it, got {found}."
 
 
 def broken_outputs(nodes: Nodes) -> Iterator[str]:
@@ -164,7 +156,4 @@ def _broken_expectation(nodes: Nodes, node: Expectation) -> Iterator[str]:
     # A draw that conditioned itself would have no first value.
     for parent in node.given:
         if z in upstream(nodes, parent):
-            yield (
-                f"{subject} conditions '{z}' on '{parent}', which depends on '{z}'. "
-                f"Condition it on nodes outside of the expectation."
-            )
+            yield f"{subject} conditions '{z}' on '{parent}', which depends on '{z}'."

@@ -156,11 +156,8 @@ class NestedGraph(Graph[int | Mapping[str, int]]):
         # Looked at last: axes are known only of a graph that keeps the rules above.
         for output in self.outputs:
             for z in self.axes[output]:
-                yield (
-                    f"Output node '{output}' depends on stochastic node '{z}' outside of '{self.expectations[z].name}'"
-                    f", the expectation over it. Make '{output}' part of that integrand, or give it a stochastic node "
-                    f"of its own."
-                )
+                mean = self.expectations[z].name
+                yield f"Output node '{output}' depends on '{z}' outside of '{mean}', the expectation over it."
 
     @cached_property
     def expectations(self) -> dict[str, Expectation]:
