@@ -91,7 +91,7 @@ def check_objective(objective: Objective | StatefulObjective, num_behaviors: int
     shapes = [value.shape for value in traced.out_avals]
     if shapes != [()]:
         got = ", ".join(map(str, shapes))
-        raise ConfigError(f"objective: one number is expected, as expect(values, log_prob) gives, got shape {got}.")
+        raise ConfigError(f"objective: one number is expected, got shape {got}. expect(values, log_prob) makes one.")
     needed = {id(value) for value in traced.jaxpr.outvars}
     for step in reversed(traced.jaxpr.eqns):
         if not needed.isdisjoint(map(id, step.outvars)):

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats.contingency import crosstab
 
 from evolvability.core.entropy import entropy as entropy
 from evolvability.core.errors import ConfigError
@@ -171,7 +170,9 @@ def mutual_information(first: Array, second: Array) -> float:
         >>> mutual_information(np.array([0, 0, 1, 1]), np.array([5, 5, 7, 7]))
         1.0
     """
-    joint = crosstab(first, second).count / len(first)
+    first, second = (np.unique(labels, return_inverse=True)[1] for labels in (first, second))
+    joint = np.zeros((first.max() + 1, second.max() + 1))
+    np.add.at(joint, (first, second), 1 / len(first))
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     filled = joint > 0
     return float(np.sum(joint[filled] * np.log2(joint[filled] / independent[filled])))
