@@ -285,7 +285,7 @@ def test_the_seed_shown_has_the_median_final_distance_on_a_line_that_of_its_weak
         run = written(tmp_path / f"{points.shape[-1]}", config("own:task", seed=10, seeds=5), np.ones((5, 1)))
         with_behaviors(run, 0, points)
         row = behaviors.data_from_runs([run]).rows[0]
-        assert (behaviors.representative_seed(run), row.seed) == (seed, 10 + seed)
+        assert (behaviors.representative([run])[1], row.seed) == (seed, 10 + seed)
 
 
 def test_maps_share_square_limits_around_all_behaviors_and_the_origin(tmp_path: Path) -> None:

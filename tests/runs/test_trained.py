@@ -199,7 +199,7 @@ def test_an_export_for_a_small_archive_keeps_some_members_and_histograms_and_no_
     np.testing.assert_array_equal(kept[last, 4].counts, whole[last, 4].counts)
     with pytest.raises(RunFolderError, match="without centers"):
         slim.parents()
-    with pytest.raises(ConfigError, match="members.*1 or more.*got 0"):
+    with pytest.raises(ConfigError, match=r"members.*1 or more.*got 0"):
         export(parent, tmp_path / "none", members=0)
 
 

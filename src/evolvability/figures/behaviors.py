@@ -22,7 +22,7 @@ from evolvability.figures import style
 from evolvability.figures.style import Array, grid, new_figure
 from evolvability.runs.folder import Run, spread_out
 from evolvability.runs.histograms import MAX_CELLS, Histogram, common_cells, histogram
-from evolvability.studies.groups import check_one_task, run_names, start_name
+from evolvability.studies.groups import check_one_task, group_runs, start_name
 from evolvability.studies.measures import valid_behaviors
 
 MAX_COLUMNS = 400  # more generations than this would be finer than print
@@ -38,10 +38,11 @@ SHOWN = {
 
 @dataclass(frozen=True)
 class Row:
-    """One run's behaviors."""
+    """The behaviors of one seed of a group of runs."""
 
-    name: str  # what tells the run from the others
-    seed: int
+    name: str  # what tells the runs from the others
+    objective: str
+    seed: int  # the one shown
     generations: Array  # (num_shown,) the generations shown
     # (num_shown, num_bins) or (num_shown, num_bins, num_bins), the share of the valid members in each bin
     shares: Array
@@ -57,36 +58,26 @@ class Row:
 class Heatmaps:
     """Rows over the same bins."""
 
-    rows: list[Row]  # one per run
+    rows: list[Row]  # one per group of runs
     edges: list[Array]  # (num_bins + 1,) of every dimension
     labels: list[str]  # of every axis, one or two
     least: float  # the share of a single member, in the largest population
     third: str = ""  # the dimension that colors stand for; empty where they stand for shares
 
 
-def data_from_runs(
-    runs: Sequence[Run],
-    generations: Sequence[int] | None = None,
-    most: int | None = None,
-    seeds: Sequence[int] = (),
-) -> Heatmaps:
-    """Histograms of one seed of every run over common bins; invalid members are left out.
+def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None, most: int | None = None) -> Heatmaps:
+    """Histograms over common bins, a row per group of runs that differ in their seeds alone; see `representative`.
 
-    Shown are those of the given generations that there are, or at ``most`` so many from the first to the last.
-
-    Args:
-        runs: the runs.
-        generations: which to show; from the first to the last unless given.
-        most: how many at most.
-        seeds: the place of every run's seed among its seeds; `representative_seed` unless given.
+    Invalid members are left out. Shown are those of the given generations that there are, or at ``most`` so many from
+    the first to the last.
     """
     check_comparable(runs)
-    names = runs[0].behavior_names
+    names, groups = runs[0].behavior_names, group_runs(runs)
     shown, third = min(len(names), 2), len(runs[0].dimensions) == 3
-    seeds = seeds or [representative_seed(run) for run in runs]
+    places = [representative(group.runs) for group in groups]
     most = most or (MAX_COLUMNS if shown == 1 else NUM_MAPS)
     found = []
-    for run, seed in zip(runs, seeds, strict=True):
+    for run, seed in places:
         there = _histograms(run, seed, shown)
         asked = [generation for generation in generations or () if generation in there]
         chosen = asked or spread_out(sorted(there), most)
@@ -95,14 +86,13 @@ def data_from_runs(
     width, low, shape = _cells([one for own in found for one in own.values()], size)
     edges = [width * np.arange(first, first + number + 1) for first, number in zip(low, shape, strict=True)]
     rows = []
-    for index, name in enumerate(run_names([run.config for run in runs])):
-        run, own = runs[index], found[index]
-        full_name = f"{name} {start_name(run)}" if run.origin else name
+    for group, (run, seed), own in zip(groups, places, found, strict=True):
+        name = f"{group.name} {start_name(run)}" if run.origin else group.name
         counts = [one.counted_in(width, low, shape) for one in own.values()]
         shares = np.stack([count / max(count.sum(), 1) for count in counts])
-        clouds = [valid_behaviors(run, seeds[index], generation)[0] for generation in own] if third else []
+        clouds = [valid_behaviors(run, seed, generation)[0] for generation in own] if third else []
         means = np.stack([_means(cloud, edges) for cloud in clouds]) if third else None
-        rows.append(Row(full_name, run.seeds[seeds[index]], np.array(list(own)), shares, means))
+        rows.append(Row(name, run.config.objective, run.seeds[seed], np.array(list(own)), shares, means))
     return Heatmaps(rows, edges, names[:shown], 1 / size, names[2] if third else "")
 
 
@@ -115,11 +105,6 @@ def _histograms(run: Run, seed: int, shown: int) -> dict[int, Histogram]:
     kept = {generation: one for (generation, of), one in found.items() if of == run.seeds[seed]}
     recorded = [generation for generation in run.recorded if generation not in kept]
     return kept | {one: histogram(valid_behaviors(run, seed, one)[0][:, :shown]) for one in recorded}
-
-
-def representative_seed(run: Run) -> int:
-    """The place of a run's seed that figures show, see `representative`."""
-    return representative([run])[1]
 
 
 def representative(runs: Sequence[Run]) -> tuple[Run, int]:
@@ -159,11 +144,11 @@ def draw_map(ax: Axes, data: Heatmaps, row: int, column: int) -> QuadMesh:
     return mesh
 
 
-def figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
-    """Heat maps of the runs' behaviors, one row per run; seeds: their places, as `data_from_runs` takes them."""
-    data = data_from_runs(runs, seeds=seeds)
+def figure(runs: Sequence[Run]) -> Figure:
+    """Heat maps of the runs' behaviors, one row per group of them."""
+    data = data_from_runs(runs)
     drawing = _strips(data) if len(data.labels) == 1 else _maps(data)
-    _note_seeds(drawing, runs, data, seeds)
+    _note_seeds(drawing, runs, data)
     return drawing
 
 
@@ -202,18 +187,19 @@ def _maps(data: Heatmaps) -> Figure:
     return drawing
 
 
-def final_figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
-    """The last generation of every run, side by side at one scale: a map, or of one dimension a histogram."""
-    data = data_from_runs(runs, most=1, seeds=seeds)
-    columns = min(len(runs), 3)
+def final_figure(runs: Sequence[Run]) -> Figure:
+    """The last generation of every group, side by side at one scale: a map, or of one dimension a histogram."""
+    data = data_from_runs(runs, most=1)
+    number = len(data.rows)
+    columns = min(number, 3)
     flat = len(data.labels) == 1
     height = 1.8 if flat else 2.4
     layout: Any = "constrained" if flat else "compressed"
-    drawing = new_figure(2.1 * columns + 0.8, height * -(-len(runs) // columns) + 0.5, layout)
-    axes = grid(drawing, len(runs), columns, (data.labels[0], "share of population" if flat else data.labels[1]))
-    for index, (ax, row, run) in enumerate(zip(axes, data.rows, runs, strict=True)):
+    drawing = new_figure(2.1 * columns + 0.8, height * -(-number // columns) + 0.5, layout)
+    axes = grid(drawing, number, columns, (data.labels[0], "share of population" if flat else data.labels[1]))
+    for index, (ax, row) in enumerate(zip(axes, data.rows, strict=True)):
         if flat:
-            style.draw_histogram(ax, row.shares[-1], data.edges[0], style.method_color(run.config.objective))
+            style.draw_histogram(ax, row.shares[-1], data.edges[0], style.method_color(row.objective))
         else:
             draw_map(ax, data, index, -1)
         ax.set_title(fill(row.title, TITLE_WIDTH), loc="left")
@@ -221,12 +207,12 @@ def final_figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
         _add_colorbar(drawing, axes[0].collections[0], axes[columns - 1], data)
     last = np.unique([row.generations[-1] for row in data.rows])
     drawing.suptitle(f"generation {last[0]:,}" if len(last) == 1 else "last generation of each run", fontsize=8)
-    _note_seeds(drawing, runs, data, seeds)
+    _note_seeds(drawing, runs, data)
     return drawing
 
 
-def _note_seeds(drawing: Figure, runs: Sequence[Run], data: Heatmaps, seeds: Sequence[int]) -> None:
-    if seeds or any(run.config.seeds > 1 for run in runs):
+def _note_seeds(drawing: Figure, runs: Sequence[Run], data: Heatmaps) -> None:
+    if sum(run.config.seeds for run in runs) > len(data.rows):
         style.add_note(drawing, SHOWN[len(data.labels)])
 
 

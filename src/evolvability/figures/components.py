@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from evolvability.core.errors import RunFolderError
-from evolvability.figures.behaviors import check_comparable, representative_seed
+from evolvability.figures.behaviors import check_comparable, representative
 from evolvability.figures.style import OTHER_COLORS, Array, add_note, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import method_name
@@ -66,7 +66,7 @@ def data_from_runs(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Panels:
 
 def _shown_seeds(runs: Sequence[Run]) -> list[int]:
     """The seed of median final distance, of every run; of what was split, the one it was split from."""
-    seeds = [representative_seed(run) for run in runs]
+    seeds = [representative([run])[1] for run in runs]
     # What was split is shown beside what it was split from, so both panels must be of one seed.
     split = {run.seeds[seed] for run, seed in zip(runs, seeds, strict=True) if run.origin}
     for index, run in enumerate(runs):

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from evolvability.core.errors import ConfigError
 from evolvability.figures import style
 from evolvability.figures.bands import Line, Lines, add_legend, distinct, draw_lines, measured, stacked
-from evolvability.figures.behaviors import Heatmaps, draw_map, representative
+from evolvability.figures.behaviors import Heatmaps, draw_map
 from evolvability.figures.behaviors import data_from_runs as heatmaps
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
@@ -51,9 +51,7 @@ def data_from_runs(runs: Sequence[Run]) -> Further:
     for name, group, own in zip(names, groups, fitness, strict=True):
         trainer = _trainer(group.runs[0])
         lines.append(Line(name, trainer, np.arange(shortest), own[:, :shortest], {} if trainer else RANDOM))
-    chosen = [representative(group.runs) for group in groups]
-    seeds = [seed for _, seed in chosen]
-    shown = heatmaps([run for run, _ in chosen], generations=GENERATIONS, seeds=seeds)
+    shown = heatmaps([run for group in groups for run in group.runs], GENERATIONS)
     return Further(Lines({"fitness": lines}), shown, style.in_unit("mean fitness", style.fitness_unit(runs)))
 
 

@@ -3,7 +3,7 @@
 One row per method and standard deviation of its mutations; of several seeds, the one of median variance.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.style import NOTE_COLOR, Array, add_note, draw_histogram, method_color, new_figure
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import check_one_task, run_names, unit_of
+from evolvability.studies.groups import group_runs, unit_of
 from evolvability.studies.offspring import kept_offspring, kept_sigmas
 from evolvability.studies.result_files import how_to_make
 from evolvability.studies.statistics import median_index
@@ -28,6 +28,7 @@ class Offspring:
 
     name: str  # what tells the run and the size of its mutations from the others
     objective: str  # the run's
+    share: float  # of training's standard deviation, that of the mutations
     seed: int
     behavior: Array  # (num_offspring, num_behaviors)
 
@@ -50,25 +51,17 @@ def representative(runs: Sequence[Run]) -> tuple[Run, int]:
     return places[median_index([float(cloud.var(axis=0).sum()) for cloud in clouds])]
 
 
-def data_from_runs(
-    runs: Sequence[Run], sigmas: Sequence[Sequence[float]] = (), seeds: Sequence[int] = ()
-) -> Histograms:
-    """Histograms of the first behavior dimension.
-
-    Args:
-        runs: the runs.
-        sigmas: of every run, of which mutations; of all that were kept unless given.
-        seeds: the place of every run's seed among its seeds; `representative` unless given.
-    """
-    check_one_task(runs)
+def data_from_runs(runs: Sequence[Run]) -> Histograms:
+    """Histograms of the first behavior dimension, of all mutations that were kept; groups as in `behaviors`."""
     rows = []
-    for index, (name, run) in enumerate(zip(run_names([run.config for run in runs]), runs, strict=True)):
-        if not (own := sigmas[index] if sigmas else kept_sigmas(run)):
+    for group in group_runs(runs):
+        if not (kept := [run for run in group.runs if kept_sigmas(run)]):
             continue
-        seed = seeds[index] if seeds else representative([run])[1]
-        for sigma in own:
-            title = f"{name}, mutations of {sigma:g}"
-            rows.append(Offspring(title, run.config.objective, run.seeds[seed], kept_offspring(run, sigma)[seed]))
+        run, seed = representative(kept)
+        for sigma in kept_sigmas(run):
+            title, share = f"{group.name}, mutations of {sigma:g}", round(sigma / run.config.sigma, 3)
+            behavior = kept_offspring(run, sigma)[seed]
+            rows.append(Offspring(title, run.config.objective, share, run.seeds[seed], behavior))
     if not rows:
         first = how_to_make(runs, "offspring.offspring_of_run", "measure", "--keep")
         raise RunFolderError(f"Nothing to draw: no offspring was kept in {runs[0].path} yet. First: {first}")
@@ -98,21 +91,16 @@ def draw(ax: Axes, data: Histograms, row: int) -> None:
     ax.set_title(text, loc="right", fontsize=6.5, color=NOTE_COLOR)
 
 
-def figure(
-    runs: Sequence[Run],
-    sigmas: Sequence[Sequence[float]] = (),
-    seeds: Sequence[int] = (),
-    left_out: Sequence[int] = (),
-) -> Figure:
-    """Histograms below one another, over the same behaviors; rows that are left out have their part in the scales."""
-    data = data_from_runs(runs, sigmas, seeds)
-    rows = [row for row in range(len(data.rows)) if row not in left_out]
+def figure(runs: Sequence[Run], shown: Callable[[Offspring], bool] = lambda row: True) -> Figure:
+    """Histograms below one another, over the same behaviors; rows that are not shown have their part in the scales."""
+    data = data_from_runs(runs)
+    rows = [index for index, row in enumerate(data.rows) if shown(row)]
     drawing = new_figure(5.4, 0.6 + 1.15 * len(rows))
     axes = drawing.subplots(len(rows), 1, squeeze=False, sharex=True)[:, 0]
     for row, ax in zip(rows, axes, strict=True):
         draw(ax, data, row)
     axes[-1].set_xlabel(data.label)
     drawing.supylabel("share of offspring", fontsize=8)
-    if seeds or any(run.config.seeds > 1 for run in runs):
+    if sum(run.config.seeds for run in runs) > len(group_runs(runs)):
         add_note(drawing, NOTE)
     return drawing

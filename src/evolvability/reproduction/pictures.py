@@ -11,6 +11,7 @@ from evolvability.figures import adaptation, behaviors, components, curves, evol
 from evolvability.reproduction.claims.claim import EVOLVABILITY, evolved_from, species, trained_by
 from evolvability.reproduction.claims.uses import QUARTER
 from evolvability.runs.folder import Run
+from evolvability.studies.offspring import kept_offspring
 from evolvability.theory import paper_graphs
 from evolvability.theory.graphs import Deterministic, Expectation, Input, NestedGraph, Stochastic
 
@@ -24,28 +25,18 @@ class Picture(NamedTuple):
     draw: Callable[[Runs], Figure]
 
 
-def _groups(runs: Runs, task: str, objectives: Sequence[str] = ("mean_fitness", *EVOLVABILITY)) -> list[Sequence[Run]]:
-    """The runs of each of some methods, as far as there are any; an error if there are none."""
-    found: list[Sequence[Run]] = []
+def _trained(runs: Runs, task: str, objectives: Sequence[str] = ("mean_fitness", *EVOLVABILITY)) -> list[Run]:
+    """The runs of some methods, as far as there are any; an error if there are none."""
+    found: list[Run] = []
     missing = []  # one method less is still a figure
     for objective in objectives:
         try:
-            found.append(trained_by(runs, task, objective).runs)
+            found += trained_by(runs, task, objective).runs
         except RunFolderError as error:
             missing.append(error)
     if not found:
         raise missing[0]
     return found
-
-
-def _trained(runs: Runs, task: str, objectives: Sequence[str] = ("mean_fitness", *EVOLVABILITY)) -> list[Run]:
-    return [run for group in _groups(runs, task, objectives) for run in group]
-
-
-def _shown(draw: Callable[[Runs, Sequence[int]], Figure], groups: Sequence[Runs]) -> Figure:
-    """One seed of each group, of all its runs: see `behaviors.SHOWN`."""
-    chosen = [behaviors.representative(group) for group in groups]
-    return draw([run for run, _ in chosen], [seed for _, seed in chosen])
 
 
 def _further(runs: Runs) -> list[Run]:
@@ -66,14 +57,12 @@ def _with_seed(runs: Runs, seed: int) -> tuple[Run, int]:
     return next(((run, run.seeds.index(seed)) for run in runs if seed in run.seeds), behaviors.representative(runs))
 
 
-def _offspring(runs: Runs, left_out: int) -> Figure:
-    """One row per method, and of MAML one per size of mutations, of which one is left out: scales are those of all."""
-    chosen = [offspring.representative(group) for group in _groups(runs, "cheetah", (*EVOLVABILITY, MAML))]
-    shown, seeds = [run for run, _ in chosen], [seed for _, seed in chosen]
-    sigmas = [
-        [run.config.sigma, *([QUARTER * run.config.sigma] if run.config.objective == MAML else [])] for run in shown
-    ]
-    return offspring.figure(shown, sigmas, seeds, [len(shown) - 1 + left_out])
+def _offspring(runs: Runs, share: float) -> Figure:
+    """One row per method, by mutations of training's size; MAML's of a share of that."""
+    trained, shares = _trained(runs, "cheetah", (*EVOLVABILITY, MAML)), dict.fromkeys(EVOLVABILITY, 1.0) | {MAML: share}
+    for run in trained:
+        kept_offspring(run, shares[run.config.objective] * run.config.sigma)  # or an error says how to make them
+    return offspring.figure(trained, lambda row: row.share == shares[row.objective])
 
 
 def _one_expectation() -> NestedGraph:
@@ -118,16 +107,16 @@ PICTURES: dict[str, Picture] = {
     ),
     "2": Picture(
         "Behaviors of the cheetah's population over generations.",
-        lambda runs: _shown(behaviors.figure, _groups(runs, "cheetah")),
+        lambda runs: behaviors.figure(_trained(runs, "cheetah")),
     ),
     "3": Picture(
         "Where mutations of trained centers end, by mutations of training's size.",
-        lambda runs: _offspring(runs, left_out=1),
+        lambda runs: _offspring(runs, 1),
     ),
-    "4": Picture("Last populations of the ant.", lambda runs: _shown(behaviors.final_figure, _groups(runs, "ant"))),
+    "4": Picture("Last populations of the ant.", lambda runs: behaviors.final_figure(_trained(runs, "ant"))),
     "5": Picture(
         "The ant's population while standard ES turns it to the right, seeded by MaxEnt-EES.",
-        lambda runs: _shown(behaviors.figure, [evolved_from(runs, "ant", "max_entropy").runs]),
+        lambda runs: behaviors.figure(evolved_from(runs, "ant", "max_entropy").runs),
     ),
     "6": Picture(
         "Fitness of the ant while standard ES turns it to the right, from each start.",
@@ -147,11 +136,11 @@ PICTURES: dict[str, Picture] = {
     ),
     "S3": Picture(
         "As figure 5, seeded by MaxVar-EES.",
-        lambda runs: _shown(behaviors.figure, [evolved_from(runs, "ant", "max_variance").runs]),
+        lambda runs: behaviors.figure(evolved_from(runs, "ant", "max_variance").runs),
     ),
     "S4": Picture("As figure 7, MaxVar-EES.", lambda runs: _species(runs, "max_variance")),
     "S5": Picture(
-        "As figure 3, with mutations of MAML's policies a quarter as large.", lambda runs: _offspring(runs, left_out=0)
+        "As figure 3, with mutations of MAML's policies a quarter as large.", lambda runs: _offspring(runs, QUARTER)
     ),
     "S6": Picture("A Markov reward process as a stochastic computation graph.", _graph("markov_reward_process")),
     "S7": Picture("The same as a nested one.", _graph("nested_markov_reward_process")),
