@@ -87,7 +87,7 @@ def figure(
 
     Args:
         name: Which figure, one of those above.
-        runs: Run folders; those that differ in their seeds alone are drawn as one band.
+        runs: Run folders; those that differ in their seeds alone are drawn as one.
         dimensions: Which behavior dimensions the axes show, counted from 0, e.g. 0,2; a third one is shown as color.
             The first two unless given.
         output: The file to write, ending in .png, .pdf or .svg; NAME.png unless given.

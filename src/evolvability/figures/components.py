@@ -13,7 +13,7 @@ from evolvability.core.errors import RunFolderError
 from evolvability.figures.behaviors import check_comparable, representative
 from evolvability.figures.style import OTHER_COLORS, Array, add_note, new_figure
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import method_name
+from evolvability.studies.groups import group_runs, method_name
 from evolvability.studies.measures import (
     MeasureScale,
     common_reach,
@@ -52,27 +52,28 @@ class Panels:
     labels: list[str]
 
 
-def data_from_runs(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Panels:
-    """One seed of every run, by its place among its seeds; unless given, see `_shown_seeds`."""
+def data_from_runs(runs: Sequence[Run]) -> Panels:
+    """One seed of every group of runs that differ in their seeds alone, see `_places`."""
     check_comparable(runs)
-    seeds = seeds or _shown_seeds(runs)
-    found = [valid_behaviors(run, seed) for run, seed in zip(runs, seeds, strict=True)]
+    places = _places([group.runs for group in group_runs(runs)])
+    found = [valid_behaviors(*place) for place in places]
     if not any(len(behavior) for behavior, _ in found):
         raise RunFolderError("Nothing to draw: no member of the recorded generations is valid.")
     by = measure_scale(common_reach([behavior for behavior, _ in found]))
-    panels = [_species(run, seed, *own, by) for run, seed, own in zip(runs, seeds, found, strict=True)]
+    panels = [_species(*place, *own, by) for place, own in zip(places, found, strict=True)]
     return Panels(panels, by, runs[0].behavior_names)
 
 
-def _shown_seeds(runs: Sequence[Run]) -> list[int]:
-    """The seed of median final distance, of every run; of what was split, the one it was split from."""
-    seeds = [representative([run])[1] for run in runs]
+def _places(groups: Sequence[Sequence[Run]]) -> list[tuple[Run, int]]:
+    """The run and the place of the seed that stands for each group; where one was split, its seed wherever it is."""
+    places = [representative(runs) for runs in groups]
     # What was split is shown beside what it was split from, so both panels must be of one seed.
-    split = {run.seeds[seed] for run, seed in zip(runs, seeds, strict=True) if run.origin}
-    for index, run in enumerate(runs):
-        if run.config.population != "mixture" and len(split) == 1 and split <= set(run.seeds):
-            seeds[index] = list(run.seeds).index(*split)  # its one element
-    return seeds
+    split = {run.seeds[seed] for run, seed in places if run.origin}
+    if len(split) != 1:
+        return places
+    (seed,) = split
+    same = [[(run, run.seeds.index(seed)) for run in runs if seed in run.seeds] for runs in groups]
+    return [own[0] if own else place for own, place in zip(same, places, strict=True)]
 
 
 def draw(ax: Axes, data: Panels, index: int) -> None:
@@ -109,9 +110,9 @@ def _shades(panel: Species, colors: Sequence[str], edge: float) -> Array:
     return np.where(total > 0, 1 - depth * (1 - mixed), 1)
 
 
-def figure(runs: Sequence[Run], seeds: Sequence[int] = ()) -> Figure:
-    """One panel per run; seeds: their places, as `data_from_runs` takes them."""
-    data = data_from_runs(runs, seeds)
+def figure(runs: Sequence[Run]) -> Figure:
+    """One panel per group of runs."""
+    data = data_from_runs(runs)
     number, flat = len(data.panels), len(data.labels) == 1
     drawing = new_figure(2.35 * number + 0.3, 3.2, "constrained" if flat else "compressed")
     axes = drawing.subplots(1, number, squeeze=False, sharex=True, sharey=True)[0]

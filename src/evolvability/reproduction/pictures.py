@@ -44,17 +44,9 @@ def _further(runs: Runs) -> list[Run]:
 
 
 def _species(runs: Runs, objective: str) -> Figure:
-    """One component, a mixture from scratch, and a split population: the seed that stands for the last in all three."""
-    kinds = [species(runs, "ant", objective, split=split).runs for split in (False, True)]
-    run, place = behaviors.representative(kinds[1])
-    groups = [trained_by(runs, "ant", objective).runs, *kinds]
-    chosen = [_with_seed(group, run.seeds[place]) for group in groups]
-    return components.figure([run for run, _ in chosen], [seed for _, seed in chosen])
-
-
-def _with_seed(runs: Runs, seed: int) -> tuple[Run, int]:
-    """The run that has a seed, and the place of that among its seeds; where none has it, what stands for all."""
-    return next(((run, run.seeds.index(seed)) for run in runs if seed in run.seeds), behaviors.representative(runs))
+    """One component, a mixture from scratch, and a split population."""
+    kinds = [species(runs, "ant", objective, split=split) for split in (False, True)]
+    return components.figure([run for group in (trained_by(runs, "ant", objective), *kinds) for run in group.runs])
 
 
 def _offspring(runs: Runs, share: float) -> Figure:

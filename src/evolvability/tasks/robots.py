@@ -20,6 +20,7 @@ import mujoco
 import numpy as np
 
 from evolvability.tasks import paper_bodies
+from evolvability.tasks.replay import HostArray
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 TIME_STEP = 0.00825  # seconds, of the body gymnasium
@@ -50,39 +51,22 @@ class Solver:
 
 @dataclass(frozen=True, eq=False)  # each is itself: what was compiled for it can be looked up
 class Robot:
-    """A robot on a plane.
+    """A robot on a plane."""
 
-    Attributes:
-        name: how people call it.
-        model: its physics.
-        steps_per_control: the model's time steps in one control step.
-        start: (num_positions,) the pose at the start.
-        start_height: the torso's height then.
-        behavior: the names of the coordinates that make up its behavior.
-        torso: ``(qpos, qvel) -> Torso``.
-        joint_range: (num_joints, 2) limits of the driven joints, which come last in ``qpos`` and ``qvel``.
-        links: the geoms, capsules, whose floor contacts are observed.
-        contact_distance: how near the floor a link touches it.
-        drag: the share of its velocities that it loses per second at rest; in motion, times 1 + its speed in m/s.
-        height_range: where the torso must stay while it stands.
-        pitch_limit: how far the torso may lean while it stands.
-        standing_links: indices of the links that may touch the floor while it stands; None for all.
-    """
-
-    name: str
-    model: mujoco.MjModel
-    steps_per_control: int
-    start: np.ndarray[Any, Any]
-    start_height: float
-    behavior: tuple[str, ...]
-    torso: Callable[[Arrays, Arrays], Torso]
-    joint_range: np.ndarray[Any, Any]
-    links: tuple[int, ...]
-    contact_distance: float
-    drag: float = 0.0
-    height_range: tuple[float, float] = (-np.inf, np.inf)
-    pitch_limit: float = np.inf
-    standing_links: tuple[int, ...] | None = None
+    name: str  # how people call it
+    model: mujoco.MjModel  # its physics
+    steps_per_control: int  # the model's time steps in one control step
+    start: HostArray  # (num_positions,) the pose at the start
+    start_height: float  # the torso's height then
+    behavior: tuple[str, ...]  # the names of the coordinates that make up its behavior
+    torso: Callable[[Arrays, Arrays], Torso]  # from positions and velocities
+    joint_range: HostArray  # (num_joints, 2) limits of the driven joints, which come last in positions and velocities
+    links: tuple[int, ...]  # the geoms, capsules, whose floor contacts are observed
+    contact_distance: float  # how near the floor a link touches it
+    drag: float = 0.0  # the share of its velocities that it loses per second at rest; in motion, times 1 + speed in m/s
+    height_range: tuple[float, float] = (-np.inf, np.inf)  # where the torso must stay while it stands
+    pitch_limit: float = np.inf  # how far the torso may lean while it stands
+    standing_links: tuple[int, ...] | None = None  # of the links, those that may touch the floor then; None for all
 
     @property
     def control_step(self) -> float:
@@ -199,7 +183,7 @@ def _robot(
     name: str,
     body: str,
     model: mujoco.MjModel,
-    start: np.ndarray[Any, Any],
+    start: HostArray,
     behavior: tuple[str, ...],
     torso: Callable[[Arrays, Arrays], Torso],
     links: tuple[str, ...],

@@ -46,18 +46,7 @@ class InvalidMembersError(UserError):
 
 
 class Evolution:
-    """What a configuration trains, and how.
-
-    Attributes:
-        config: every setting.
-        given: the task, as it was given or is named.
-        task: what members are asked to do, with the run's goal for fitness.
-        devices: that the population is spread over.
-        population: what members are drawn from; of MAML, its center's.
-        algorithm: the strategy's functions, or MAML's.
-        evaluator: of members by simulators, on workers or in this process; None where `Task.evaluate` does that.
-        components: ``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw.
-    """
+    """What a configuration trains, and how."""
 
     def __init__(
         self,
@@ -70,7 +59,7 @@ class Evolution:
         agree(to_toml(config))
         check_pieces(config, pieces)
         self.config = config
-        self.given = task = task or make_task(config.task, config.task_options)
+        self.given = task = task or make_task(config.task, config.task_options)  # as it was given, or is named
         if config.explores:
             if pool is not None:
                 raise ConfigError("Actions are drawn on the device, not on workers. Leave out workers, or action_std.")
@@ -78,13 +67,13 @@ class Evolution:
             task = replace(task, has_fitness=False, on_host=False, simulator=None)
         # The goal again, beside the task's own below: outcomes of workers and worlds do not pass through the task.
         self._judge = judge(config.goal, task)
-        self.task = _asked(task, config)
+        self.task = _asked(task, config)  # what members are asked to do, with the run's goal for fitness
         population = pieces.population or build_population(config, self.task.shapes)
-        self.devices = _devices(config, self.task, population.num_signs)
-        self.population = spread_population(population, self.devices)
+        self.devices = _devices(config, self.task, population.num_signs)  # that the population is spread over
+        self.population = spread_population(population, self.devices)  # of MAML, its center's
         is_maml = config.objective == MAML
         self.algorithm: Algorithm | Meta
-        self.evaluator: Evaluator | None = None
+        self.evaluator: Evaluator | None = None  # of members by simulators; None where `Task.evaluate` does that
         if is_maml:
             self.algorithm = maml(world_of(self.task), config.maml)
         else:
@@ -99,6 +88,7 @@ class Evolution:
         self._step = self._prepared_step()
         # The episodes of MAML are no draws of a population: all belong to its one center.
         draws = jnp.arange(1) if is_maml else self.population.draws(config.population_size)
+        # ``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw.
         self.components = jax.jit(
             jax.vmap(lambda key, generation: self.population.components(noise_key(key), generation, draws), (0, None))
         )
