@@ -288,10 +288,20 @@ def test_the_seed_shown_has_the_median_final_distance_on_a_line_that_of_its_weak
         assert (behaviors.representative([run])[1], row.seed) == (seed, 10 + seed)
 
 
+def test_runs_that_differ_in_their_seeds_alone_are_one_row(tmp_path: Path) -> None:
+    runs = [written(tmp_path / str(seed), config("own:task", seed=seed), np.ones((1, 1))) for seed in range(3)]
+    for run, reach in zip(runs, (1.0, 3.0, 2.0), strict=True):
+        with_behaviors(run, 0, np.array([[[reach, 0.0], [0.0, reach]]]))
+    [row] = behaviors.data_from_runs(runs).rows
+    assert row.seed == 2  # of median distance
+
+
 def test_maps_share_square_limits_around_all_behaviors_and_the_origin(tmp_path: Path) -> None:
-    runs = [written(tmp_path / name, config("own:task", seed=k), np.ones((1, 1))) for k, name in enumerate("ab")]
+    configs = [config("own:task", sigma=sigma) for sigma in (0.1, 0.2)]
+    runs = [written(tmp_path / str(own.sigma), own, np.ones((1, 1))) for own in configs]
     for run, corner in zip(runs, ((2.0, 3.0), (8.0, 4.0)), strict=True):
         with_behaviors(run, 0, np.array([[corner] * 4]))
+    assert len(behaviors.data_from_runs(runs[:1]).edges[0]) < 30  # though all members are at one point, far from it
     x, y = behaviors.data_from_runs(runs).edges
     assert x[-1] - x[0] == pytest.approx(y[-1] - y[0])
     assert x[0] < 0 < 8 < x[-1]

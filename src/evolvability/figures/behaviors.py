@@ -252,10 +252,11 @@ def _cells(histograms: Sequence[Histogram], size: int) -> tuple[float, Sequence[
     if not any(one.counts.any() for one in histograms):
         raise RunFolderError("Nothing to draw: no member of the recorded generations is valid.")
     most = int(np.clip(2 * np.sqrt(size), 20, MAX_CELLS[histograms[0].counts.ndim]))
-    width, low, shape = common_cells(histograms, most)
-    if len(low) == 1:
-        return width, low, shape
-    first, last = np.minimum(low, -1), np.maximum(np.add(low, shape), 1)  # the origin is in sight
+    if histograms[0].counts.ndim == 1:
+        return common_cells(histograms, most)
+    # With the origin, which is in sight: of a cloud far from it, narrow cells would be too many.
+    width, low, shape = common_cells([*histograms, histogram(np.zeros((1, 2)))], most)
+    first, last = np.minimum(low, -1), np.maximum(np.add(low, shape), 1)
     number = int(max(last - first)) + 2
     return width, ((first + last - number) // 2).tolist(), [number, number]
 
