@@ -24,7 +24,6 @@ class Step(NamedTuple):
     """What a trust-region step did."""
 
     position: Array  # (num_params,) where it ended
-    gain: Array  # L there
     divergence: Array  # D there; at most the bound
     backtracks: Array  # how many times the step was shortened; as many as were allowed, and more, where none was taken
     accepted: Array  # whether a step was taken
@@ -48,11 +47,10 @@ def backtrack(
         candidate = position + ratio**now.backtracks * change
         gain, divergence = evaluate(candidate)
         good = (gain > 0) & (divergence <= bound)  # false for nan
-        gain, divergence = jnp.where(good, gain, 0.0), jnp.where(good, divergence, 0.0)
-        return Step(jnp.where(good, candidate, position), gain, divergence, now.backtracks + ~good, good)
+        ended, diverged = jnp.where(good, candidate, position), jnp.where(good, divergence, 0.0)
+        return Step(ended, diverged, now.backtracks + ~good, good)
 
-    zero = jnp.zeros((), position.dtype)
-    start = Step(position, zero, zero, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+    start = Step(position, jnp.zeros((), position.dtype), jnp.zeros((), jnp.int32), jnp.zeros((), bool))
     return jax.lax.while_loop(going_on, attempt, start)
 
 
