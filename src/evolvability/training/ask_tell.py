@@ -69,7 +69,7 @@ class AskTell:
         self._needs_fitness = isinstance(objective, str) and needs_fitness(objective)
         self._ask: Callable[..., Any] = jax.jit(algorithm.ask)
         self._step: Callable[..., tuple[State, Info, Outcome]] = jax.jit(
-            lambda state, *told_of: step(algorithm, told(algorithm, population, outcome(*told_of)), state)
+            lambda state, did, fitness: step(algorithm, told(algorithm, population, outcome(did, fitness)), state)
         )
         self.state = algorithm.init(jax.random.key(seed), centers)
         """What the next generation needs: save it to go on later."""
