@@ -26,7 +26,9 @@ def connect(where: str) -> Client:
     """A client of the scheduler at an address, or of the one that wrote a scheduler file."""
     is_address = "://" in where
     if not is_address and not Path(where).is_file():
-        raise ConfigError(f"--dask: an address such as tcp://host:8786 or a scheduler file is expected, got '{where}'.")
+        raise ConfigError(
+            f"--dask: tcp://host:8786 or a scheduler file is expected, and there is no such file as '{where}'."
+        )
     try:
         return Client(where) if is_address else Client(scheduler_file=where)
     except (OSError, ValueError, TypeError, TimeoutError) as error:  # TypeError: of TLS without certificates
