@@ -56,7 +56,9 @@ def test_random_numbers_have_jaxs_bits(opened: Any) -> None:
         found = in_module(
             opened, "playground/random", f"Array.from({random}.normals({random}.fold([0, {seed}], 3), 50000))"
         )
-        np.testing.assert_array_equal(np.float32(found), jax.jit(jax.random.normal, static_argnums=1)(key, (50000,)))
+        # Their counters are the same bits. The last step, an approximation of the inverse of erf, is not: JAX itself
+        # differs in the last digits between kinds of CPU.
+        np.testing.assert_array_max_ulp(np.float32(found), np.asarray(jax.random.normal(key, (50000,))), 4)
         drawn = in_module(opened, "playground/random", f"{random}.integer([0, {seed}], 3)")
         assert drawn == jax.random.randint(jax.random.key(seed), (), 0, 3)
 

@@ -1,4 +1,4 @@
-// Random numbers, the same bits as JAX's on a CPU: Threefry-2x32, addressed by a key and a counter. Keys are pairs of
+// Random numbers as JAX draws them on a CPU: Threefry-2x32, addressed by a key and a counter. Keys are pairs of
 // 32-bit words. Products and sums are rounded together where a CPU does: the product is exact in a double.
 
 const f = Math.fround;

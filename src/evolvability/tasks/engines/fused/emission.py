@@ -102,29 +102,35 @@ def _normalized_quaternions(tree: Tree) -> str:
 
 
 def _integrated(tree: Tree, number: Iterator[int]) -> str:
-    """Euler's rule, with damping at the end of the time step: new velocities first, then positions."""
-    model, step, tape = tree.model, float(tree.model.opt.timestep), Tape(number)
-    stiffer, moved = [], []
-    for dof in range(model.nv):
-        constant, linear, square = damping_of(tree, dof)
-        speed = Scalar(tape, f"v[{dof}]")
-        slope = constant + 2 * linear * abs(speed) + 3 * square * (speed * speed)
-        stiffer.append((f"H[{tree.entries[dof, dof]}]", Scalar(tape, f"M[{tree.entries[dof, dof]}]") + step * slope))
+    """Euler's rule: new velocities first, then positions."""
+    model, step, moved = tree.model, float(tree.model.opt.timestep), []
     for joint in np.flatnonzero(model.jnt_type != BALL):
         index, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         size = 3 if model.jnt_type[joint] == FREE else 1
         moved += [f"q[{index + k}] += {literal(step)} * v[{dof + k}];" for k in range(size)]
     turned = "".join(_turned(first, spin, step) for first, spin in _quaternions(tree))
+    is_damped = any(any(damping_of(tree, dof)) for dof in range(model.nv))
+    return f"""{_damped(tree, number) if is_damped else ""}
+for (int i = 0; i < {model.nv}; i++) v[i] += {literal(step)} * {"force" if is_damped else "w"}[i];
+{" ".join(moved)}
+{turned}
+"""
+
+
+def _damped(tree: Tree, number: Iterator[int]) -> str:
+    """Accelerations in ``force``, with damping as it is at the end of the time step."""
+    step, tape, stiffer = float(tree.model.opt.timestep), Tape(number), []
+    for dof in range(tree.num_dofs):
+        constant, linear, square = damping_of(tree, dof)
+        speed = Scalar(tape, f"v[{dof}]")
+        slope = constant + 2 * linear * abs(speed) + 3 * square * (speed * speed)
+        stiffer.append((f"H[{tree.entries[dof, dof]}]", Scalar(tape, f"M[{tree.entries[dof, dof]}]") + step * slope))
     return f"""
 for (int i = 0; i < {len(tree.entries)}; i++) H[i] = M[i];
 {block(tape.code(stiffer))}
 {factor(tree, "H")}
-for (int i = 0; i < {model.nv}; i++) force[i] += push[i];
-{solve(tree, "H", "force")}
-for (int i = 0; i < {model.nv}; i++) v[i] += {literal(step)} * force[i];
-{" ".join(moved)}
-{turned}
-"""
+for (int i = 0; i < {tree.num_dofs}; i++) force[i] += push[i];
+{solve(tree, "H", "force")}"""
 
 
 def _turned(first: int, spin: int, step: float) -> str:

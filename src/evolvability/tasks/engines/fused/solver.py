@@ -349,19 +349,19 @@ for (int iteration = 0; ; iteration++) {{
             " slope += {strength} * there * l_change[{k}]; curve += {strength} * l_change[{k}] * l_change[{k}]; }} }}"
         )
         return f"""
-  R Ms[{nv}], slope0 = R(0), curve0 = R(0), first_slope = R(0), low = R(0), high = R(-1);
+  R Ms[{nv}], slope0 = R(0), curve0 = R(0), low = R(0), high = R(-1);
   {multiply(self.tree, self._tape(), "M", "s", "Ms")}
   {self.body_motion("s")}
   {self.each_contact(self.point_motion("change"))}
   {self.each_limit("l_change[{k}] = {sign} * s[{dof}];")}
   for (int i = 0; i < {nv}; i++) {{ slope0 += s[i] * (Ma[i] - force[i]); curve0 += s[i] * Ms[i]; }}
-  step = R(0);
-  for (int trial = 0; trial <= {last}; trial++) {{
+  // At the start the derivative is -decrease and its own derivative decrease: Newton's first step is 1.
+  step = R(1);
+  for (int trial = 1; ; trial++) {{
     R slope = slope0 + step * curve0, curve = curve0;
     {self.each_contact(self.slope())}
     {limit}
-    if (trial == 0) first_slope = FABS(slope);
-    else if (FABS(slope) < SLOPE_TOLERANCE * first_slope || trial == {last}) break;
+    if (FABS(slope) < SLOPE_TOLERANCE * decrease || trial >= {last}) break;
     if (slope < R(0)) low = step; else high = step;
     R next = step - slope / curve;
     if (high >= R(0) && !(next > low && next < high)) next = R(0.5) * (low + high);
