@@ -160,7 +160,8 @@ class _Worker:
     def _begin(self) -> None:
         spawn = multiprocessing.get_context("spawn")  # a forked JAX hangs
         first = (self._stderr.name, SAFE_PATH not in os.environ)
-        executor = self._executor = futures.ProcessPoolExecutor(1, spawn, _begin_process, first)
+        with _safe_path():  # the first of all starts a process of Python's own, which tracks resources
+            executor = self._executor = futures.ProcessPoolExecutor(1, spawn, _begin_process, first)
         if self._is_closed:  # meanwhile, by another thread, which may not have seen this process
             self._end()
         try:
