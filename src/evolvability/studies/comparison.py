@@ -59,20 +59,19 @@ def compare_runs(
     *,
     generation: int | Literal["last"] | None = None,
     correction: Correction | None = None,
-    by: MeasureScale | None = None,
 ) -> Report:
     """Compare groups of runs of one task, which are found by their configurations, by one metric: see `quantity`.
 
     At a generation, at each run's own ``last``, or at the last that all runs have unless given. Behaviors are measured
-    by a scale as far as all groups reach unless given. P-values are corrected for their number if asked.
+    by a scale as far as all groups reach. P-values are corrected for their number if asked.
     """
     groups = group_runs(runs)
     if generation is not None and _is_of_results(metric):
         raise ConfigError(f"{metric} is about the trained centers, so there is no generation to choose.")
     common = _last_common(runs, metric) if generation is None and not _is_of_results(metric) else None
     generation = common if generation is None or generation == "last" else generation
-    if by is None and metric in OF_BEHAVIORS and metric not in runs[0].metrics:
-        by = measure_scale(reach_of(groups, generation))
+    of_recorded = metric in OF_BEHAVIORS and metric not in runs[0].metrics
+    by = measure_scale(reach_of(groups, generation)) if of_recorded else None
     by_group = {group.name: quantity(group, metric, generation=generation, by=by) for group in groups}
     values = {name: list(own.values()) for name, own in by_group.items()}
     intervals = {name: median_interval(own) for name, own in values.items()}

@@ -75,11 +75,9 @@ def markov_reward_process(
     )
 
 
-def nested_markov_reward_process(
-    transition: Conditional = linear_transition, f1: Function = identity, f2: Function = square
-) -> NestedGraph:
+def nested_markov_reward_process() -> NestedGraph:
     r"""The same, nested: $\mathbb{E}_{x_1}[f_1(x_1) + \mathbb{E}_{x_2}[f_2(x_2)]]$."""
-    return nest(markov_reward_process(transition, f1, f2))
+    return nest(markov_reward_process())
 
 
 def natural_es(f: Function = lambda z: -square(z), population: Conditional = Normal) -> NestedGraph:

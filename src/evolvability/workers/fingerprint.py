@@ -92,8 +92,5 @@ def _imported_by(name: str) -> set[str]:
             names.update((base, *(f"{base}.{alias.name}" for alias in node.names)))
     # What this package imports is its own affair: its versions are compared as such.
     is_ours = name.partition(".")[0] == __package__.partition(".")[0]
-    return {one for one in names & sys.modules.keys() if not (is_ours and _is_installed(one))}
-
-
-def _is_installed(name: str) -> bool:
-    return str(getattr(sys.modules[name], "__file__", "")).startswith(PACKAGES)
+    files = {one: str(getattr(sys.modules[one], "__file__", "")) for one in names & sys.modules.keys()}
+    return {one for one, file in files.items() if not (is_ours and file.startswith(PACKAGES))}
