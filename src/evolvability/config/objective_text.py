@@ -39,7 +39,9 @@ def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:
         factor, star, name = term.rpartition("*")
         weight = _weight(factor) if star else 1.0
         if weight is None:
-            raise ConfigError(f"objective: '{factor}' in '{text}' is neither a number nor START:END:GENERATIONS.")
+            raise ConfigError(
+                f"objective: '{factor}' in '{text}' is neither a number nor a schedule START:END:GENERATIONS."
+            )
         if not name:
             raise ConfigError(f"objective: a term is missing in '{text}'. Write e.g. mean_fitness+0.1*max_entropy.")
         if name in STANDALONE_OBJECTIVES:
