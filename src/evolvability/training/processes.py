@@ -113,7 +113,9 @@ def _address(processes: Processes) -> str:
     if num_processes is None or process_id is None:
         raise ConfigError(f"--coordinator {address} needs --num-processes N and --process-id I, too.")
     if not 0 <= process_id < num_processes:
-        raise ConfigError(f"--process-id must be 0 to {num_processes - 1}, below --num-processes, got {process_id}.")
+        raise ConfigError(
+            f"--process-id must be from 0 to {num_processes - 1}, below --num-processes, got {process_id}."
+        )
     return address
 
 
