@@ -17,7 +17,7 @@ import pytest
 
 from evolvability import ConfigError, Run, RunFolderError, cli
 from evolvability.config.schema import PRESETS, to_table
-from evolvability.reproduction import plan
+from evolvability.reproduction import plan, why
 from evolvability.reproduction.claims import CLAIMS
 from evolvability.reproduction.items import ITEMS, Training, items_named
 from evolvability.reproduction.markdown import verdict_line
@@ -32,6 +32,7 @@ from evolvability.training.evolution import Evolution
 from tests.reproduction.test_claims import ring, scores
 from tests.synthetic import config, made_up
 
+RESULTS = Path(__file__).parents[2] / "results"
 PAPER_FIGURES = {*map(str, range(1, 8)), *(f"S{number}" for number in range(1, 12))}
 
 
@@ -465,3 +466,19 @@ def test_a_preset_has_a_folder_of_its_own(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         cli.main(["reproduce", "--scale", "smoke", "--preset", "laptop"])
     assert "released-code" in capsys.readouterr().err
+
+
+def test_experiments_are_compared_over_the_seeds_that_both_have() -> None:
+    runs = [Run(path) for path in sorted((RESULTS / "paper-bodies-h200" / "text").glob("*/cheetah/*"))]
+    found = {row[0]: dict(zip(why.COLUMNS, row, strict=True)) for row in why.rows(ITEMS["left"], runs)}
+    # Standard ES has four seeds, and goes 51 m in the two that were also asked to go left, to 57 and 49 m.
+    assert (found["mean_fitness"]["seeds"], found["left"]["seeds"]) == ("4", "2")
+    assert found["left"]["mean distance (m), and by seed"] == "53.1: 57, 49"
+    assert found["left"]["in % of standard ES's"] == "103 %"
+    assert found["max_variance"]["both sides"] == "3 of 4"
+
+
+def test_experiments_outside_of_the_paper_count_for_none_of_its_claims(tmp_path: Path) -> None:
+    for name in ("mean_fitness_seeds-0-1", "left_seeds-0-1", "first-ranked"):
+        made_up(tmp_path / "cheetah" / name, config("cheetah", seeds=2))
+    assert [run.path.name for run in make_report([], tmp_path, "", SCALES["paper"]).runs] == ["mean_fitness_seeds-0-1"]

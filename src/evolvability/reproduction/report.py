@@ -64,6 +64,7 @@ def make_report(items: Sequence[Item], output: Path, summary: str, scale: Scale 
     # Sorted: folders come in any order, and the report should not change with it.
     runs = [run for path in sorted(output.rglob("config.toml")) if (run := _readable(path.parent)) is not None]
     findings = {item.name: why.rows(item, runs) for item in items if not item.in_paper}
+    runs = [run for run in runs if why.training_name(run) not in why.NAMES]
     if scale is not None:
         runs = of_scale(runs, scale)
     done = finished(runs)

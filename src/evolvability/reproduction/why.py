@@ -6,51 +6,82 @@ from typing import Any
 import numpy as np
 
 from evolvability.reproduction.claims.training import reached
-from evolvability.reproduction.items import Item, Training
+from evolvability.reproduction.items import ITEMS, Item, Training
 from evolvability.runs.folder import Run
 from evolvability.studies.measures import valid_behaviors
+from evolvability.studies.statistics import paired
 
-COLUMNS = ("training", "seeds", "mean distance (m)", "in % of standard ES's", "left and right (m)", "both sides")
+COLUMNS = (
+    "training",
+    "seeds",
+    "mean distance (m), and by seed",
+    "in % of standard ES's",
+    "p by pairs",
+    "left and right (m)",
+    "both sides",
+)
 KEPT = 0.5  # a side is kept whose median distance is at least this share of the other's
 NOTE = (
-    "Left and right: the medians of those members that end there, medians over seeds. Both sides: seeds of which at "
-    f"least a tenth of the members end on either, and the weaker side goes {100 * KEPT:.0f} % as far as the other or "
-    "more (ours)."
+    "Shares of standard ES's distance are over the same seeds. P by pairs: Wilcoxon's signed ranks of the seeds, "
+    "against the whitened training of that body and size. Left and right: the medians of those members that end there, "
+    "medians over seeds. Both sides: seeds of which at least a tenth of the members end on either, and the weaker side "
+    f"goes {100 * KEPT:.0f} % as far as the other or more (ours)."
 )
+NAMES = {training.name for item in ITEMS.values() if not item.in_paper for training in item.trainings if training.label}
+"""Of trainings that are no part of the paper."""
+
+
+def training_name(run: Run) -> str:
+    """Of which training a run is, by its folder: TASK/NAME, where a batch's seeds may follow."""
+    return f"{run.path.parent.name}/{run.path.name}".partition("_seeds-")[0]
 
 
 def rows(item: Item, runs: Sequence[Run]) -> list[tuple[str, ...]]:
-    """A row for `COLUMNS` per training of an item that has finished runs; those are found by their folders' names."""
-    return [_row(training, own, runs) for training in item.trainings if (own := _of(training.name, runs))]
+    """A row for `COLUMNS` per training of an item that has finished runs."""
+    done = [run for run in runs if run.recorded and run.generations_done == run.config.generations]
+    return [row for training in item.trainings if (row := _row(training, done))]
 
 
-def _of(name: str, runs: Sequence[Run]) -> list[Run]:
-    """The runs of a training: its name, or that with a batch's seeds."""
-    named = {run: f"{run.path.parent.name}/{run.path.name}".partition("_seeds-")[0] for run in runs if run.recorded}
-    return [run for run, found in named.items() if found == name and run.generations_done == run.config.generations]
-
-
-def _row(training: Training, own: Sequence[Run], runs: Sequence[Run]) -> tuple[str, ...]:
+def _row(training: Training, runs: Sequence[Run]) -> tuple[str, ...] | None:
+    own = [run for run in runs if training_name(run) == training.name]
+    if not own:
+        return None
     clouds = [valid_behaviors(run, seed)[0][:, 0] for run in own for seed in range(run.config.seeds)]
-    name = training.name.partition("/")[2]
-    standard = _of(_standard(training), runs)
-    distance = _distance(own)
-    share = f"{100 * distance / _distance(standard):.0f} %" if standard else ""
+    body = training.settings.get("task_options", {}).get("body", "paper")
+    size = "whole" if training.kind == "train" else "tenth"
+    whole = (body, size) == ("paper", "whole")
+    standard = _pairs(training.name, "cheetah/mean_fitness" if whole else f"cheetah/{body}-{size}-standard", runs)
+    whitened = "cheetah/max_variance" if whole else f"cheetah/{body}-{size}-whitened"
+    maximizes_variance = training.objective == "max_variance" and training.kind != "first leg"
+    p = paired(*_pairs(training.name, whitened, runs)).wilcoxon if maximizes_variance else None
+    distances = list(_distances(training.name, runs).values())
     sides = np.array([(reached(-cloud), reached(cloud)) for cloud in clouds])
     both = sum(_has_both(cloud, *ends) for cloud, ends in zip(clouds, sides, strict=True))
     left, right = np.median(sides, axis=0)
-    return name, str(len(clouds)), f"{distance:.1f}", share, f"{left:.1f} and {right:.1f}", f"{both} of {len(clouds)}"
+    return (
+        training.name.partition("/")[2],
+        str(len(clouds)),
+        f"{np.mean(distances):.1f}: " + ", ".join(f"{distance:.0f}" for distance in distances),
+        f"{100 * np.mean(standard[0]) / np.mean(standard[1]):.0f} %" if standard[0] else "",
+        "" if p is None or training.name == whitened else f"{p:.2g}",
+        f"{left:.1f} and {right:.1f}",
+        f"{both} of {len(clouds)}",
+    )
 
 
-def _standard(training: Training) -> str:
-    """The standard ES of a training's body and size, by name."""
-    body = training.settings.get("task_options", {}).get("body", "paper")
-    size = "whole" if training.kind == "train" else "tenth"
-    return "cheetah/mean_fitness" if (body, size) == ("paper", "whole") else f"cheetah/{body}-{size}-standard"
+def _pairs(first: str, second: str, runs: Sequence[Run]) -> tuple[list[float], list[float]]:
+    """The distances of two trainings, of the seeds that both have."""
+    ours, theirs = _distances(first, runs), _distances(second, runs)
+    common = sorted(ours.keys() & theirs.keys())
+    return [ours[seed] for seed in common], [theirs[seed] for seed in common]
 
 
-def _distance(runs: Sequence[Run]) -> float:
-    return float(np.mean([value for run in runs for value in run.metrics["distance"][:, -1]]))
+def _distances(name: str, runs: Sequence[Run]) -> dict[int, float]:
+    """The last population's mean distance, by seed."""
+    found = [run for run in runs if training_name(run) == name]
+    return {
+        run.config.seed + k: float(run.metrics["distance"][k, -1]) for run in found for k in range(run.config.seeds)
+    }
 
 
 def _has_both(cloud: np.ndarray[Any, Any], left: float, right: float) -> bool:
