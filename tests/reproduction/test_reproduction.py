@@ -130,9 +130,9 @@ def test_the_report_has_what_experiments_outside_of_the_paper_found(tmp_path: Pa
         made_up(tmp_path / "cheetah" / f"{name}_seeds-0-1", made, cloud, distance=distance, seconds=distance)
     found = make_report(items_named(["left"]), tmp_path, "").findings["left"]
     assert found == [
-        ("mean_fitness", "2", "9.0", "100 %", "0.0 and 9.0", "0 of 2"),
-        ("max_variance", "2", "3.8", "42 %", "6.0 and 4.5", "2 of 2"),
-        ("left", "2", "8.0", "89 %", "8.0 and 0.0", "0 of 2"),
+        ("mean_fitness", "2", "9.0: 9, 9", "100 %", "", "0.0 and 9.0", "0 of 2"),
+        ("max_variance", "2", "3.8: 4, 4", "42 %", "", "6.0 and 4.5", "2 of 2"),
+        ("left", "2", "8.0: 8, 8", "89 %", "", "8.0 and 0.0", "0 of 2"),
     ]
 
 
@@ -480,5 +480,5 @@ def test_experiments_are_compared_over_the_seeds_that_both_have() -> None:
 
 def test_experiments_outside_of_the_paper_count_for_none_of_its_claims(tmp_path: Path) -> None:
     for name in ("mean_fitness_seeds-0-1", "left_seeds-0-1", "first-ranked"):
-        made_up(tmp_path / "cheetah" / name, config("cheetah", seeds=2))
+        made_up(tmp_path / "cheetah" / name, config("cheetah", seeds=2), distance=np.ones((2, 1)))
     assert [run.path.name for run in make_report([], tmp_path, "", SCALES["paper"]).runs] == ["mean_fitness_seeds-0-1"]
