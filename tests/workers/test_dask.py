@@ -116,7 +116,8 @@ def test_disturbed_runs_end_with_the_same_bits(
 def test_progress_names_workers_and_the_dashboard(cluster: Cluster, client: Client, tmp_path: Path) -> None:
     pool = DaskPool(client)
     evolve(diary_task(Diary(tmp_path / "diary.txt", seconds=SECONDS)), **SETTINGS, workers=pool)
-    assert "workers, slowest" in pool.status()
+    # How many have answered: the first may be done with everything before the second has compiled.
+    assert pool.status().partition(",")[0] in ("1 worker", "2 workers")
     assert client.dashboard_link in pool.description
 
 

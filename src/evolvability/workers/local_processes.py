@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from pathlib import Path
@@ -147,8 +148,10 @@ class _Worker:
         words, self._words = " ".join(self._words.split()), ""
         code = None
         if self._process is not None:
-            self._process.join(1)  # its executor may not have looked yet
-            code = self._process.exitcode
+            # Its executor asks, too: whoever asks second is told nothing until the first has noted the answer.
+            until = time.monotonic() + 1
+            while (code := self._process.exitcode) is None and time.monotonic() < until:
+                time.sleep(0.01)
         how = f" ({signal.Signals(-code).name})" if code and code < 0 else f" (exit code {code})" if code else ""
         return f"{how}, whose last words were: {words}" if words else f"{how}, without a word"
 
