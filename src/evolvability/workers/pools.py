@@ -106,7 +106,7 @@ class ExecutorPool(ThreadedPool):
     shut down, and works on so many calls at a time as it says.
     """
 
-    def __init__(self, executor: futures.Executor, deadline: float = DEADLINE) -> None:
+    def __init__(self, executor: futures.Executor, *, deadline: float = DEADLINE) -> None:
         # Executors of the standard library keep their number of workers in this private attribute.
         super().__init__(type(executor).__name__, deadline, getattr(executor, "_max_workers", None) or MANY_WORKERS)
         self.executor = executor
