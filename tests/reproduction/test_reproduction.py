@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from scipy import stats
 
 from evolvability import ConfigError, Run, RunFolderError, cli
 from evolvability.config.schema import PRESETS, to_table
@@ -476,6 +477,20 @@ def test_experiments_are_compared_over_the_seeds_that_both_have() -> None:
     assert found["left"]["mean distance (m), and by seed"] == "53.1: 57, 49"
     assert found["left"]["in % of standard ES's"] == "103 %"
     assert found["max_variance"]["both sides"] == "3 of 4"
+
+
+def test_experiments_tell_the_p_value_of_distances_by_pairs_of_seeds(tmp_path: Path) -> None:
+    generator, settings = np.random.default_rng(0), {"generations": 2, "population_size": 4}
+    whitened = generator.uniform(20, 30, 8)
+    ranked = whitened + generator.uniform(-2, 9, 8)
+    for name, distances in {"whitened": whitened, "ranked": ranked}.items():
+        made = config("cheetah", objective="max_variance", seeds=8, **settings)
+        cloud = np.tile([[[-3.0], [3], [-3], [3]]], (8, 1, 1))
+        made_up(tmp_path / "cheetah" / f"paper-tenth-{name}", made, cloud, distance=np.tile(distances[:, None], 2))
+    runs = [Run(path) for path in sorted((tmp_path / "cheetah").iterdir())]
+    found = {row[0]: row[why.COLUMNS.index("p by pairs")] for row in why.rows(ITEMS["bodies"], runs)}
+    expected = stats.wilcoxon(ranked, whitened).pvalue
+    assert found == {"paper-tenth-whitened": "", "paper-tenth-ranked": f"{expected:.2g}"}
 
 
 def test_experiments_outside_of_the_paper_count_for_none_of_its_claims(tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def test_a_run_killed_before_its_first_checkpoint_starts_over(
 def test_a_folder_of_another_version_is_refused(copy: Path) -> None:
     text = (copy / "config.toml").read_text().replace("format = 1", "format = 99")
     (copy / "config.toml").write_text(text)
-    with pytest.raises(RunFolderError, match=r"format 99.*format 1"):
+    with pytest.raises(RunFolderError, match=r"format 99.*format 1.*Use the version that wrote it"):
         Run(copy)
 
 

@@ -137,7 +137,7 @@ def test_bad_options_are_refused(values: dict[str, Any], message: str) -> None:
 
 
 def test_tasks_that_cannot_be_stepped_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"'interference'.* step on the device"):
+    with pytest.raises(ConfigError, match=r"'interference'.* step on the device; point, maze, navigation"):
         Evolution(layered("interference", objective="maml"))
 
 

@@ -268,7 +268,7 @@ INPUT, LEAF, F = Input("theta"), Stochastic("z"), function("f", "z")
         (StochasticGraph, (INPUT,), "needs an output, got only inputs: theta"),
         (NestedGraph, (INPUT, stochastic("z", "theta"), F, expectation()), "'z' .* bare leaf, got the parents 'theta'"),
         (NestedGraph, (INPUT, stochastic("z"), F, expectation()), "'z' .* bare leaf, got a distribution"),
-        (NestedGraph, (INPUT, LEAF, F), "'z' needs exactly one expectation node over it, got none"),
+        (NestedGraph, (INPUT, LEAF, F), "'z' needs exactly one expectation node over it, got none. Add"),
         (NestedGraph, (INPUT, LEAF, F, expectation("E1"), expectation("E2")), "'z' .* exactly one .* got 'E1', 'E2'"),
         (
             NestedGraph,
@@ -276,11 +276,11 @@ INPUT, LEAF, F = Input("theta"), Stochastic("z"), function("f", "z")
             "'E' is over 'f', which is no stochastic",
         ),
         (NestedGraph, (INPUT, LEAF, expectation(integrand="theta")), "'E' .* integrand 'theta' does not depend on it"),
-        (NestedGraph, (LEAF, F, expectation(given=("f",))), "'E' conditions 'z' on 'f', which depends on 'z'"),
+        (NestedGraph, (LEAF, F, expectation(given=("f",))), "'E' conditions 'z' on 'f', .* 'z'. Condition"),
         (
             NestedGraph,
             (INPUT, LEAF, F, expectation(), function("g", "z", "E")),
-            "Output node 'g' .* 'z' outside of 'E'",
+            "Output node 'g' .* 'z' outside of 'E'.* Make 'g' part of",
         ),
     ],
 )

@@ -306,7 +306,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     of_a_run = "format" in table
     found = table.pop("format", FORMAT)
     if found != FORMAT:
-        raise ConfigError(f"{path} has format {found}, not format {FORMAT}. See environment.json beside it.")
+        text = f"{path} has format {found}, not format {FORMAT}."
+        raise ConfigError(f"{text} Use the version that wrote it: environment.json beside it names it.")
     robot = table.get("task_options", {})
     if of_a_run and isinstance(robot, dict) and robot.get("engine"):
         _as_it_was(robot)

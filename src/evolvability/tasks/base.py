@@ -52,7 +52,8 @@ class Task:
 def world_of(task: Task) -> World:
     """A task's world, for methods that need every step of an episode."""
     if task.world is None:
-        raise ConfigError(f"Task '{task.name}' has no world to step on the device, as toy worlds and robots have.")
+        others = "point, maze, navigation, cheetah and ant have one"
+        raise ConfigError(f"Task '{task.name}' has no world, which a policy gradient can step on the device; {others}.")
     return task.world()
 
 

@@ -132,8 +132,8 @@ def broken_in_nested(nodes: Nodes) -> Iterator[str]:
         # A draw has its distribution from the expectation over it, and two could disagree.
         over = [repr(other.name) for other in nodes.values() if isinstance(other, Expectation) and other.over == name]
         if len(over) != 1:
-            found = ", ".join(over) or "none"
-            yield f"Stochastic node '{name}' needs exactly one expectation node over it, got {found}."
+            needed = f"exactly one expectation node over it, got {', '.join(over) or 'none'}"
+            yield f"Stochastic node '{name}' needs {needed}. Add an Expectation, or a stochastic node for each."
 
 
 def broken_outputs(nodes: Nodes) -> Iterator[str]:
@@ -156,4 +156,4 @@ def _broken_expectation(nodes: Nodes, node: Expectation) -> Iterator[str]:
     # A draw that conditioned itself would have no first value.
     for parent in node.given:
         if z in upstream(nodes, parent):
-            yield f"{subject} conditions '{z}' on '{parent}', which depends on '{z}'."
+            yield f"{subject} conditions '{z}' on '{parent}', which depends on '{z}'. Condition it on others."

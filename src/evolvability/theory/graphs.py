@@ -156,8 +156,8 @@ class NestedGraph(Graph[int | Mapping[str, int]]):
         # Looked at last: axes are known only of a graph that keeps the rules above.
         for output in self.outputs:
             for z in self.axes[output]:
-                mean = self.expectations[z].name
-                yield f"Output node '{output}' depends on '{z}' outside of '{mean}', the expectation over it."
+                place = f"'{z}' outside of '{self.expectations[z].name}', the expectation over it"
+                yield f"Output node '{output}' depends on {place}. Make '{output}' part of that integrand."
 
     @cached_property
     def expectations(self) -> dict[str, Expectation]:

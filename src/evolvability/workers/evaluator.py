@@ -47,7 +47,8 @@ class Evaluator:
         self, config: Config, task: Task, num_signs: int, pool: Pool, population: Population | None = None
     ) -> None:
         if task.simulator is None:
-            raise ConfigError(f"Task '{task.name}' does not run on workers: it has no simulator that they could build.")
+            why = "it has no simulator that they could build"
+            raise ConfigError(f"Task '{task.name}' does not run on workers: {why}. Leave out workers.")
         self.pool, self.num_signs = pool, num_signs
         num_draws = config.population_size // num_signs
         # Units of whole draws: a pair's noise is then rebuilt once, and not by two workers.
