@@ -12,6 +12,7 @@ from evolvability.figures.registry import draw_figure
 from evolvability.studies.map_elites import archive_scale, fill_archive, worst_fitness
 from evolvability.studies.measures import measure_scale
 from evolvability.studies.rebuild import members, parent_of
+from tests.synthetic import config, made_up
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,12 @@ def test_elites_are_the_best_of_each_cell(run: Run) -> None:
         assert found.fitness[cell] == pytest.approx(fitness)
         assert found.address[cell].tolist() == [generation, member]
     assert found.evaluations.tolist() == [32, 64, 96, 128]
+
+
+def test_of_equally_fit_members_the_first_is_kept(tmp_path: Path) -> None:
+    made = made_up(tmp_path / "run", config("own:task", generations=1, population_size=64), np.full((1, 64, 2), 0.5))
+    found = fill_archive(made, 0, measure_scale(1.0, cells=2), worst=0.0)
+    assert found.address[1, 1].tolist() == [0, 0]
 
 
 def test_an_elite_is_rebuilt_from_its_address(run: Run) -> None:

@@ -43,7 +43,7 @@ def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | 
         fitness, valid = arrays["fitness"][seed_index], arrays["valid"][seed_index]
         cell = np.where(valid, cell_numbers(np.where(valid[:, None], arrays["behavior"][seed_index], 0), by), -1)
         better = np.flatnonzero((cell >= 0) & (fitness > best[cell]))
-        better = better[np.argsort(fitness[better])]  # of several in a cell the last one, the best, is written last
+        better = better[np.lexsort((-better, fitness[better]))]  # a cell's best, of equals the first, is written last
         best[cell[better]], address[cell[better], 0], address[cell[better], 1] = fitness[better], number, better
         filled = best[np.isfinite(best)]
         trace.append((len(filled) / len(best), np.sum(filled - worst)))
