@@ -131,9 +131,9 @@ def test_the_report_has_what_experiments_outside_of_the_paper_found(tmp_path: Pa
         made_up(tmp_path / "cheetah" / f"{name}_seeds-0-1", made, cloud, distance=distance, seconds=distance)
     found = make_report(items_named(["left"]), tmp_path, "").findings["left"]
     assert found == [
-        ("mean_fitness", "2", "9.0: 9, 9", "100 %", "", "0.0 and 9.0", "0 of 2"),
-        ("max_variance", "2", "3.8: 4, 4", "42 %", "", "6.0 and 4.5", "2 of 2"),
-        ("left", "2", "8.0: 8, 8", "89 %", "", "8.0 and 0.0", "0 of 2"),
+        ("mean_fitness", "2", "9.0: 9.0, 9.0", "100 %", "", "0.0 and 9.0", "0 of 2"),
+        ("max_variance", "2", "3.8: 3.8, 3.8", "42 %", "", "6.0 and 4.5", "2 of 2"),
+        ("left", "2", "8.0: 8.0, 8.0", "89 %", "", "8.0 and 0.0", "0 of 2"),
     ]
 
 
@@ -474,7 +474,7 @@ def test_experiments_are_compared_over_the_seeds_that_both_have() -> None:
     found = {row[0]: dict(zip(why.COLUMNS, row, strict=True)) for row in why.rows(ITEMS["left"], runs)}
     # Standard ES has four seeds, and goes 51 m in the two that were also asked to go left, to 57 and 49 m.
     assert (found["mean_fitness"]["seeds"], found["left"]["seeds"]) == ("4", "2")
-    assert found["left"]["mean distance (m), and by seed"] == "53.1: 57, 49"
+    assert found["left"]["mean distance (m), and by seed"] == "53.1: 57.2, 49.0"
     assert found["left"]["in % of standard ES's"] == "103 %"
     assert found["max_variance"]["both sides"] == "3 of 4"
 

@@ -81,7 +81,8 @@ def objective_named(text: str) -> Objective | StatefulObjective:
     """
     text = spelled(text)
     for name in names_in(text).intersection(KEEP_ARCHIVE):
-        raise ConfigError(f"'{name}' does not tell how many dimensions behaviors have: give {name}(num_behaviors=2).")
+        given = f"evolvability.methods.novelty.{name}(num_behaviors=2)"
+        raise ConfigError(f"'{name}' does not tell how many dimensions behaviors have. Give {given}.")
     return _sum(text, {name: OBJECTIVES[name]() for name in names_in(text)})
 
 

@@ -77,7 +77,8 @@ def evolvability_search(population: Population, *, population_size: int, thresho
     """
     num_parents, num_signs = population.num_components, population.num_signs
     if population_size % (num_parents * num_signs):
-        raise ValueError(f"population_size must be a multiple of {num_parents * num_signs}, got {population_size}.")
+        multiple = num_parents * num_signs
+        raise ValueError(f"population_size must be a multiple of {multiple}, to share evenly, got {population_size}.")
     draws = population.draws(population_size)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:

@@ -137,7 +137,7 @@ SCALES: dict[str, Scale] = {
     "paper": Scale(
         "the paper's own sizes, some hours on one large GPU",
         seeds=PAPER_SEEDS,
-        # Two populations of 10,000 fill a GPU, and so a sitting may end after any two seeds of everything.
+        # Two populations of 10,000 fill a GPU, and so one may stop after any two seeds of everything.
         batch={"": 2, "interference": 12, "few": 12, "first leg": 12, "second leg": 12},
         tasks=_full(10_000),
         kinds=FULL_KINDS,

@@ -61,7 +61,7 @@ def _row(training: Training, runs: Sequence[Run]) -> tuple[str, ...] | None:
     return (
         training.name.partition("/")[2],
         str(len(clouds)),
-        f"{np.mean(distances):.1f}: " + ", ".join(f"{distance:.0f}" for distance in distances),
+        f"{np.mean(distances):.1f}: " + ", ".join(f"{distance:.1f}" for distance in distances),
         f"{100 * np.mean(standard[0]) / np.mean(standard[1]):.0f} %" if standard[0] else "",
         "" if p is None or training.name == whitened else f"{p:.2g}",
         f"{left:.1f} and {right:.1f}",

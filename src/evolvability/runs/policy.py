@@ -122,7 +122,7 @@ def load_policy(path: str | PathLike[str]) -> TrainedPolicy:
         policy = _read(json.loads(facts[METADATA]), arrays)
         policy(np.zeros(policy.shapes[0][0]))  # so that what does not fit together says so now
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-        raise ConfigError(f"{path} is no policy, whose parts `ees adapt --save` writes.") from None
+        raise ConfigError(f"{path} is no policy. Make one by `ees adapt --save`.") from None
     return policy
 
 

@@ -95,7 +95,9 @@ def _found_on_host(name: str, num_behaviors: int, evaluate_one: Callable[[PyTree
         vector = np.atleast_1d(np.asarray(behavior, np.float32))
         if vector.shape != (num_behaviors,):
             got = np.shape(behavior)
-            raise TaskError(f"Task '{name}': the behavior of member {k} has shape {got}, not ({num_behaviors},).")
+            raise TaskError(
+                f"Task '{name}': the behavior of member {k} has shape {got}, not ({num_behaviors},) as the start's."
+            )
         found.append((vector, fitness))
     return jax.tree.map(lambda *each: np.stack(each), *found)
 

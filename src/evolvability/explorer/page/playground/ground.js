@@ -4,9 +4,9 @@ import { nearest, spotOf, unitOfAll } from "explorer/axes";
 import { $, redraw, say, scene, unzipped } from "explorer/stage";
 import { clear, number, walk } from "playground/walkers";
 
-const TYPES = { uint8: Uint8Array, float32: Float32Array, float16: Float16Array };
-
 async function unpacked({ type, bytes }) {
+  const TYPES = { uint8: Uint8Array, float32: Float32Array, float16: globalThis.Float16Array };
+  if (!TYPES[type]) throw new Error("This browser is too old: Chrome 135, Firefox 129 or Safari 18.2 is needed.");
   const found = new TYPES[type](await (await unzipped(bytes)).arrayBuffer());
   return type === "uint8" ? found : new Float32Array(found);
 }
