@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -88,9 +88,10 @@ class Cluster:
 
     @property
     def address(self) -> str:
-        while not self.file.exists():
+        while True:
+            with suppress(FileNotFoundError, json.JSONDecodeError):  # not there yet, or not written to its end
+                return str(json.loads(self.file.read_text())["address"])
             time.sleep(0.02)
-        return str(json.loads(self.file.read_text())["address"])
 
     def add(self) -> None:
         self.workers.append(self._dask("worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"))
