@@ -79,9 +79,7 @@ def _pairs(first: str, second: str, runs: Sequence[Run]) -> tuple[list[float], l
 def _distances(name: str, runs: Sequence[Run]) -> dict[int, float]:
     """The last population's mean distance, by seed."""
     found = [run for run in runs if training_name(run) == name]
-    return {
-        run.config.seed + k: float(run.metrics["distance"][k, -1]) for run in found for k in range(run.config.seeds)
-    }
+    return {seed: float(own[-1]) for run in found for seed, own in zip(run.seeds, run.metrics["distance"], strict=True)}
 
 
 def _has_both(cloud: np.ndarray[Any, Any], left: float, right: float) -> bool:
