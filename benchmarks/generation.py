@@ -1,9 +1,10 @@
 """Where one generation's time goes, with bare physics beside it, as a function of population size.
 
 Every part is a compiled program of its own, timed over whole episodes; "whole" is the generation as runs do it, in one
-program. "bare" is the same physics under torques that cost nothing. A GPU's memory is told twice: the peak of JAX's own
-allocator, and all that is in use, the driver's among it. Neither ever shrinks, so sizes go up. On a CPU, run it with
-XLA_FLAGS=--xla_force_host_platform_device_count=2: a single CPU device has another engine, which has no such parts.
+program. "physics" is the control step under torques that cost nothing: time steps, and what the robot then sees. A
+GPU's memory is told twice: the peak of JAX's own allocator, and all that is in use, the driver's among it. Neither ever
+shrinks, so sizes go up. On a CPU, run it with XLA_FLAGS=--xla_force_host_platform_device_count=2: a single CPU device
+has another engine, which has no such parts.
 
     python benchmarks/generation.py --task ant --population-sizes 1000 4000 10000 --steps 1000 --noise-dtype bfloat16
 """
@@ -24,9 +25,9 @@ import jax.numpy as jnp
 
 from evolvability.config.schema import layered
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.fused import State, stepper
-from evolvability.tasks.normalizer import Moments, include
-from evolvability.tasks.observations import has_fallen, is_plausible, observe
+from evolvability.tasks.engines.fused.control import Progress, controller, first_of
+from evolvability.tasks.engines.fused.networks import actor
+from evolvability.tasks.normalizer import Moments, include, scaled
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.robots import ROBOTS, Robot, Solver
 from evolvability.training.evolution import Evolution
@@ -53,7 +54,7 @@ def measure(options: argparse.Namespace, size: int) -> dict[str, Any]:
     values = {
         "population_size": size,
         "noise_dtype": options.noise_dtype,
-        "task_options": {"engine": "fused", "num_steps": options.steps}
+        "task_options": {"engine": "fused", "num_steps": options.steps, "body": options.body}
         | dict(zip(("solver_iterations", "solver_line_search_iterations"), options.solver, strict=False)),
     }
     config = layered(options.task, objective=options.objective, values=values)
@@ -84,11 +85,10 @@ def measure(options: argparse.Namespace, size: int) -> dict[str, Any]:
 
 
 def _act(robot: Robot, num_steps: int, sample: Sample) -> jax.Array:
-    policy = mlp((robot.num_observations, 256, 256, robot.num_joints))
-    networks = policy.build(sample)
+    act = actor(mlp((robot.num_observations, 256, 256, robot.num_joints)), sample)
 
     def once(observation: jax.Array, _: None) -> tuple[jax.Array, None]:
-        torques = policy.act(networks, observation)
+        torques = act(observation)
         return observation.at[:, : robot.num_joints].set(torques), None  # each step depends on the last, as in episodes
 
     observation = jnp.ones((sample.num_members, robot.num_observations))
@@ -96,29 +96,23 @@ def _act(robot: Robot, num_steps: int, sample: Sample) -> jax.Array:
 
 
 def _simulate(robot: Robot, num_steps: int, size: int) -> jax.Array:
-    advance = stepper(robot.model, robot.steps_per_control, robot.links)
+    step = controller(robot, early_termination=False)
     phase = jnp.linspace(0, 6, size)[:, None] + jnp.arange(robot.num_joints)
 
-    def once(state: State, time: jax.Array) -> tuple[State, None]:
-        return advance(state, jnp.sin(phase + 0.1 * time))[0], None
+    def once(now: Progress, time: jax.Array) -> tuple[Progress, None]:
+        return step(now, jnp.sin(phase + 0.1 * time)), None
 
-    still = jnp.zeros((size, robot.model.nv))
-    first = State(jnp.tile(jnp.asarray(robot.start, jnp.float32), (size, 1)), still, still)
+    first = first_of(robot, jnp.tile(jnp.asarray(robot.start, jnp.float32), (size, 1)))
     return jax.lax.scan(once, first, jnp.arange(num_steps, dtype=jnp.float32))[0].qpos
 
 
 def _observe(robot: Robot, num_steps: int, size: int) -> Moments:
-    poses = jnp.tile(jnp.asarray(robot.start, jnp.float32), (size, 1))
-    speeds, contacts = jnp.zeros((size, robot.model.nv)), jnp.zeros((size, robot.num_links))
+    blank = jnp.zeros((size, robot.num_observations))
+    mean, std, running = blank[0], blank[0] + 1, jnp.ones(size, bool)
 
     def once(seen: Moments, time: jax.Array) -> tuple[Moments, None]:
-        qpos = poses + 0.001 * time + seen.mean[:, :1]
-        torso = robot.torso(qpos, speeds)
-        observation = observe(robot, torso, qpos, speeds, contacts)
-        running = is_plausible(torso, qpos, speeds) & ~has_fallen(robot, torso, contacts)
-        return include(seen, observation, running), None
+        return include(seen, scaled(seen.mean + 0.001 * time, mean, std), running), None
 
-    blank = jnp.zeros((size, robot.num_observations))
     first = Moments(jnp.zeros(size), blank, blank)
     return jax.lax.scan(once, first, jnp.arange(num_steps, dtype=jnp.float32))[0]
 
@@ -160,6 +154,7 @@ def _line(row: dict[str, Any]) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", default="ant", choices=sorted(ROBOTS))
+    parser.add_argument("--body", default="paper", choices=["paper", "gymnasium"])
     parser.add_argument("--objective", default="max_entropy")
     parser.add_argument("--population-sizes", type=int, nargs="+", default=[1000, 4000, 10_000])
     parser.add_argument("--steps", type=int, default=1000)

@@ -76,7 +76,7 @@ def mlp(sizes: Sequence[int]) -> Policy:
         return jnp.concatenate(parts)
 
     def build(sample: Sample) -> Networks:
-        noise, step = _noise_and_step(sample)
+        noise, step = noise_and_step(sample)
         centers, noises = blocks(sample.center, shapes), blocks(noise, shapes)
         # Weights and biases alternate in `shapes`.
         parts: Any = zip(centers[::2], centers[1::2], noises[::2], noises[1::2], strict=True)
@@ -121,7 +121,7 @@ def _shapes(sizes: Sequence[int]) -> Shapes:
     return tuple(shape for num_in, num_out in itertools.pairwise(sizes) for shape in ((num_in, num_out), (num_out,)))
 
 
-def _noise_and_step(sample: Sample) -> tuple[Noise, Array]:
+def noise_and_step(sample: Sample) -> tuple[Noise, Array]:
     """The noise as it is multiplied with inputs, and the factor (num_draws, num_signs) on the product.
 
     Noise is read at every time step of an episode, which is most of a policy's cost. So where a component has a single

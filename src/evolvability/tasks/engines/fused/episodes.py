@@ -8,18 +8,16 @@ import functools
 import math
 from typing import Any
 
-import numpy as np
 import warp as wp
 
 from evolvability.core.noise import Shapes
-from evolvability.tasks.engines.base import TORQUE_LIMIT
-from evolvability.tasks.engines.fused.emission import FLOAT, Precision, emit, epilogue, prelude
-from evolvability.tasks.engines.fused.expressions import Tape, literal
+from evolvability.tasks.engines.fused.control import advanced, observed, scene
+from evolvability.tasks.engines.fused.emission import FLOAT, Precision, epilogue, prelude
+from evolvability.tasks.engines.fused.expressions import literal
 from evolvability.tasks.engines.fused.kernel import TYPES, made
 from evolvability.tasks.engines.fused.sparse import block
-from evolvability.tasks.engines.fused.symbols import symbols
 from evolvability.tasks.normalizer import LIMIT
-from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed
+from evolvability.tasks.observations import displacement
 from evolvability.tasks.robots import Robot
 
 ARGUMENTS = {"params": "R**", "poses": "R**", "kept": "int*", "mean": "R*", "std": "R*"}
@@ -65,7 +63,6 @@ def episode_text(robot: Robot, shapes: Shapes, precision: Precision) -> str:
 
 def _episode(robot: Robot, shapes: Shapes) -> str:
     nq, nv, nu, num_seen = robot.model.nq, robot.model.nv, robot.model.nu, robot.num_observations
-    torques = literal(TORQUE_LIMIT)
     return f"""
 const R* p = params.data + (size_t)tid * {sum(map(math.prod, shapes))};
 R* const moments = seen.data + (size_t)tid * {1 + 2 * num_seen};
@@ -78,39 +75,21 @@ for (int i = 0; i < {robot.num_links}; i++) contacts[i] = R(0);
 for (int i = 0; i < {1 + 2 * num_seen}; i++) moments[i] = R(0);
 while (running && steps < num_steps) {{
   for (int i = 0; i < {nq} && steps < frames; i++) path.data[((size_t)tid * frames + steps) * {nq} + i] = q[i];
-  {_observed(robot)}
+  {observed(robot)}
   {_noted(num_seen)}
   for (int i = 0; i < {num_seen}; i++) {{
     const R x = (observation[i] - mean.data[i]) / std.data[i];
     inputs[i] = x < {literal(-LIMIT)} ? {literal(-LIMIT)} : (x > {literal(LIMIT)} ? {literal(LIMIT)} : x); }}
   {_network(shapes)}
   steps++;
-  for (int i = 0; i < {nu}; i++) {{
-    good = good && ISFINITE(u[i]); u[i] = u[i] < -{torques} ? -{torques} : (u[i] > {torques} ? {torques} : u[i]); }}
   for (int i = 0; i < {nq}; i++) before[i] = q[i];
-  {emit(robot.model, robot.steps_per_control, robot.links)}
-  {_slowed(robot)}
-  {_judged(robot)}
+  {advanced(robot)}
+  for (int i = 0; i < {nq} && !good; i++) q[i] = before[i];  // what has broken down stays where it was
 }}
 for (int i = 0; i < {nq} && steps < frames; i++) path.data[((size_t)tid * frames + steps) * {nq} + i] = q[i];
 status.data[(size_t)tid * 2] = good; status.data[(size_t)tid * 2 + 1] = steps;
 {_arrived(robot)}
 """
-
-
-def _inputs(robot: Robot) -> tuple[Tape, Any, Any, Any]:
-    """A tape, and the state that a robot is seen in."""
-    tape = Tape()
-    position, velocity = (
-        symbols(tape.inputs(name, size)) for name, size in (("q", robot.model.nq), ("v", robot.model.nv))
-    )
-    return tape, position, velocity, symbols(tape.inputs("contacts", robot.num_links))
-
-
-def _observed(robot: Robot) -> str:
-    tape, position, velocity, contacts = _inputs(robot)
-    seen = observe(robot, robot.torso(position, velocity), position, velocity, contacts)
-    return block(tape.code((f"observation[{k}]", value) for k, value in enumerate(seen)))
 
 
 def _noted(num_seen: int) -> str:
@@ -125,33 +104,8 @@ def _noted(num_seen: int) -> str:
 """
 
 
-def _slowed(robot: Robot) -> str:
-    """Velocities after the air had its share."""
-    if not robot.drag:
-        return ""
-    tape, position, velocity, _ = _inputs(robot)
-    after = slowed(robot, position, velocity)
-    return block(tape.code((f"v[{k}]", value) for k, value in enumerate(after)))
-
-
-def _judged(robot: Robot) -> str:
-    """Whether the episode goes on; what has broken down stays where it was."""
-    tape, position, velocity, contacts = _inputs(robot)
-    torso = robot.torso(position, velocity)
-    plausible = np.asarray(is_plausible(torso, position, velocity)).item()
-    text = tape.code(keep=[plausible]) + f"good = good && {literal(plausible)};\n"
-    text += f"if (!good) {{ running = 0; for (int i = 0; i < {robot.model.nq}; i++) q[i] = before[i]; }}\n"
-    height = literal(robot.contact_distance)
-    flags = f"for (int i = 0; i < {robot.num_links}; i++) contacts[i] = clearance[i] < {height} ? R(1) : R(0);\n"
-    tape, position, velocity, contacts = _inputs(robot)
-    fallen = np.asarray(has_fallen(robot, robot.torso(position, velocity), contacts)).item()
-    return block(
-        text + "else {\n" + flags + tape.code(keep=[fallen]) + f"if (may_fall && {literal(fallen)}) running = 0;\n}}\n"
-    )
-
-
 def _arrived(robot: Robot) -> str:
-    tape, position, _, _ = _inputs(robot)
+    tape, position, _, _ = scene(robot)
     way, size = displacement(robot, position), len(robot.behavior)
     return tape.code((f"ended.data[(size_t)tid * {size} + {k}]", value) for k, value in enumerate(way))
 

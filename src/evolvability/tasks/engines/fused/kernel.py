@@ -1,11 +1,13 @@
 """Programs as Warp kernels, one thread per world: for CUDA by NVIDIA's runtime compiler, for CPUs by Warp's own."""
 
+import functools
 import hashlib
 import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import mujoco
 import warp as wp
 
@@ -56,15 +58,15 @@ def step_kernel(
     sources = {"q": "qpos", "v": "qvel", "w": "warm", "u": "ctrl"}
     text = f"R clearance[{max(len(watched), 1)}];\n"
     for name, size in sizes.items():
-        text += f"R {name}[{max(size, 1)}];\n" + _copied(size, name, f"{sources[name]}.data[(size_t)tid * {size} + i]")
+        text += f"R {name}[{max(size, 1)}];\n" + copied(size, name, f"{sources[name]}.data[(size_t)tid * {size} + i]")
     text += emit(model, num_steps, watched)
     for name in "qvw":
-        text += _copied(sizes[name], f"{name}_out.data[(size_t)tid * {sizes[name]} + i]", name, indexed="right")
-    text += _copied(len(watched), f"low.data[(size_t)tid * {len(watched)} + i]", "clearance", indexed="right")
+        text += copied(sizes[name], f"{name}_out.data[(size_t)tid * {sizes[name]} + i]", name, indexed="right")
+    text += copied(len(watched), f"low.data[(size_t)tid * {len(watched)} + i]", "clearance", indexed="right")
     return made(f"step_{precision.name}", prelude(precision) + text + epilogue(), types, native, whole)
 
 
-def _copied(size: int, left: str, right: str, indexed: str = "left") -> str:
+def copied(size: int, left: str, right: str, indexed: str = "left") -> str:
     """A loop that copies an array; ``indexed``: the side that is a plain array."""
     left, right = (f"{left}[i]", right) if indexed == "left" else (left, f"{right}[i]")
     return f"for (int i = 0; i < {size}; i++) {left} = {right};\n" if size else ""
@@ -78,11 +80,12 @@ def made(
     whole: Callable[..., None],
     *,
     fuse: bool = True,
+    threads: int = BLOCK,
 ) -> wp.Kernel:
     """A kernel ``whole`` with arguments of the given types, whose function ``native`` is a C++ text.
 
-    ``fuse`` lets a product and a sum be rounded at once, which is faster, and not what WebAssembly does. Names have the
-    text's hash, as Warp tells programs apart, also those of earlier runs, by name.
+    ``fuse`` lets a product and a sum be rounded at once, which is faster, and not what WebAssembly does; a block has
+    ``threads`` on a GPU. Names have the text's hash, as Warp tells programs apart, also those of earlier runs, by name.
     """
     unique = f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     native.__annotations__, whole.__annotations__ = {**types, "tid": int}, types
@@ -93,10 +96,23 @@ def made(
     whole.__closure__[0].cell_contents = function
     whole.__name__ = whole.__qualname__ = unique
     options = {"fuse_fp": fuse}
-    return wp.kernel(whole, module="unique", enable_backward=False, launch_bounds=(BLOCK, 1), module_options=options)
+    return wp.kernel(whole, module="unique", enable_backward=False, launch_bounds=(threads, 1), module_options=options)
 
 
 def loaded(kernel: wp.Kernel, device: str) -> wp.Kernel:
     """A kernel that is compiled for a device: before several threads, or a program of JAX's, call it."""
     kernel.module.load(wp.get_device(device), 1 if device == "cpu" else BLOCK)
     return kernel
+
+
+def in_jax(kernel: wp.Kernel, num_outputs: int, threads: int = BLOCK) -> Callable[..., Any]:
+    """A kernel as a function inside of JAX's programs; on a GPU a block has ``threads``."""
+
+    @functools.cache  # made once, and not before the first call: steps in NumPy need none of JAX's devices
+    def call() -> Callable[..., Any]:
+        return wp.jax_kernel(kernel, num_outputs, block_dim=threads if jax.default_backend() == "gpu" else None)
+
+    def function(*arrays: Any, **sizes: Any) -> Any:
+        return call()(*arrays, **sizes)
+
+    return function

@@ -1,19 +1,17 @@
 """Any supported MuJoCo model, stepped in batches from JAX, also inside of a compiled program, or from NumPy."""
 
-import functools
 import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
 import warp as wp
 
 from evolvability.core.cores import num_cores
-from evolvability.tasks.engines.fused.kernel import BLOCK, loaded, step_kernel
+from evolvability.tasks.engines.fused.kernel import in_jax, loaded, step_kernel
 
 
 class State(NamedTuple):
@@ -59,17 +57,14 @@ def stepper(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = 
 
 def _jax_step(kernel: wp.Kernel, sizes: list[int]) -> Callable[..., Any]:
     names = ("q_out", "v_out", "w_out", "low")
-    # Made once, and not before the first call: steps in NumPy need none of JAX's devices.
-    call = functools.cache(
-        lambda: wp.jax_kernel(kernel, num_outputs=4, block_dim=BLOCK if jax.default_backend() == "gpu" else None)
-    )
+    call = in_jax(kernel, len(names))
 
     def step(*arrays: Any) -> list[Any]:
         number = len(arrays[0])
         # Warp knows no output without columns: one that nothing is written to stands for it.
         shapes = {name: (number, max(size, 1)) for name, size in zip(names, sizes, strict=True)}
         arrays = tuple(jnp.asarray(array, jnp.float32) for array in arrays)
-        outputs = call()(*arrays, output_dims=shapes, launch_dims=number)
+        outputs = call(*arrays, output_dims=shapes, launch_dims=number)
         return [output[:, :size] for output, size in zip(outputs, sizes, strict=True)]
 
     return step
