@@ -51,7 +51,10 @@ FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "adaptation-cheetah.png": ("adaptation", ("laptop-cheetah/max_variance", "laptop-cheetah/max_entropy")),
     "evolution-cheetah.png": ("evolution", ("laptop-cheetah/left/*",)),
-    "race-cheetah.png": ("race", tuple(f"gpu-h200/runs/cheetah/{name}" for name in (*EES[1:], "maml"))),
+    "race-cheetah.png": (
+        "race",
+        tuple(f"paper-bodies-h200/text/runs/cheetah/{name}_*" for name in (*EES[1:], "maml")),
+    ),
 }
 """By file: which figure of `ees figure` or, by its number, of the paper, and the runs in results/ that it shows."""
 VARIANTS = {
