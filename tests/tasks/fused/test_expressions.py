@@ -17,6 +17,7 @@ def test_constants_are_folded_and_nothing_is_computed_twice() -> None:
     assert (x * y + x * y).name == (x * y + y * x).name
     assert sin(0.5) == np.sin(0.5)
     assert len(tape.steps) == 3  # x + y, x * y and its double
+    assert select(x < y, 2.0, 2.0) == 2
 
 
 def test_a_rotation_in_a_plane_costs_planar_arithmetic() -> None:

@@ -153,8 +153,6 @@ def _on_plane(tree: Tree, motion: Motion, geom: int, plane: int) -> list[Contact
     else:
         raise UnsupportedModelError(f"its geom {_named(model, geom)} on a plane is no sphere, capsule or box")
     first = tangent(along, normal)
-    second = np.cross(normal, first)
-    frame = normal, first, second if first.dtype == object else clean(second)
     parameters = _mixed(model, geom, plane)
     found = []
     for point in points:
@@ -162,7 +160,7 @@ def _on_plane(tree: Tree, motion: Motion, geom: int, plane: int) -> list[Contact
         distance = normal @ (place + motion.origin[body] - floor) - radius
         touch = place - (radius + 0.5 * distance) * normal
         found.append(Contact(geom, body, distance, distance <= parameters.margin, parameters.fields(distance)))
-        for name, vector in zip(("point", "normal", "first", "second"), (touch, *frame), strict=True):
+        for name, vector in zip(("point", "normal", "first"), (touch, normal, first), strict=True):
             found[-1].fields.update({f"{name}_{axis}": value for axis, value in zip("xyz", vector, strict=True)})
     if kind != BOX:
         return found

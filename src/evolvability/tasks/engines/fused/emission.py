@@ -111,14 +111,14 @@ def _integrated(tree: Tree, number: Iterator[int]) -> str:
     turned = "".join(_turned(first, spin, step) for first, spin in _quaternions(tree))
     is_damped = any(any(damping_of(tree, dof)) for dof in range(model.nv))
     return f"""{_damped(tree, number) if is_damped else ""}
-for (int i = 0; i < {model.nv}; i++) v[i] += {literal(step)} * {"force" if is_damped else "w"}[i];
+for (int i = 0; i < {model.nv}; i++) v[i] += {literal(step)} * {"Ma" if is_damped else "w"}[i];
 {" ".join(moved)}
 {turned}
 """
 
 
 def _damped(tree: Tree, number: Iterator[int]) -> str:
-    """Accelerations in ``force``, with damping as it is at the end of the time step."""
+    """Accelerations in ``Ma``, with damping as it is at the end of the time step."""
     step, tape, stiffer = float(tree.model.opt.timestep), Tape(number), []
     for dof in range(tree.num_dofs):
         constant, linear, square = damping_of(tree, dof)
@@ -129,8 +129,7 @@ def _damped(tree: Tree, number: Iterator[int]) -> str:
 for (int i = 0; i < {len(tree.entries)}; i++) H[i] = M[i];
 {block(tape.code(stiffer))}
 {factor(tree, "H")}
-for (int i = 0; i < {tree.num_dofs}; i++) force[i] += push[i];
-{solve(tree, "H", "force")}"""
+{solve(tree, "H", "Ma")}"""
 
 
 def _turned(first: int, spin: int, step: float) -> str:

@@ -157,6 +157,8 @@ arctan2, arcsin, isfinite = (function(name) for name in ("arctan2", "arcsin", "i
 
 def select(condition: Value, chosen: Value, other: Value) -> Value:
     """``chosen`` where the condition holds, else ``other``."""
+    if is_number(chosen) and is_number(other) and chosen == other:
+        return chosen
     if isinstance(condition, Scalar):
         return condition.tape.record("where", condition, chosen, other)
     return chosen if condition else other

@@ -9,7 +9,7 @@ typedef float R;
 #define ISFINITE(x) ((x) - (x) == R(0))
 #define RECIPROCAL(x) (R(1) / (x))
 #define TOLERANCE R(1e-08)
-#define SLOPE_TOLERANCE R(1e-05)
+#define SLOPE_TOLERANCE R(0.3)  // the next iteration mends what is left
 #define STEP_TOLERANCE R(0.001)
 
 // Functions are without a branch, so that a compiler can do many at a time; their polynomials are the Cephes library's.

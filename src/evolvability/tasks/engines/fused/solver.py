@@ -71,8 +71,8 @@ class Solver:
 
     def _frame(self, tape: Tape) -> list[Vector]:
         """A contact's rows as vectors: the normal, and two directions of friction as steep as the pyramid."""
-        friction = self._field(tape, "friction")
-        return [self._vector(tape, "normal"), *(friction * self._vector(tape, name) for name in ("first", "second"))]
+        normal, first = self._vector(tape, "normal"), self._field(tape, "friction") * self._vector(tape, "first")
+        return [normal, first, np.cross(normal, first)]
 
     def _point_motion(self, tape: Tape) -> list[Value]:
         """How a contact's point moves, by row, if its body moves by ``X``."""
@@ -86,7 +86,7 @@ class Solver:
         """Arrays: per contact, per body that touches, per limit."""
         size, num_limits = max(len(self.contacts), 1), max(len(self.limits), 1)
         fields = [f"c_{name}" for name in (self.contacts[0].fields if self.contacts else {}) if name not in self.common]
-        per_row = [f"{name}_{row}" for row in self.rows for name in ("target", "error", "change")]
+        per_row = [f"{name}_{row}" for row in self.rows for name in ("error", "change")]
         arrays = ", ".join(f"{name}[{size}]" for name in (*fields, *per_row)) or "unused"
         num_slots, num_components = max(len(self.slots), 1), max(len(self.components), 1)
         nv, num_entries = self.tree.num_dofs, len(self.tree.entries)
@@ -95,7 +95,7 @@ int num_contacts = 0, c_slot[{size}], c_active[{size}];
 R {arrays};
 R X[{num_slots * num_components}], W[{num_slots * num_components}], C[{num_slots * max(len(self.pairs), 1)}];
 R l_error[{num_limits}], l_change[{num_limits}];
-R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], push[{nv}], free_acc[{nv}];
+R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
 """
 
     def detection(self) -> str:
@@ -137,15 +137,6 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], push[{nv}], free_ac
             for edge, _ in self.edges
         ]
 
-    def cost(self) -> str:
-        """Of contact ``c``, added to ``cost``."""
-        tape = self._tape()
-        terms = []
-        for error, (_, number) in zip(self._edge_values(tape, "error"), self.edges, strict=True):
-            terms.append(select(error < 0.0, number * error * error, 0.0))
-        total = 0.5 * self._field(tape, "strength") * sum(terms, 0.0)
-        return tape.code([("cost", Scalar(tape, "cost") + total)])
-
     def slope(self) -> str:
         """Of contact ``c`` along the search direction at ``step``, added to ``slope`` and ``curve``."""
         tape = self._tape()
@@ -160,41 +151,46 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], push[{nv}], free_ac
         places = ("slope", "curve")
         return tape.code((name, Scalar(tape, name) + value) for name, value in zip(places, sums, strict=True))
 
-    def reaction(self) -> str:
-        """Of contact ``c``: its force and stiffness, added to its body's ``W`` and ``C``, and whether it changed."""
+    def moved(self) -> str:
+        """Of contact ``c``, after a ``step``: its errors, and whether other edges push now."""
         tape = self._tape()
-        strength, active = self._field(tape, "strength"), []
+        active = [error < 0.0 for error in self._edge_values(tape, "error")]
+        bits = " + ".join(f"({literal(edge)} ? {2**k} : 0)" for k, edge in enumerate(active))
+        return (
+            "".join(f"error_{row}[c] += step * change_{row}[c]; " for row in self.rows)
+            + tape.code(keep=active)
+            + f"const int now = {bits}; changed |= now != c_active[c]; c_active[c] = now;\n"
+        )
+
+    def reaction(self) -> str:
+        """Of contact ``c``: its force and stiffness, added to its body's ``W`` and ``C``."""
+        tape = self._tape()
+        strength = self._field(tape, "strength")
         force: dict[str, Value] = dict.fromkeys("n12", 0.0)
         stiffness: dict[tuple[str, str], Value] = {}
         for error, (edge, number) in zip(self._edge_values(tape, "error"), self.edges, strict=True):
-            active.append(error < 0.0)
-            firm = select(active[-1], number * strength, 0.0)
+            firm = select(error < 0.0, number * strength, 0.0)
             for row, factor_of_row in edge.items():
                 force[row] = force[row] - factor_of_row * firm * error
                 for other, factor_of_other in edge.items():
                     product = factor_of_row * factor_of_other * firm
                     stiffness[row, other] = stiffness.get((row, other), 0.0) + product
         frame = np.stack(self._frame(tape))
-        point = self._vector(tape, "point")
-        world_force = sum((force[row] * vector for row, vector in zip("n12", frame, strict=True)), np.zeros(3))
         matrix = np.array([[stiffness.get((row, other), 0.0) for other in "n12"] for row in "n12"], object)
-        x, y, z = point
-        # How a point moves if its body does: the linear part, and the angular part crossed with where it is.
-        lever = np.array(
-            [[0.0, z, -y, 1.0, 0.0, 0.0], [-z, 0.0, x, 0.0, 1.0, 0.0], [y, -x, 0.0, 0.0, 0.0, 1.0]], object
-        )
-        rows = frame @ lever
-        wrench, spatial = lever.T @ world_force, rows.T @ (matrix @ rows)
+        world_force, linear = np.array(list(force.values()), object) @ frame, frame.T @ (matrix @ frame)
+        for i, j in ((1, 0), (2, 0), (2, 1)):  # it is symmetric, which the record does not see
+            linear[i, j] = linear[j, i]
+        x, y, z = self._vector(tape, "point")
+        # How a point moves if its body turns. Moments are its transpose times forces.
+        lever = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]], object)
+        mixed = lever.T @ linear
+        wrench = np.concatenate([lever.T @ world_force, world_force])
+        spatial = np.block([[mixed @ lever, mixed], [mixed.T, linear]])
         outputs = [(f"W[b * {len(self.components)} + {n}]", wrench[k]) for n, k in enumerate(self.components)]
         for n, (i, j) in enumerate(self.pairs):
             outputs.append((f"C[b * {len(self.pairs)} + {n}]", spatial[self.components[i], self.components[j]]))
         sums = [(place, Scalar(tape, place) + value) for place, value in outputs if not is_zero(value)]
-        bits = " + ".join(f"({literal(edge)} ? {2**k} : 0)" for k, edge in enumerate(active))
-        return (
-            "const int b = c_slot[c];\n"
-            + tape.code(sums, keep=active)
-            + f"const int now = {bits}; changed |= now != c_active[c]; c_active[c] = now;\n"
-        )
+        return "const int b = c_slot[c];\n" + tape.code(sums)
 
     def _up_the_tree(self, tape: Tape, name: str, width: int) -> dict[int, Vector]:
         """Arrays per body that touches, each summed with those of the bodies that ride on it."""
@@ -208,12 +204,12 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], push[{nv}], free_ac
         return total
 
     def joint_push(self) -> str:
-        """``push``: the contacts' forces on joints, from ``W``."""
+        """``s``: the contacts' forces on joints, from ``W``."""
         tape = self._tape()
         wrench = self._up_the_tree(tape, "W", len(self.components))
         owners = self.tree.model.dof_bodyid
         axes = [tape.here(self.motion.axes[dof])[self.components] for dof in range(self.tree.num_dofs)]
-        return block(tape.code((f"push[{dof}]", axis @ wrench[int(owners[dof])]) for dof, axis in enumerate(axes)))
+        return block(tape.code((f"s[{dof}]", axis @ wrench[int(owners[dof])]) for dof, axis in enumerate(axes)))
 
     def hessian(self) -> str:
         """``H``, from the mass matrix and ``C``."""
@@ -254,91 +250,66 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], push[{nv}], free_ac
             yield from axis
 
     def code(self) -> str:
-        """From ``M``, ``force`` and the last accelerations ``w``: new ``w``, and the constraints' ``push``."""
-        any_limit = " || ".join(["false", *(literal(limit.present) for limit in self.limits)])
-        nv = self.tree.num_dofs
-        return f"""
-for (int i = 0; i < {len(self.tree.entries)}; i++) H[i] = M[i];
-{factor(self.tree, "H")}
-for (int i = 0; i < {nv}; i++) {{ free_acc[i] = force[i]; push[i] = R(0); }}
-{solve(self.tree, "H", "free_acc")}
-if (num_contacts == 0 && !({any_limit})) {{ for (int i = 0; i < {nv}; i++) w[i] = free_acc[i]; }}
-else {{
-{self._targets()}
-{self._start()}
-{self._newton()}
-for (int i = 0; i < {nv}; i++) w[i] = a[i];
-}}
-"""
-
-    def _targets(self) -> str:
-        """What every row of a contact should do."""
-        tape = self._tape()
-        damped = {row: self._field(tape, "damping") * Scalar(tape, f"target_{row}[c]") for row in self.rows}
-        if self.rows:
-            damped["n"] = damped["n"] + self._field(tape, "pull")
-        text = tape.code((f"target_{row}[c]", value) for row, value in damped.items())
-        return f"""{self.body_motion("v")}
-{self.each_contact("c_active[c] = -1;" + self.point_motion("target") + text)}"""
-
-    def _start(self) -> str:
-        """Begin at the better of the last accelerations and those without constraints."""
-        nv = self.tree.num_dofs
-        shifted = " ".join(f"error_{row}[c] += target_{row}[c];" for row in self.rows)
-        limit = self.each_limit(
-            "l_error[{k}] = {sign} * a[{dof}] + {target};"
-            " if (l_error[{k}] < R(0)) cost += R(0.5) * {strength} * l_error[{k}] * l_error[{k}];"
-        )
-        return f"""
-R a[{nv}], Ma[{nv}], free_cost = R(0);
-for (int attempt = 0; attempt < 3; attempt++) {{
-  R cost = R(0);
-  for (int i = 0; i < {nv}; i++) a[i] = attempt == 1 ? w[i] : free_acc[i];
-  {multiply(self.tree, self._tape(), "M", "a", "Ma")}
-  for (int i = 0; i < {nv}; i++) cost += R(0.5) * (Ma[i] - force[i]) * (a[i] - free_acc[i]);
-  {self.body_motion("a")}
-  {self.each_contact(self.point_motion("error") + shifted + self.cost())}
-  {limit}
-  if (attempt == 0) free_cost = cost; else if (!(cost > free_cost)) break;
-}}
-"""
-
-    def _newton(self) -> str:
+        """From ``M``, ``force`` and the last accelerations ``w``: new ``w``, and ``Ma``, the forces that cause them."""
         option, nv = self.tree.model.opt, self.tree.num_dofs
         # MuJoCo's own measure of what is small.
         small = literal(float(self.tree.model.stat.meaninertia) * max(nv, 1))
-        at_limit = self.each_limit(
-            "if (l_error[{k}] < R(0)) {{ push[{dof}] -= {sign} * {strength} * l_error[{k}]; at_limit |= 1ull << {k}; }}"
-        )
-        moved = " ".join(f"error_{row}[c] += step * change_{row}[c];" for row in self.rows)
+        at_limit = "l_error[{k}] += step * l_change[{k}]; if (l_error[{k}] < R(0)) at_limit |= 1ull << {k};"
+        # The first step leads from zero to the last accelerations, the others are Newton's. So every part is written
+        # once, also for worlds that touch nothing: on a GPU those wait for their neighbors anyway.
         return f"""
-unsigned long long last_limits = 0; R step = R(0);
+{self._targets()}
+R s[{nv}], step = R(1), decrease = R(0); unsigned long long last_limits = 0;
+for (int i = 0; i < {nv}; i++) {{ a[i] = R(0); Ma[i] = R(0); s[i] = w[i]; }}
 for (int iteration = 0; ; iteration++) {{
+  R Ms[{nv}];
+  {multiply(self.tree, self._tape(), "M", "s", "Ms")}
+  {self.body_motion("s")}
+  {self.each_contact(self.point_motion("change"))}
+  {self.each_limit("l_change[{k}] = {sign} * s[{dof}];")}
+  if (iteration > 0) {{ {self._line_search()} }}
   unsigned long long at_limit = 0; int changed = 0;
+  for (int i = 0; i < {nv}; i++) {{ a[i] += step * s[i]; Ma[i] += step * Ms[i]; }}
+  {self.each_contact(self.moved())}
+  {self.each_limit(at_limit)}
+  if (iteration >= {option.iterations}) break;
+  // A full step that changed no constraint has solved a linear system: there is nothing left to do.
+  if (iteration > 0 && !changed && at_limit == last_limits && FABS(step - R(1)) < STEP_TOLERANCE) break;
+  last_limits = at_limit;
+  {self._direction()}
+  if (SQRT(square) < TOLERANCE * {small} || (iteration > 0 && R(0.5) * decrease < TOLERANCE * {small})) break;
+}}
+for (int i = 0; i < {nv}; i++) w[i] = a[i];
+"""
+
+    def _targets(self) -> str:
+        """What every row of a contact and every limit should do, as errors of accelerations that are zero."""
+        tape = self._tape()
+        damped = {row: self._field(tape, "damping") * Scalar(tape, f"error_{row}[c]") for row in self.rows}
+        if self.rows:
+            damped["n"] = damped["n"] + self._field(tape, "pull")
+        text = tape.code((f"error_{row}[c]", value) for row, value in damped.items())
+        return f"""{self.body_motion("v")}
+{self.each_contact("c_active[c] = -1;" + self.point_motion("error") + text)}
+{self.each_limit("l_error[{k}] = {target};")}"""
+
+    def _direction(self) -> str:
+        """``s``, Newton's direction; the gradient's ``square``, and ``decrease``, how steeply the cost falls."""
+        nv = self.tree.num_dofs
+        return f"""
+  R gradient[{nv}], square = R(0);
   for (int i = 0; i < {len(self.slots) * len(self.components)}; i++) W[i] = R(0);
   for (int i = 0; i < {len(self.slots) * len(self.pairs)}; i++) C[i] = R(0);
   {self.each_contact(self.reaction())}
   {self.joint_push()}
-  {at_limit}
-  if (iteration >= {option.iterations}) break;
-  // A full step that changed no constraint has solved a linear system: there is nothing left to do.
-  if (iteration > 0 && !changed && at_limit == last_limits && FABS(step - R(1)) < STEP_TOLERANCE) break;
-  R gradient[{nv}], s[{nv}], square = R(0), decrease = R(0);
-  for (int i = 0; i < {nv}; i++) {{
-    gradient[i] = Ma[i] - force[i] - push[i]; s[i] = -gradient[i]; square += gradient[i] * gradient[i]; }}
-  if (SQRT(square) < TOLERANCE * {small}) break;
-  last_limits = at_limit;
+  {self.each_limit("if (at_limit >> {k} & 1) s[{dof}] -= {sign} * {strength} * l_error[{k}];")}
+  for (int i = 0; i < {nv}; i++) {{ s[i] += force[i] - Ma[i]; gradient[i] = -s[i]; square += s[i] * s[i]; }}
   {self.hessian()}
   {self.each_limit("if (at_limit >> {k} & 1) H[{diagonal}] += {strength};")}
   {factor(self.tree, "H")}
   {solve(self.tree, "H", "s")}
+  decrease = R(0);
   for (int i = 0; i < {nv}; i++) decrease -= gradient[i] * s[i];
-  if (iteration > 0 && R(0.5) * decrease < TOLERANCE * {small}) break;
-  {self._line_search()}
-  for (int i = 0; i < {nv}; i++) {{ a[i] += step * s[i]; Ma[i] += step * Ms[i]; }}
-  {self.each_contact(moved)}
-  {self.each_limit("l_error[{k}] += step * l_change[{k}];")}
-}}
 """
 
     def _line_search(self) -> str:
@@ -349,15 +320,11 @@ for (int iteration = 0; ; iteration++) {{
             " slope += {strength} * there * l_change[{k}]; curve += {strength} * l_change[{k}] * l_change[{k}]; }} }}"
         )
         return f"""
-  R Ms[{nv}], slope0 = R(0), curve0 = R(0), low = R(0), high = R(-1);
-  {multiply(self.tree, self._tape(), "M", "s", "Ms")}
-  {self.body_motion("s")}
-  {self.each_contact(self.point_motion("change"))}
-  {self.each_limit("l_change[{k}] = {sign} * s[{dof}];")}
+  R slope0 = R(0), curve0 = R(0), low = R(0), high = R(-1);
   for (int i = 0; i < {nv}; i++) {{ slope0 += s[i] * (Ma[i] - force[i]); curve0 += s[i] * Ms[i]; }}
   // At the start the derivative is -decrease and its own derivative decrease: Newton's first step is 1.
   step = R(1);
-  for (int trial = 1; ; trial++) {{
+  _Pragma("unroll 1") for (int trial = 1; ; trial++) {{
     R slope = slope0 + step * curve0, curve = curve0;
     {self.each_contact(self.slope())}
     {limit}
