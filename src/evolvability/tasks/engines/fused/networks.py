@@ -23,7 +23,7 @@ from evolvability.tasks.policies import Policy, noise_and_step
 
 THREADS = 128
 """Per block."""
-DRAWS = 4
+DRAWS = 2
 """Per block: they share what is read of the center."""
 PARTS = 4
 """Of a sum in the last layer, whose few outputs would leave most threads without work."""
