@@ -57,7 +57,8 @@ def test_kernel_keeps_seeds_apart() -> None:
         np.testing.assert_allclose(found[seed], written_out(sample, observations[seed]), atol=1e-5)
 
 
-def test_kernel_is_for_noise_in_rows_of_an_even_number() -> None:
+def test_kernel_is_for_noise_in_rows_of_an_even_number_and_layers_that_fit() -> None:
     assert fits(POLICY.shapes, draw(normal(0.1), jax.random.key(0)))
     assert not fits(POLICY.shapes, draw(low_rank(POLICY.shapes, 1, 0.1), jax.random.key(0)))
     assert not fits(mlp((5, 15, 4)).shapes, draw(normal(0.1), jax.random.key(0)))
+    assert not fits(mlp((5, 2000, 4)).shapes, draw(normal(0.1), jax.random.key(0)))

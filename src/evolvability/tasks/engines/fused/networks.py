@@ -27,6 +27,8 @@ DRAWS = 2
 """Per block: they share what is read of the center."""
 PARTS = 4
 """Of a sum in the last layer, whose few outputs would leave most threads without work."""
+MEMORY = 40_000
+"""Bytes of shared memory that a block may ask for on every GPU, less what Warp takes."""
 TYPES = {"float32": wp.float32, "bfloat16": wp.bfloat16}
 
 
@@ -38,10 +40,11 @@ def actor(policy: Policy, sample: Sample) -> Callable[[Array], Array]:
 
 
 def fits(shapes: Shapes, sample: Sample) -> bool:
-    """Whether the kernel can do it: noise is in rows, and everything that is read in pairs has an even number."""
+    """Whether the kernel can do it: noise in rows, even numbers of what is read in pairs, layers not too wide."""
     sizes = [math.prod(shape) for shape in shapes]
     even = all(size % 2 == 0 for size in sizes[1:-1]) and sum(sizes) % 2 == 0
-    return isinstance(sample.noise, Array) and sample.noise.dtype.name in TYPES and even
+    room = 2 * 4 * _width(shapes) * DRAWS * len(sample.sign) <= MEMORY
+    return isinstance(sample.noise, Array) and sample.noise.dtype.name in TYPES and even and room
 
 
 def kernel_actor(shapes: Shapes, sample: Sample) -> Callable[[Array], Array]:
@@ -82,8 +85,7 @@ def _text(shapes: Shapes, num_signs: int, num_components: int, dtype: str) -> st
     """The program of a thread. Activations are sorted by unit, then by member."""
     members, layers = DRAWS * num_signs, list(zip(shapes[::2], shapes[1::2], strict=True))
     num_inputs, num_params = shapes[0][0], sum(map(math.prod, shapes))
-    width = max(num_inputs, PARTS * shapes[-1][0], *(bias[0] for _, bias in layers))
-    short = dtype == "bfloat16"
+    width, short = _width(shapes), dtype == "bfloat16"
     text = f"""
 #ifdef __CUDA_ARCH__
 #define EACH(i, n) for (int i = threadIdx.x; i < (n); i += {THREADS})
@@ -123,6 +125,11 @@ TOGETHER;
         text += write(shape, offset, num_signs, num_components == 1, f"layer{number % 2}", f"layer{1 - number % 2}")
         offset += (shape[0] + 1) * shape[1]
     return text + "".join(f"#undef {name}\n" for name in ("EACH", "TOGETHER", "SHARED", "ONCE"))
+
+
+def _width(shapes: Shapes) -> int:
+    """The most numbers of a member that are held at a time."""
+    return max(shapes[0][0], PARTS * shapes[-1][0], *(bias[0] for bias in shapes[1::2]))
 
 
 # One number of the noise, and two neighbors.
