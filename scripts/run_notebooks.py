@@ -37,6 +37,7 @@ def pictures() -> list[dict[str, Any]]:
 def executed(path: Path) -> dict[str, Any]:
     """A notebook with fresh outputs. Files that it writes go to the working directory."""
     mpl.use("Agg")
+    pictures()  # what was open before is not the notebook's
     notebook: dict[str, Any] = json.loads(path.read_text())
     namespace: dict[str, Any] = {"__name__": "__main__"}
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
