@@ -47,6 +47,12 @@ def test_kernel_acts_like_networks_written_out(population: Population) -> None:
     np.testing.assert_allclose(by_kernel(sample, observations), written_out(sample, observations), atol=1e-5)
 
 
+def test_kernel_lets_no_nan_pass_as_a_number() -> None:
+    sample = draw(mixture(3, 0.1), jax.random.key(0))
+    broken = sample._replace(center=sample.center.at[:, 0].set(jnp.nan))  # one weight of the first layer
+    assert np.isnan(by_kernel(broken, jnp.ones((sample.num_members, SIZES[0])))).all()
+
+
 def test_kernel_keeps_seeds_apart() -> None:
     population = normal(0.1, noise_dtype=jnp.bfloat16)
     samples = jax.vmap(lambda key: draw(population, key))(jax.random.split(jax.random.key(0), 3))

@@ -41,5 +41,5 @@ auto squash = [&](float x) {
   union { int i; float f; } power;  // of two
   power.i = ((int)k + 127) << 23;
   const float far = 1.0f - 2.0f / ((p * r * r + r + 1.0f) * power.f + 1.0f);
-  return FABS(x) < 0.625f ? near : (x < 0.0f ? -far : far);
+  return FABS(x) >= 0.625f ? (x < 0.0f ? -far : far) : near;  // asked this way round nan stays nan
 };

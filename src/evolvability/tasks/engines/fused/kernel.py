@@ -85,8 +85,9 @@ def made(
     """A kernel ``whole`` with arguments of the given types, whose function ``native`` is a C++ text.
 
     ``fuse`` lets a product and a sum be rounded at once, which is faster, and not what WebAssembly does; a GPU also
-    divides without correcting the last digit, which would be a quarter of a cheetah's program. A block has ``threads``
-    on a GPU. Names have the text's hash, as Warp tells programs apart, also those of earlier runs, by name.
+    divides without correcting the last digit, which would be a quarter of a cheetah's program. Nan stays nan: CUDA's
+    fast math, unlike that of C++ compilers, does not assume that there is none. A block has ``threads`` on a GPU. Names
+    have the text's hash, as Warp tells programs apart, also those of earlier runs, by name.
     """
     unique = f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     native.__annotations__, whole.__annotations__ = {**types, "tid": int}, types
