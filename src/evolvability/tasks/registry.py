@@ -59,8 +59,8 @@ CHEETAH_LAPTOP: dict[str, Any] = {
 # a small network sooner than one of the paper's size. A wider kernel counts the ring's inside as less of a gap to fill.
 ANT_LAPTOP: dict[str, Any] = {
     "population_size": 512,
-    "generations": 150,
-    "bandwidth": 1.35,
+    "generations": 170,
+    "bandwidth": 2.0,
     "sigma": 0.05,
     "learning_rate": 0.03,
     "l2": 0.01,
