@@ -96,6 +96,29 @@ def test_engines_agree_over_a_short_horizon(name: str) -> None:
 
 
 @needs_warp
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("cheetah", "paper"),
+        pytest.param("cheetah", "gymnasium", marks=pytest.mark.full),
+        pytest.param("ant", "paper", marks=pytest.mark.full),
+    ],
+)
+def test_robots_with_networks_of_the_papers_size_move_as_in_mujoco(
+    name: str, body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Compiled as in use: what a compiler makes of an episode's program depends on its size, and may be wrong.
+    monkeypatch.setattr("warp.config.optimization_level", None)
+    settings: dict[str, Any] = {"hidden": 256, "body": body}
+    reference, fused = task(name, **settings), task(name, engine="fused", **settings)
+    sample = draw(reference)
+    expected, _ = reference.evaluate(KEY, sample, reference.memory)
+    outcome, _ = fused.evaluate(KEY, sample, reference.memory)
+    np.testing.assert_array_equal(outcome.valid, expected.valid)
+    assert np.median(np.abs(outcome.behavior - expected.behavior)) < 1e-6
+
+
+@needs_warp
 @names
 def test_a_member_is_the_same_to_the_bit_whoever_is_evaluated_beside_it(name: str) -> None:
     robot = task(name, engine="fused", threads=2)

@@ -84,7 +84,8 @@ while (running && steps < num_steps) {{
   steps++;
   for (int i = 0; i < {nq}; i++) before[i] = q[i];
   {advanced(robot)}
-  for (int i = 0; i < {nq} && !good; i++) q[i] = before[i];  // what has broken down stays where it was
+  // What has broken down stays where it was. Not a condition of the loop: LLVM compiles that into something else.
+  if (!good) {{ for (int i = 0; i < {nq}; i++) q[i] = before[i]; }}
 }}
 for (int i = 0; i < {nq} && steps < frames; i++) path.data[((size_t)tid * frames + steps) * {nq} + i] = q[i];
 status.data[(size_t)tid * 2] = good; status.data[(size_t)tid * 2 + 1] = steps;
