@@ -48,7 +48,7 @@ def main() -> None:
     report: dict[str, Any] = {"cores": num_cores(), "options": vars(options) | {"output": None}, "rows": []}
     print(f"{num_cores()} cores; control steps per second, and per CPU second and core; ratios to mujoco.rollout")
     for name in options.tasks:
-        for row in measure(ROBOTS[name](), options):
+        for row in measure(ROBOTS[name](options.body), options):
             report["rows"].append(row)
             print(
                 f"{row['task']:8} {row['way']:24} {row['per_second']:>12,.0f} {row['per_cpu_second']:>10,.0f}   "
@@ -147,6 +147,7 @@ def _seconds(way: Way) -> tuple[float, float]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--body", default="gymnasium", choices=["paper", "gymnasium"])
     parser.add_argument("--tasks", nargs="+", default=["cheetah", "ant"], choices=sorted(ROBOTS))
     parser.add_argument("--members", type=int, default=128 * num_cores())
     parser.add_argument("--steps", type=int, default=1000)

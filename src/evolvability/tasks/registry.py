@@ -52,7 +52,7 @@ LOCOMOTION_PRESETS: dict[str, dict[str, Any]] = {
 # A laptop's few members and short episodes teach the light bodies sooner.
 CHEETAH_LAPTOP: dict[str, Any] = {
     "population_size": 400,
-    "generations": 25,
+    "generations": 32,
     "task_options": {"body": "gymnasium", "num_steps": 400, "observation_share": 0.05},
 }
 # Short episodes teach an ant to fall: only in long ones do those who stay up get ahead. So few members teach
