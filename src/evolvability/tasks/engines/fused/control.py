@@ -16,7 +16,7 @@ from jax import Array
 from evolvability.tasks.engines.base import TORQUE_LIMIT
 from evolvability.tasks.engines.fused.emission import FLOAT, emit, epilogue, prelude
 from evolvability.tasks.engines.fused.expressions import Tape, literal
-from evolvability.tasks.engines.fused.kernel import copied, in_jax, made
+from evolvability.tasks.engines.fused.kernel import in_jax, made, read, written
 from evolvability.tasks.engines.fused.sparse import block
 from evolvability.tasks.engines.fused.symbols import symbols
 from evolvability.tasks.observations import has_fallen, is_plausible, observe, slowed
@@ -88,10 +88,8 @@ def _text(robot: Robot, early_termination: bool) -> str:
     model = robot.model
     arrays = [("qpos", "q", model.nq), ("qvel", "v", model.nv), ("qacc_warmstart", "w", model.nv)]
     arrays += [("observation", "observation", robot.num_observations)]
-    before = "".join(copied(size, own, f"{name}_in.data[(size_t)tid * {size} + i]") for name, own, size in arrays)
-    after = "".join(
-        copied(size, f"{name}_out.data[(size_t)tid * {size} + i]", own, indexed="right") for name, own, size in arrays
-    )
+    before = "".join(read(size, own, f"{name}_in") for name, own, size in arrays)
+    after = "".join(written(size, f"{name}_out", own) for name, own, size in arrays)
     return f"""
 const int may_fall = {int(early_termination)};
 R q[{model.nq}], v[{model.nv}], w[{model.nv}], u[{model.nu}], observation[{robot.num_observations}];
@@ -99,7 +97,7 @@ R clearance[{robot.num_links}], contacts[{robot.num_links}];
 int running = running_in.data[tid], good = 1;
 {before}
 if (running) {{
-  {copied(model.nu, "u", f"torques.data[(size_t)tid * {model.nu} + i]")}
+  {read(model.nu, "u", "torques")}
   {advanced(robot)}
   if (good) {{ {observed(robot)} }} else {{ {before} }}
 }}

@@ -58,18 +58,22 @@ def step_kernel(
     sources = {"q": "qpos", "v": "qvel", "w": "warm", "u": "ctrl"}
     text = f"R clearance[{max(len(watched), 1)}];\n"
     for name, size in sizes.items():
-        text += f"R {name}[{max(size, 1)}];\n" + copied(size, name, f"{sources[name]}.data[(size_t)tid * {size} + i]")
+        text += f"R {name}[{max(size, 1)}];\n" + read(size, name, sources[name])
     text += emit(model, num_steps, watched)
     for name in "qvw":
-        text += copied(sizes[name], f"{name}_out.data[(size_t)tid * {sizes[name]} + i]", name, indexed="right")
-    text += copied(len(watched), f"low.data[(size_t)tid * {len(watched)} + i]", "clearance", indexed="right")
+        text += written(sizes[name], f"{name}_out", name)
+    text += written(len(watched), "low", "clearance")
     return made(f"step_{precision.name}", prelude(precision) + text + epilogue(), types, native, whole)
 
 
-def copied(size: int, left: str, right: str, indexed: str = "left") -> str:
-    """A loop that copies an array; ``indexed``: the side that is a plain array."""
-    left, right = (f"{left}[i]", right) if indexed == "left" else (left, f"{right}[i]")
-    return f"for (int i = 0; i < {size}; i++) {left} = {right};\n" if size else ""
+def read(size: int, own: str, array: str) -> str:
+    """A loop that copies a world's row of an argument into an array of its thread."""
+    return f"for (int i = 0; i < {size}; i++) {own}[i] = {array}.data[(size_t)tid * {size} + i];\n" if size else ""
+
+
+def written(size: int, array: str, own: str) -> str:
+    """The way back."""
+    return f"for (int i = 0; i < {size}; i++) {array}.data[(size_t)tid * {size} + i] = {own}[i];\n" if size else ""
 
 
 def made(

@@ -121,8 +121,11 @@ TOGETHER;
 """
     offset = 0
     for number, (shape, _) in enumerate(layers):
-        write = _last if number == len(layers) - 1 else _hidden
-        text += write(shape, offset, num_signs, num_components == 1, f"layer{number % 2}", f"layer{1 - number % 2}")
+        names = f"layer{number % 2}", f"layer{1 - number % 2}"
+        if number < len(layers) - 1:
+            text += _hidden(shape, offset, num_signs, num_components == 1, *names)
+        else:
+            text += _last(shape, offset, num_signs, *names)
         offset += (shape[0] + 1) * shape[1]
     return text + "".join(f"#undef {name}\n" for name in ("EACH", "TOGETHER", "SHARED", "ONCE"))
 
@@ -181,7 +184,7 @@ TOGETHER;
 """
 
 
-def _last(shape: tuple[int, ...], offset: int, num_signs: int, shared: bool, source: str, target: str) -> str:
+def _last(shape: tuple[int, ...], offset: int, num_signs: int, source: str, target: str) -> str:
     """A thread has a part of one draw's sums, and then the whole of one."""
     (num_in, num_out), members = shape, DRAWS * num_signs
     bias = offset + num_in * num_out
