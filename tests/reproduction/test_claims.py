@@ -165,6 +165,16 @@ def test_a_p_value_below_the_papers_bound_holds_and_one_below_a_twentieth_in_par
     assert six.reason.endswith("0.0022")  # the smallest possible of 6 and 6 runs
 
 
+def test_a_difference_that_fewer_runs_than_the_papers_do_not_show_is_not_refuted() -> None:
+    values = np.arange(12.0)
+    assert is_more(values + 0.5, values).verdict == "does not hold"
+    few = is_more(values[:6] + 0.5, values[:6])
+    assert few.verdict == "not enough runs"
+    assert few.p is not None
+    assert "in 6 runs, where the paper has 12" in few.reason
+    assert is_more(values[:6], values[:6] + 20).verdict == "does not hold"  # the other way round, and so they say
+
+
 def test_collapsed_runs_count_against_a_claim() -> None:
     half = [-np.inf] * 6 + [100.0] * 6  # left out, they would make the other six look better than all twelve
     answer = is_more(half, np.arange(12.0))
@@ -216,10 +226,10 @@ def test_learning_faster_is_reaching_the_same_distance_sooner(tmp_path: Path) ->
     """Standard ES, which ends ten times as far, is at the others' half first, but later at its own half."""
     generations = np.arange(11.0)
     courses = {"mean_fitness": generations**2, "max_variance": 10 * np.sqrt(generations / 10)}
-    own: dict[str, Any] = {"seeds": 6, "generations": 11}
+    own: dict[str, Any] = {"seeds": 12, "generations": 11}
     runs = []
     for objective, course in courses.items():
-        rows = {"distance": np.tile(course, (6, 1)) * (1 + 0.001 * np.arange(6)[:, None])}
+        rows = {"distance": np.tile(course, (12, 1)) * (1 + 0.001 * np.arange(12)[:, None])}
         runs.append(made_up(tmp_path / objective, config("cheetah", objective=objective, **own), **rows))
     claim, own_half = (
         CLAIMS[f"standard-learns-faster/cheetah/max_variance/{level}"](runs) for level in ("same", "own")
@@ -231,7 +241,7 @@ def test_learning_faster_is_reaching_the_same_distance_sooner(tmp_path: Path) ->
     swift = made_up(
         tmp_path / "swift",
         config("cheetah", objective="mean_fitness", **own),
-        distance=np.tile(10 * generations, (6, 1)) * (1 + 0.001 * np.arange(6)[:, None]),
+        distance=np.tile(10 * generations, (12, 1)) * (1 + 0.001 * np.arange(12)[:, None]),
     )
     assert CLAIMS["standard-learns-faster/cheetah/max_variance/same"]([swift, runs[1]]).verdict == "holds"
 

@@ -67,7 +67,7 @@ FULL_KINDS: dict[Kind, dict[str, Any]] = {
     "species": SPECIES,
     "further": FURTHER,
     "split": {**SPECIES, "generations": 20},
-    "maml": {"generations": 200},
+    "maml": {"generations": 250},
     "few": {"population_size": 1000},
     "first leg": {"population_size": 1000, "generations": 20},
     "second leg": {"population_size": 1000, "generations": 80},

@@ -173,7 +173,8 @@ def is_more(first: Compared, second: Compared, *, bound: float = SIGNIFICANT) ->
     if found.p is None:
         return found
     if found.p >= SIGNIFICANT:
-        return found._replace(verdict="does not hold", reason="no significant difference")
+        verdict, reason = significant(found.p, found.num_runs)
+        return found._replace(verdict=verdict, reason=reason)
     # The test is two-sided, so that the direction is asked for itself.
     if found.value <= 0.5:
         return found._replace(verdict="does not hold", reason="it is the other way round")
@@ -209,6 +210,15 @@ def no_difference(p: float, num_runs: Sequence[int], enough: int) -> tuple[Verdi
     if (least := min(num_runs)) < enough:
         return "holds in part", f"no difference in {least} runs, where the paper has {enough}: more might show one"
     return "holds", ""
+
+
+def significant(p: float, num_runs: Sequence[int], enough: int = PAPER_RUNS) -> tuple[Verdict, str]:
+    """The verdict on a statement that finds a difference, and why; fewer runs than the paper's cannot refute it."""
+    if p < SIGNIFICANT:
+        return "holds", ""
+    if (least := min(num_runs)) < enough:
+        return "not enough runs", f"not significant in {least} runs, where the paper has {enough}: more might show it"
+    return "does not hold", "no significant difference"
 
 
 def _compared(first: Compared, second: Compared) -> Answer:

@@ -18,6 +18,7 @@ from evolvability.reproduction.claims.claim import (
     is_more,
     is_same,
     numbers,
+    significant,
     statement,
     trained_by,
     trained_pair,
@@ -26,7 +27,7 @@ from evolvability.runs.folder import Run
 from evolvability.studies.comparison import quantity
 from evolvability.studies.groups import RunGroup, by_seed
 from evolvability.studies.measures import degenerate_share, valid_behaviors
-from evolvability.studies.statistics import SIGNIFICANT, above_zero, mann_whitney
+from evolvability.studies.statistics import above_zero, mann_whitney
 
 MOST_EVOLVABLE = 5 * np.pi / 2
 CLOSE = 0.1  # what the paper gives as a share counts as met within 10 points
@@ -223,8 +224,9 @@ def ring_is_hollow(runs: Runs, objective: str) -> Answer:
     beside = f"{density:.2f} times as dense as from there to the median distance"
     if test.p is None:
         return Answer(100 * median, test.num_runs, "not enough runs", None, test.reason, beside=beside)
-    verdict: Verdict = "holds" if test.p < SIGNIFICANT else "does not hold"
-    return Answer(100 * median, test.num_runs, verdict, test.p, beside=beside)
+    found: tuple[Verdict, str] = "does not hold", "it is no emptier than a disc"
+    verdict, reason = significant(test.p, test.num_runs) if median < UNIFORM else found
+    return Answer(100 * median, test.num_runs, verdict, test.p, reason, beside=beside)
 
 
 @statement("ant", "5.3", "p < 0.01", "P(standard ES has more than {method} within {near})")

@@ -14,6 +14,7 @@ from evolvability.reproduction.claims.claim import (
     is_more,
     is_same,
     numbers,
+    significant,
     species,
     statement,
     trained_by,
@@ -165,7 +166,8 @@ def species_specialize(runs: Runs, objective: str, origin: str) -> Answer:
     median, number = float(np.median(shares)), (len(shares),)
     if test.p is None:
         return Answer(median, number, "not enough runs", None, test.reason)
-    return Answer(median, number, "holds" if test.p < SIGNIFICANT else "does not hold", test.p)
+    verdict, reason = significant(test.p, number, SPECIES_RUNS)
+    return Answer(median, number, verdict, test.p, reason)
 
 
 @statement("mixtures", "5.4", "p > 0.1", "P(several components are above a single one)")
