@@ -383,6 +383,25 @@ def test_final_shows_the_last_generation_of_every_run_at_one_scale(tmp_path: Pat
         assert shares.sum() == pytest.approx(1)
 
 
+def test_seeds_shows_every_seed_in_the_line_of_its_group(tmp_path: Path) -> None:
+    """Two runs of one method with a seed each, and one of another with one of these seeds."""
+    runs = []
+    for index, (objective, seed) in enumerate((("max_entropy", 3), ("max_entropy", 4), ("mean_fitness", 4))):
+        run = written(tmp_path / str(index), config("point", objective=objective, seed=seed), np.ones((1, 1)))
+        runs.append(with_behaviors(run, 0, (index + 1) * np.array([[[1, 0], [0, 1], [-1, 0], [0, -1.0]]])))
+    drawing = behaviors.seeds_figure(runs)
+    drawing.draw_without_rendering()
+    maps = [ax for ax in drawing.axes if ax.get_title("left")]
+    assert [ax.get_title("left") for ax in maps] == ["seed 3", "seed 4", "seed 4"]
+    assert [ax.get_ylabel().split("\n")[0] for ax in maps] == ["MaxEnt-EES", "", "standard ES"]
+    widths = []
+    for ax in maps:
+        shares = ax.collections[0].get_array()
+        assert shares is not None
+        widths.append(np.ptp(np.argwhere(np.ma.filled(shares, 0))))
+    assert widths[0] < widths[1] < widths[2]  # each has its own behaviors
+
+
 def test_distance_is_that_of_every_group_of_runs(tmp_path: Path) -> None:
     runs = [
         written(tmp_path / name, config(objective=name, seeds=2), np.ones((2, 3)), distance=np.full((2, 3), value))
@@ -410,7 +429,7 @@ def test_behaviors_refuse_runs_that_cannot_be_compared(tmp_path: Path, real: dic
     ("name", "suffix"),
     [
         pytest.param(name, suffix, marks=() if name == "distance" or suffix == ".svg" else pytest.mark.full)
-        for name in ("interference", "curves", "behaviors", "final", "distance")
+        for name in ("interference", "curves", "behaviors", "final", "seeds", "distance")
         for suffix in SUFFIXES
     ],
 )

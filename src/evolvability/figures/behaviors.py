@@ -3,11 +3,12 @@
 One behavior dimension: generations from left to right, runs side by side. Two: a map at some of the generations, one
 row per run; a third that was chosen is the color of its cells. Of several seeds one is shown: pooled, seeds that each
 found a different behavior would look like one population that has them all. The last populations alone stand side by
-side (figures 3 and 4).
+side (figures 3 and 4), one seed per group or every seed.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from textwrap import fill
 from typing import Any
 
@@ -28,6 +29,7 @@ from evolvability.studies.measures import valid_behaviors
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
 MAX_STRIPS = 3  # side by side
+PANEL = 1.05  # inches, of one seed among many
 TITLE_WIDTH = 32  # letters that fit above a panel
 SHOWN = {
     1: "shown: of all seeds the one whose weaker side, left or right, goes the median distance",
@@ -65,19 +67,25 @@ class Heatmaps:
     third: str = ""  # the dimension that colors stand for; empty where they stand for shares
 
 
-def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None, most: int | None = None) -> Heatmaps:
+def data_from_runs(
+    runs: Sequence[Run], generations: Sequence[int] | None = None, most: int | None = None, *, every_seed: bool = False
+) -> Heatmaps:
     """Histograms over common bins, a row per group of runs that differ in their seeds alone; see `representative`.
 
     Invalid members are left out. Shown are those of the given generations that there are, or at ``most`` so many from
-    the first to the last.
+    the first to the last; of every seed, if asked for, a row.
     """
     check_comparable(runs)
     names, groups = runs[0].behavior_names, group_runs(runs)
     shown, third = min(len(names), 2), len(runs[0].dimensions) == 3
-    places = [representative(group.runs) for group in groups]
+    places = [
+        (group.name, *place)
+        for group in groups
+        for place in (_places(group.runs) if every_seed else [representative(group.runs)])
+    ]
     most = most or (MAX_COLUMNS if shown == 1 else NUM_MAPS)
     found = []
-    for run, seed in places:
+    for _, run, seed in places:
         there = _histograms(run, seed, shown)
         asked = [generation for generation in generations or () if generation in there]
         chosen = asked or spread_out(sorted(there), most)
@@ -86,8 +94,8 @@ def data_from_runs(runs: Sequence[Run], generations: Sequence[int] | None = None
     width, low, shape = _cells([one for own in found for one in own.values()], size)
     edges = [width * np.arange(first, first + number + 1) for first, number in zip(low, shape, strict=True)]
     rows = []
-    for group, (run, seed), own in zip(groups, places, found, strict=True):
-        name = f"{group.name} {start_name(run)}" if run.origin else group.name
+    for (group, run, seed), own in zip(places, found, strict=True):
+        name = f"{group} {start_name(run)}" if run.origin else group
         counts = [one.counted_in(width, low, shape) for one in own.values()]
         shares = np.stack([count / max(count.sum(), 1) for count in counts])
         clouds = [valid_behaviors(run, seed, generation)[0] for generation in own] if third else []
@@ -109,8 +117,12 @@ def _histograms(run: Run, seed: int, shown: int) -> dict[int, Histogram]:
 
 def representative(runs: Sequence[Run]) -> tuple[Run, int]:
     """The run and the place of the seed that figures show, see `SHOWN`; of two in the middle, the lower."""
-    places = [(run, seed) for run in runs for seed in range(run.config.seeds)]
+    places = _places(runs)
     return sorted(places, key=lambda place: _spread(valid_behaviors(*place)[0]))[(len(places) - 1) // 2]
+
+
+def _places(runs: Sequence[Run]) -> list[tuple[Run, int]]:
+    return [(run, seed) for run in runs for seed in range(run.config.seeds)]
 
 
 def _spread(cloud: Array) -> tuple[float, float]:
@@ -198,17 +210,52 @@ def final_figure(runs: Sequence[Run]) -> Figure:
     drawing = new_figure(2.1 * columns + 0.8, height * -(-number // columns) + 0.5, layout)
     axes = grid(drawing, number, columns, (data.labels[0], "share of population" if flat else data.labels[1]))
     for index, (ax, row) in enumerate(zip(axes, data.rows, strict=True)):
-        if flat:
-            style.draw_histogram(ax, row.shares[-1], data.edges[0], style.method_color(row.objective))
-        else:
-            draw_map(ax, data, index, -1)
+        _draw_last(ax, data, index)
         ax.set_title(fill(row.title, TITLE_WIDTH), loc="left")
     if not flat:
         _add_colorbar(drawing, axes[0].collections[0], axes[columns - 1], data)
-    last = np.unique([row.generations[-1] for row in data.rows])
-    drawing.suptitle(f"generation {last[0]:,}" if len(last) == 1 else "last generation of each run", fontsize=8)
+    drawing.suptitle(_last(data), fontsize=8)
     _note_seeds(drawing, runs, data)
     return drawing
+
+
+def seeds_figure(runs: Sequence[Run]) -> Figure:
+    """The last generation of every seed at one scale, a line per group: one seed may not stand for the others."""
+    data = data_from_runs(runs, most=1, every_seed=True)
+    lines = [list(line) for _, line in groupby(range(len(data.rows)), lambda index: data.rows[index].name)]
+    columns, flat = max(map(len, lines)), len(data.labels) == 1
+    side = max(PANEL, style.PAGE_WIDTH / (columns + 1))
+    layout: Any = "constrained" if flat else "compressed"
+    drawing = new_figure(side * columns + 1, side * len(lines) + 0.8, layout)
+    axes = drawing.subplots(len(lines), columns, squeeze=False, sharex=True, sharey=True)
+    seeds = [[data.rows[index].seed for index in line] for line in lines]
+    for number, (line, panels) in enumerate(zip(lines, axes, strict=True)):
+        told = number == 0 or seeds[number] != seeds[0]
+        panels[0].set_ylabel(f"{data.rows[line[0]].name}\n{'share' if flat else data.labels[1]}")
+        for index, ax in zip(line, panels, strict=False):
+            _draw_last(ax, data, index)
+            ax.set_title(f"seed {data.rows[index].seed}" if told else "", loc="left", fontsize=7)
+        for ax in panels[len(line) :]:
+            ax.set_axis_off()
+    for ax in axes[-1]:
+        ax.set_xlabel(data.labels[0])
+    if not flat:
+        _add_colorbar(drawing, axes[0, 0].collections[0], axes[0, -1], data, digits=(1,))  # its panel is small
+    drawing.suptitle(_last(data), fontsize=8)
+    return drawing
+
+
+def _draw_last(ax: Axes, data: Heatmaps, index: int) -> None:
+    row = data.rows[index]
+    if len(data.labels) == 1:
+        style.draw_histogram(ax, row.shares[-1], data.edges[0], style.method_color(row.objective))
+    else:
+        draw_map(ax, data, index, -1)
+
+
+def _last(data: Heatmaps) -> str:
+    last = np.unique([row.generations[-1] for row in data.rows])
+    return f"generation {last[0]:,}" if len(last) == 1 else "last generation of each run"
 
 
 def _note_seeds(drawing: Figure, runs: Sequence[Run], data: Heatmaps) -> None:
@@ -216,13 +263,15 @@ def _note_seeds(drawing: Figure, runs: Sequence[Run], data: Heatmaps) -> None:
         style.add_note(drawing, SHOWN[len(data.labels)])
 
 
-def _add_colorbar(drawing: Figure, mesh: Collection, ax: Axes, data: Heatmaps) -> None:
+def _add_colorbar(
+    drawing: Figure, mesh: Collection, ax: Axes, data: Heatmaps, digits: Sequence[int] = (1, 2, 5)
+) -> None:
     """The scale of all heat maps of a figure, beside one of them."""
     bar = style.add_colorbar(drawing, mesh, ax, f"mean {data.third}" if data.third else "share of population")
     if data.third:
         return
     low, high = mesh.get_clim()
-    steps = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
+    steps = [digit * 10.0**power for power in range(-9, 1) for digit in digits]
     bar.set_ticks([step for step in steps if low <= step <= high])
     bar.ax.yaxis.set_major_formatter(style.percent)
     bar.minorticks_off()

@@ -30,6 +30,7 @@ FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "curves": curves.figure,
     "behaviors": behaviors.figure,
     "final": behaviors.final_figure,
+    "seeds": behaviors.seeds_figure,
     "distance": curves.distance_figure,
     "adaptation": adaptation.figure,
     "evolution": evolution.figure,
@@ -41,7 +42,7 @@ FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "elites": elites.figure,
 }
 """From runs to a figure, by name."""
-OF_BEHAVIORS = ("behaviors", "final", "evolution", "components", "offspring", "elites")
+OF_BEHAVIORS = ("behaviors", "final", "seeds", "evolution", "components", "offspring", "elites")
 """Those whose axes are behavior dimensions, which can be chosen."""
 
 # Without the date of writing and the like: the same runs give the same file.

@@ -87,7 +87,7 @@ _ITEMS = (
         ),
         figures=("3", "S5", "race", "MAML's training"),
     ),
-    Item("ant", "3-D locomotion (section 5.3)", _trained("ant"), figures=("4", "S2")),
+    Item("ant", "3-D locomotion (section 5.3)", _trained("ant"), figures=("4", "every ant", "S2")),
     Item(
         "evolution",
         "Seeding further evolution (section 5.3.1)",

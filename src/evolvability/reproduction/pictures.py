@@ -140,6 +140,10 @@ PICTURES: dict[str, Picture] = {
     "S9": Picture("Natural evolution strategies.", _graph("natural_es")),
     "S10": Picture("MaxVar-EES.", _graph("max_variance_graph")),
     "S11": Picture("MaxEnt-EES.", _graph("max_entropy_graph")),
+    "every ant": Picture(
+        "As figure 4, of every seed; not in the paper.",
+        lambda runs: behaviors.seeds_figure(_trained(runs, "ant")),
+    ),
     "best of k": Picture(
         "How far the best of k mutations gets; not in the paper, which gives k = 40.",
         lambda runs: adaptation.figure(_trained(runs, "cheetah", EVOLVABILITY)),
