@@ -288,7 +288,7 @@ def test_report_has_a_verdict_for_every_claim_and_loads_nothing(tmp_path: Path) 
     page = Links()
     page.feed(pages[0].read_text())
     images = [source for source in page.loaded if source.startswith("data:image/png;base64,")]
-    assert len(images) == 3 + 6  # figures 4 and S2, and the graphs, which need no runs
+    assert len(images) == 3 + 6  # figure 4, of one seed and of all, S2, and the graphs, which need no runs
     assert all(source.startswith(("data:", "#")) for source in page.loaded)
     assert "url(" not in pages[0].read_text().split("</style>")[0]
     text = " ".join(page.text)
