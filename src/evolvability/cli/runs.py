@@ -75,6 +75,7 @@ def figure(
     - distance: the mean distance from the origin over generations.
     - behaviors: what the population does, generation by generation, as heat maps.
     - final: what the last population does, runs side by side.
+    - seeds: the same of every seed, one line per method.
     - components: what the last population does, its components told apart.
     - offspring: what mutations did that `ees measure --keep` kept.
     - adaptation: how far the best of k mutations gets, as `ees adapt` found.
