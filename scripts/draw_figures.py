@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from evolvability import Run
-from evolvability.figures import comparison, graphs
+from evolvability.figures import comparison, curves, graphs
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
 from evolvability.figures.registry import FIGURES, save_figure
 from evolvability.figures.style import LINE_STYLES, OTHER_COLORS, PAGE_WIDTH, draw_histogram, new_figure
@@ -28,6 +28,7 @@ from evolvability.theory import paper_graphs
 ROOT = Path(__file__).parents[1]
 ASSETS, RESULTS = ROOT / "docs" / "assets", ROOT / "results"
 EES = ("mean_fitness", "max_variance", "max_entropy")
+SETTINGS = {"text": "(a) settings of the paper's text", "released": "(b) settings of the published program"}
 VARIANCE = {
     "z'": (0, 2), "B'": (1.8, 2), "E_z'": (3.9, 2), "z": (1.8, 0), "B": (3.9, 0), "square": (5.9, 1), "E_z": (8.2, 1),
     "theta": (5.9, 3),
@@ -38,7 +39,10 @@ FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ant-final.png": ("final", tuple(f"paper-h200/ant-{name}" for name in EES)),
     "ant-distance.png": ("distance", tuple(f"paper-h200/ant-{name}" for name in EES)),
     "cheetah-bands.png": ("2", ("paper-bodies-h200/released/runs/cheetah/*",)),
-    "cheetah-distance.png": ("S1", ("paper-bodies-h200/text/runs/cheetah/*",)),
+    "cheetah-distance.png": (
+        "settings",
+        tuple(f"paper-bodies-h200/{folder}/runs/cheetah/{name}_*" for folder in SETTINGS for name in EES),
+    ),
     "cheetah-settings.png": (
         "compare",
         (
@@ -53,7 +57,10 @@ FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "evolution-cheetah.png": ("evolution", ("laptop-cheetah/left/*",)),
     "race-cheetah.png": (
         "race",
-        tuple(f"paper-bodies-h200/text/runs/cheetah/{name}_*" for name in (*EES[1:], "maml")),
+        (
+            *(f"paper-bodies-h200/released/runs/cheetah/{name}_*" for name in EES[1:]),
+            "paper-bodies-h200/text/runs/cheetah/maml_*",  # MAML has none of the program's settings
+        ),
     ),
 }
 """By file: which figure of `ees figure` or, by its number, of the paper, and the runs in results/ that it shows."""
@@ -85,9 +92,24 @@ def _of_runs(figure: str, patterns: tuple[str, ...]) -> Callable[[], Figure]:
         runs = [Run(path) for pattern in patterns for path in sorted(RESULTS.glob(pattern)) if path.is_dir()]
         if figure == "compare":
             return comparison.figure(compare_runs(runs, "distance"))
+        if figure == "settings":
+            return _by_settings(runs)
         return PICTURES[figure].draw(finished(runs)) if figure in PICTURES else FIGURES[figure](runs)
 
     return draw
+
+
+def _by_settings(runs: list[Run]) -> Figure:
+    """Mean distance over generations, a panel per settings."""
+    drawing = new_figure(PAGE_WIDTH, 2.9)
+    for ax, (folder, title) in zip(drawing.subplots(1, 2, sharey=True), SETTINGS.items(), strict=True):
+        data = curves.data_from_runs([run for run in runs if folder in run.path.parts])
+        curves.draw(ax, data, "distance")
+        ax.set_title(title, loc="left")
+    highest = max(ax.dataLim.y1 for ax in drawing.axes)  # of both: each panel alone would clip the other's bands
+    drawing.axes[0].set(ylabel="mean distance from origin (m)", ylim=(0, 1.03 * highest))
+    add_legend(drawing, data.note)
+    return drawing
 
 
 def _variants(names: dict[str, str]) -> Figure:
