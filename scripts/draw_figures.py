@@ -38,6 +38,7 @@ VARIANCE = {
 FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ant-final.png": ("final", tuple(f"paper-h200/ant-{name}" for name in EES)),
     "ant-distance.png": ("distance", tuple(f"paper-h200/ant-{name}" for name in EES)),
+    "ant-seeds.png": ("seeds", tuple(f"paper-bodies-h200/text/runs/ant/{name}_*" for name in EES)),
     "cheetah-bands.png": ("2", ("paper-bodies-h200/released/runs/cheetah/*",)),
     "cheetah-distance.png": (
         "settings",
