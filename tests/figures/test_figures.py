@@ -384,22 +384,36 @@ def test_final_shows_the_last_generation_of_every_run_at_one_scale(tmp_path: Pat
 
 
 def test_seeds_shows_every_seed_in_the_line_of_its_group(tmp_path: Path) -> None:
-    """Two runs of one method with a seed each, and one of another with one of these seeds."""
+    """Three seeds of one method, in any order, and one of another, with a shorter line below."""
     runs = []
-    for index, (objective, seed) in enumerate((("max_entropy", 3), ("max_entropy", 4), ("mean_fitness", 4))):
-        run = written(tmp_path / str(index), config("point", objective=objective, seed=seed), np.ones((1, 1)))
+    for index, seed in enumerate((3, 10, 4)):
+        run = written(tmp_path / str(index), config("point", objective="max_entropy", seed=seed), np.ones((1, 1)))
         runs.append(with_behaviors(run, 0, (index + 1) * np.array([[[1, 0], [0, 1], [-1, 0], [0, -1.0]]])))
+    other = written(tmp_path / "other", config("point", objective="mean_fitness", seed=4), np.ones((1, 1)))
+    runs.append(with_behaviors(other, 0, np.ones((1, 4, 2))))
     drawing = behaviors.seeds_figure(runs)
     drawing.draw_without_rendering()
     maps = [ax for ax in drawing.axes if ax.get_title("left")]
-    assert [ax.get_title("left") for ax in maps] == ["seed 3", "seed 4", "seed 4"]
-    assert [ax.get_ylabel().split("\n")[0] for ax in maps] == ["MaxEnt-EES", "", "standard ES"]
+    assert [ax.get_title("left") for ax in maps] == ["seed 3", "seed 4", "seed 10", "seed 4"]
+    names = [text.get_text() for ax in maps for text in ax.texts]
+    assert names == ["MaxEnt-EES", "standard ES"]
+    assert [bool(ax.get_xlabel()) for ax in maps] == [False, True, True, True]
     widths = []
-    for ax in maps:
+    for ax in maps[:3]:
         shares = ax.collections[0].get_array()
         assert shares is not None
         widths.append(np.ptp(np.argwhere(np.ma.filled(shares, 0))))
-    assert widths[0] < widths[1] < widths[2]  # each has its own behaviors
+    assert widths[0] < widths[2] < widths[1]  # each has its own behaviors
+
+
+def test_the_seed_shown_has_the_median_weaker_side(tmp_path: Path) -> None:
+    """By how far it goes, whatever share of the population goes there."""
+    runs = []
+    for seed, (left, share) in enumerate(((1.0, 10), (2.0, 90), (3.0, 50))):
+        run = written(tmp_path / str(seed), config("cheetah", objective="max_entropy", seed=seed), np.ones((1, 1)))
+        cloud = np.concatenate([np.full(share, -left), np.full(100 - share, 5.0)])[None, :, None]
+        runs.append(with_behaviors(run, 0, cloud))
+    assert behaviors.representative(runs)[0].config.seed == 1
 
 
 def test_distance_is_that_of_every_group_of_runs(tmp_path: Path) -> None:

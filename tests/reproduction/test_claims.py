@@ -277,13 +277,15 @@ def test_the_papers_sentences_are_twenty_six() -> None:
 
 def test_a_uniform_disc_is_not_hollow_and_one_species_is_compared_with_six_seeds(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
-    angles, radii = draw.uniform(0, 2 * np.pi, (SEEDS, 400)), np.sqrt(draw.uniform(0, 1, (SEEDS, 400)))
+    angles, radii = draw.uniform(0, 2 * np.pi, (12, 400)), np.sqrt(draw.uniform(0, 1, (12, 400)))
     disc = (radii * np.stack([np.cos(angles), np.sin(angles)])).transpose(1, 2, 0)
-    own = config("ant", objective="max_entropy", seeds=SEEDS, generations=21)
+    own = config("ant", objective="max_entropy", seeds=12, generations=21)
     claim = CLAIMS["ring-is-hollow/max_entropy"]([made_up(tmp_path / "disc", own, disc)])
     assert claim.verdict == "does not hold"
     assert claim.value == pytest.approx(12.5, abs=2)
-    twelve = made_up(tmp_path / "twelve", replace(own, seeds=12), np.concatenate([ring(), ring()]))
+    few = CLAIMS["ring-is-hollow/max_entropy"]([made_up(tmp_path / "few", replace(own, seeds=6), disc[6:])])
+    assert few.verdict == "not enough runs"
+    twelve = made_up(tmp_path / "twelve", own, np.concatenate([ring(), ring()]))
     mixture = config("ant", objective="max_entropy", population="mixture", seeds=SEEDS, generations=21)
     six = made_up(tmp_path / "six", mixture, ring())
     assert CLAIMS["species-cover-no-more/max_entropy/mixture"]([twelve, six]).num_runs == (6, 6)

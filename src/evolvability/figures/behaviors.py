@@ -29,7 +29,7 @@ from evolvability.studies.measures import valid_behaviors
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
 MAX_STRIPS = 3  # side by side
-PANEL = 1.05  # inches, of one seed among many
+PANEL, MAX_SEEDS = 1.05, 12  # inches, of one seed among many; and how many stand side by side
 TITLE_WIDTH = 32  # letters that fit above a panel
 SHOWN = {
     1: "shown: of all seeds the one whose weaker side, left or right, goes the median distance",
@@ -130,7 +130,8 @@ def _spread(cloud: Array) -> tuple[float, float]:
     if cloud.shape[1] > 1 or not len(cloud):
         return distance, 0.0
     # Of two sides the weaker decides: by their mean distance alone, seeds that lost a side look like those with both.
-    return float(min(np.mean(np.maximum(side, 0)) for side in (cloud[:, 0], -cloud[:, 0]))), distance
+    sides = (cloud[:, 0], -cloud[:, 0])
+    return min(float(np.median(side[side > 0])) if np.any(side > 0) else 0.0 for side in sides), distance
 
 
 def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:
@@ -220,29 +221,43 @@ def final_figure(runs: Sequence[Run]) -> Figure:
 
 
 def seeds_figure(runs: Sequence[Run]) -> Figure:
-    """The last generation of every seed at one scale, a line per group: one seed may not stand for the others."""
+    """The last generation of every seed at one scale, in lines of a group each: one seed may not stand for others."""
     data = data_from_runs(runs, most=1, every_seed=True)
-    lines = [list(line) for _, line in groupby(range(len(data.rows)), lambda index: data.rows[index].name)]
+    lines = _lines(data)
     columns, flat = max(map(len, lines)), len(data.labels) == 1
     side = max(PANEL, style.PAGE_WIDTH / (columns + 1))
-    layout: Any = "constrained" if flat else "compressed"
-    drawing = new_figure(side * columns + 1, side * len(lines) + 0.8, layout)
+    drawing = new_figure(side * columns + 1, (side + 0.3) * len(lines) + 0.5)
+    drawing.set_layout_engine("constrained" if flat else "compressed", h_pad=0.13)
+    drawing.suptitle(f"{_last(data)}\n", fontsize=8)  # with room for the first line's name
     axes = drawing.subplots(len(lines), columns, squeeze=False, sharex=True, sharey=True)
-    seeds = [[data.rows[index].seed for index in line] for line in lines]
-    for number, (line, panels) in enumerate(zip(lines, axes, strict=True)):
-        told = number == 0 or seeds[number] != seeds[0]
-        panels[0].set_ylabel(f"{data.rows[line[0]].name}\n{'share' if flat else data.labels[1]}")
+    for line, panels in zip(lines, axes, strict=True):
+        name = panels[0].annotate(
+            data.rows[line[0]].name, (0, 1), xytext=(0, 14), xycoords="axes fraction", textcoords="offset points"
+        )
+        name.set_in_layout(False)  # it may reach over further panels
+        panels[0].set_ylabel("share" if flat else data.labels[1])
         for index, ax in zip(line, panels, strict=False):
             _draw_last(ax, data, index)
-            ax.set_title(f"seed {data.rows[index].seed}" if told else "", loc="left", fontsize=7)
+            ax.set_title(f"seed {data.rows[index].seed}", loc="left", fontsize=7)
         for ax in panels[len(line) :]:
             ax.set_axis_off()
-    for ax in axes[-1]:
-        ax.set_xlabel(data.labels[0])
+    for panels in axes.T:  # the lowest that is drawn, where lines are not equally long
+        lowest = [ax for ax in panels if ax.axison][-1]
+        lowest.set_xlabel(data.labels[0])
+        lowest.xaxis.set_tick_params(labelbottom=True)
     if not flat:
-        _add_colorbar(drawing, axes[0, 0].collections[0], axes[0, -1], data, digits=(1,))  # its panel is small
-    drawing.suptitle(_last(data), fontsize=8)
+        digits = (1,) if columns > MAX_STRIPS else (1, 2, 5)
+        _add_colorbar(drawing, axes[0, 0].collections[0], axes[0, len(lines[0]) - 1], data, digits)
     return drawing
+
+
+def _lines(data: Heatmaps) -> list[list[int]]:
+    """Places of rows, by group and seed; a group of many seeds has several lines."""
+    found: list[list[int]] = []
+    for _, group in groupby(range(len(data.rows)), lambda index: data.rows[index].name):
+        seeds = sorted(group, key=lambda index: data.rows[index].seed)
+        found += [seeds[first : first + MAX_SEEDS] for first in range(0, len(seeds), MAX_SEEDS)]
+    return found
 
 
 def _draw_last(ax: Axes, data: Heatmaps, index: int) -> None:
@@ -271,8 +286,11 @@ def _add_colorbar(
     if data.third:
         return
     low, high = mesh.get_clim()
-    steps = [digit * 10.0**power for power in range(-9, 1) for digit in digits]
-    bar.set_ticks([step for step in steps if low <= step <= high])
+    for told in (digits, (1, 2, 5)):  # of a narrow range, more
+        steps = [digit * 10.0**power for power in range(-9, 1) for digit in told]
+        if len(ticks := [step for step in steps if low <= step <= high]) > 1:
+            break
+    bar.set_ticks(ticks)
     bar.ax.yaxis.set_major_formatter(style.percent)
     bar.minorticks_off()
 

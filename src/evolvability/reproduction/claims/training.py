@@ -27,7 +27,7 @@ from evolvability.runs.folder import Run
 from evolvability.studies.comparison import quantity
 from evolvability.studies.groups import RunGroup, by_seed
 from evolvability.studies.measures import degenerate_share, valid_behaviors
-from evolvability.studies.statistics import above_zero, mann_whitney
+from evolvability.studies.statistics import SIGNIFICANT, above_zero, mann_whitney
 
 MOST_EVOLVABLE = 5 * np.pi / 2
 CLOSE = 0.1  # what the paper gives as a share counts as met within 10 points
@@ -224,8 +224,9 @@ def ring_is_hollow(runs: Runs, objective: str) -> Answer:
     beside = f"{density:.2f} times as dense as from there to the median distance"
     if test.p is None:
         return Answer(100 * median, test.num_runs, "not enough runs", None, test.reason, beside=beside)
-    found: tuple[Verdict, str] = "does not hold", "it is no emptier than a disc"
-    verdict, reason = significant(test.p, test.num_runs) if median < UNIFORM else found
+    verdict, reason = significant(test.p, test.num_runs)
+    if (fuller := above_zero(np.asarray(shares) - UNIFORM).p) is not None and fuller < SIGNIFICANT:
+        verdict, reason = "does not hold", "it is fuller than a disc"
     return Answer(100 * median, test.num_runs, verdict, test.p, reason, beside=beside)
 
 
