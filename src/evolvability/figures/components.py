@@ -28,6 +28,7 @@ ALONE = "#404040"
 TITLE_WIDTH = 32  # letters that fit above a panel
 FAINTEST = 0.45  # how much of its color a cell with a single member has
 NOTE = "the darker a cell, the more members (logarithmic); its color tells of which components they are"
+SHOWN = "of all seeds the one of median final distance is shown, and what was split decides for all"
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,14 @@ def figure(runs: Sequence[Run]) -> Figure:
     """One panel per group of runs."""
     data = data_from_runs(runs)
     number, flat = len(data.panels), len(data.labels) == 1
-    drawing = new_figure(2.35 * number + 0.3, 3.2, "constrained" if flat else "compressed")
+    several = sum(run.config.seeds for run in runs) > number
+    notes = [*([] if flat else [NOTE]), *([SHOWN] if several else [])]
+    drawing = new_figure(2.35 * number + 0.3, 3.2 + 0.25 * several, "constrained" if flat else "compressed")
     axes = drawing.subplots(1, number, squeeze=False, sharex=True, sharey=True)[0]
     for index, ax in enumerate(axes):
         draw(ax, data, index)
-    if not flat:
-        add_note(drawing, NOTE)
+    if notes:
+        add_note(drawing, "; ".join(notes))
     return drawing
 
 
