@@ -283,8 +283,13 @@ def test_a_uniform_disc_is_not_hollow_and_one_species_is_compared_with_six_seeds
     claim = CLAIMS["ring-is-hollow/max_entropy"]([made_up(tmp_path / "disc", own, disc)])
     assert claim.verdict == "does not hold"
     assert claim.value == pytest.approx(12.5, abs=2)
-    few = CLAIMS["ring-is-hollow/max_entropy"]([made_up(tmp_path / "few", replace(own, seeds=6), disc[6:])])
+    some = ring()
+    some[::2, :24] *= 0.1  # a third lies inside, of every other seed
+    few = CLAIMS["ring-is-hollow/max_entropy"]([made_up(tmp_path / "few", replace(own, seeds=SEEDS), some)])
     assert few.verdict == "not enough runs"
+    some[:, :24] *= 0.1  # of all
+    full = CLAIMS["ring-is-hollow/max_entropy"]([made_up(tmp_path / "full", replace(own, seeds=SEEDS), some)])
+    assert full.verdict == "does not hold"
     twelve = made_up(tmp_path / "twelve", own, np.concatenate([ring(), ring()]))
     mixture = config("ant", objective="max_entropy", population="mixture", seeds=SEEDS, generations=21)
     six = made_up(tmp_path / "six", mixture, ring())

@@ -187,10 +187,7 @@ def _maps(data: Heatmaps) -> Figure:
         for column, generation in enumerate(row.generations):
             meshes.append(draw_map(axes[index, column], data, index, column))
             axes[index, column].set_title(f"generation {generation:,}" if told else "", loc="left", fontsize=7)
-        name = axes[index, 0].annotate(
-            row.title, (0, 1), xytext=(0, 14 if told else 4), xycoords="axes fraction", textcoords="offset points"
-        )
-        name.set_in_layout(False)  # it may reach over further maps
+        _write_above(axes[index, 0], row.title, 14 if told else 4)
         axes[index, 0].set_ylabel(data.labels[1])
         for ax in axes[index, len(row.generations) :]:
             ax.set_axis_off()
@@ -231,10 +228,7 @@ def seeds_figure(runs: Sequence[Run]) -> Figure:
     drawing.suptitle(f"{_last(data)}\n", fontsize=8)  # with room for the first line's name
     axes = drawing.subplots(len(lines), columns, squeeze=False, sharex=True, sharey=True)
     for line, panels in zip(lines, axes, strict=True):
-        name = panels[0].annotate(
-            data.rows[line[0]].name, (0, 1), xytext=(0, 14), xycoords="axes fraction", textcoords="offset points"
-        )
-        name.set_in_layout(False)  # it may reach over further panels
+        _write_above(panels[0], data.rows[line[0]].name, 14)
         panels[0].set_ylabel("share" if flat else data.labels[1])
         for index, ax in zip(line, panels, strict=False):
             _draw_last(ax, data, index)
@@ -258,6 +252,12 @@ def _lines(data: Heatmaps) -> list[list[int]]:
         seeds = sorted(group, key=lambda index: data.rows[index].seed)
         found += [seeds[first : first + MAX_SEEDS] for first in range(0, len(seeds), MAX_SEEDS)]
     return found
+
+
+def _write_above(ax: Axes, text: str, points: float) -> None:
+    """The name of a line of panels, above its first."""
+    name = ax.annotate(text, (0, 1), xytext=(0, points), xycoords="axes fraction", textcoords="offset points")
+    name.set_in_layout(False)  # it may reach over further panels
 
 
 def _draw_last(ax: Axes, data: Heatmaps, index: int) -> None:
