@@ -9,7 +9,15 @@ import pytest
 
 from evolvability import Run
 from evolvability.reproduction.claims import CLAIMS
-from evolvability.reproduction.claims.claim import Claim, evolved_from, in_most, is_more, is_same, trained_by
+from evolvability.reproduction.claims.claim import (
+    REVERSED,
+    Claim,
+    evolved_from,
+    in_most,
+    is_more,
+    is_same,
+    trained_by,
+)
 from evolvability.reproduction.claims.sentences import judged_together, sentences
 from evolvability.reproduction.claims.training import share_of_directions
 from evolvability.studies.adaptation import Adaptation, save_adaptation
@@ -266,6 +274,22 @@ def test_a_sentence_is_judged_once_and_no_difference_by_corrected_p_values() -> 
     assert sentences(more)["more"].verdict == "holds"
     more["more/b"] = replace(part, verdict="does not hold")
     assert (sentences(more)["more"].verdict, sentences(more)["more"].count) == ("holds in part", "1 of 2")
+
+
+@pytest.mark.parametrize(
+    ("p", "verdict"), [(0.03, "not enough runs"), (0.02, "does not hold")]
+)  # of two tests: twice it
+def test_one_of_several_tests_refutes_a_sentence_by_its_corrected_p_value(p: float, verdict: str) -> None:
+    reversed_ = replace(is_more_claim(p), verdict="does not hold", reason=REVERSED)
+    found = {"more/a": reversed_, "more/b": replace(is_more_claim(0.7), verdict="not enough runs")}
+    assert judged_together(found)["more/a"].verdict == verdict
+    assert judged_together(found)["more/b"] == found["more/b"]
+    assert sentences(judged_together(found))["more"].verdict == verdict
+    assert judged_together({"more/a": reversed_})["more/a"] == reversed_  # a single test needs no correction
+
+
+def is_more_claim(p: float) -> Claim:
+    return Claim("", "", "", "", "", value=0.2, p=p, num_runs=(10, 4))
 
 
 def test_the_papers_sentences_are_twenty_six() -> None:

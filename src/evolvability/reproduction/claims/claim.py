@@ -23,6 +23,9 @@ VERDICTS: tuple[Verdict, ...] = ("holds", "holds in part", "does not hold", "not
 NOT_JUDGED: Verdict = "not judged"
 """Of all statements about runs that are too small to mean anything."""
 
+REVERSED = "it is the other way round"
+"""Why a statement does not hold whose opposite is significant."""
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -177,7 +180,7 @@ def is_more(first: Compared, second: Compared, *, bound: float = SIGNIFICANT) ->
         return found._replace(verdict=verdict, reason=reason)
     # The test is two-sided, so that the direction is asked for itself.
     if found.value <= 0.5:
-        return found._replace(verdict="does not hold", reason="it is the other way round")
+        return found._replace(verdict="does not hold", reason=REVERSED)
     if found.p < bound:
         return found._replace(verdict="holds")
     # Five digits: the paper's smallest bound is 0.00005.

@@ -1,16 +1,17 @@
 """One sentence of the paper is often several statements, of both methods or both robots: it is judged once.
 
 It holds where all of its statements do, in part where some do, and does not where none does. That all of several
-differences are significant needs no correction; that all of several are not does: of many tests some find a
-difference by chance. So p-values of statements that find none are corrected first, by Holm's method.
+differences are significant needs no correction. That all of several are not does, and so does any one that is the other
+way round: of many tests some find a difference by chance. These p-values are corrected first, by Holm's method.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evolvability.reproduction.claims.claim import NOT_JUDGED, Claim, Verdict, no_difference
+from evolvability.reproduction.claims.claim import NOT_JUDGED, REVERSED, Claim, Verdict, no_difference, significant
 from evolvability.studies.comparison import p_text
-from evolvability.studies.statistics import corrected
+from evolvability.studies.statistics import SIGNIFICANT, corrected
 
 
 @dataclass(frozen=True)
@@ -28,17 +29,24 @@ class Sentence:
 
 
 def judged_together(claims: Mapping[str, Claim]) -> dict[str, Claim]:
-    """The same statements; those of a sentence that finds no difference by p-values corrected for their number."""
+    """The same statements, refuted only by p-values that are corrected for the number of their sentence's tests."""
     found = dict(claims)
-    for names in _families(claims).values():
-        same = [name for name in names if claims[name].enough and claims[name].p is not None]
-        if len(same) < 2:
+    families = _families(claims).values()
+    for names, is_alike in itertools.product(families, (True, False)):  # those that find no difference, then the others
+        tested = [name for name in names if claims[name].p is not None and bool(claims[name].enough) == is_alike]
+        if len(tested) < 2:
             continue
-        for name, p in zip(same, corrected([claims[name].p for name in same], "holm"), strict=True):
+        for name, p in zip(tested, corrected([claims[name].p for name in tested], "holm"), strict=True):
             assert p is not None  # for type checkers: those without were left out
-            verdict, reason = no_difference(p, claims[name].num_runs, claims[name].enough)
-            by = f"p = {p_text(p)}, corrected for the {len(same)} tests of this sentence"
-            found[name] = replace(claims[name], verdict=verdict, reason="; ".join(filter(None, (by, reason))))
+            claim = claims[name]
+            if is_alike:
+                verdict, reason = no_difference(p, claim.num_runs, claim.enough)
+            elif claim.reason == REVERSED and p >= SIGNIFICANT:
+                verdict, reason = significant(p, claim.num_runs)
+            else:
+                continue
+            by = f"p = {p_text(p)}, corrected for the {len(tested)} tests of this sentence"
+            found[name] = replace(claim, verdict=verdict, reason="; ".join(filter(None, (by, reason))))
     return found
 
 
