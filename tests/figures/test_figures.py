@@ -406,6 +406,13 @@ def test_seeds_shows_every_seed_in_the_line_of_its_group(tmp_path: Path) -> None
     assert widths[0] < widths[2] < widths[1]  # each has its own behaviors
 
 
+def test_seeds_says_where_no_member_is_valid(tmp_path: Path) -> None:
+    run = written(tmp_path / "run", config("point", seeds=2), np.ones((2, 1)))
+    with_behaviors(run, 0, np.ones((2, 3, 2)), np.array([[True] * 3, [False] * 3]))
+    said = [[text.get_text() for text in ax.texts] for ax in behaviors.seeds_figure([run]).axes if ax.get_title("left")]
+    assert said == [["MaxEnt-EES"], ["no member is valid"]]
+
+
 def test_the_seed_shown_has_the_median_weaker_side(tmp_path: Path) -> None:
     """By how far it goes, whatever share of the population goes there."""
     runs = []

@@ -266,6 +266,8 @@ def _draw_last(ax: Axes, data: Heatmaps, index: int) -> None:
         style.draw_histogram(ax, row.shares[-1], data.edges[0], style.method_color(row.objective))
     else:
         draw_map(ax, data, index, -1)
+    if not row.shares[-1].any():  # an empty panel would look like a mistake
+        ax.text(0.5, 0.6, "no member is valid", transform=ax.transAxes, ha="center", fontsize=7)
 
 
 def _last(data: Heatmaps) -> str:

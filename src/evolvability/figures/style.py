@@ -107,7 +107,7 @@ def grid(drawing: Figure, number: int, columns: int, labels: tuple[str, str]) ->
 def draw_histogram(ax: Axes, shares: Array, edges: Array, color: str) -> None:
     """Shares of a population by behavior; a line marks the origin."""
     ax.stairs(shares, edges, fill=True, color=color, alpha=0.85)
-    ax.axvline(0, **ZERO_LINE)
+    ax.axvline(0, zorder=0, **ZERO_LINE)  # behind: a spike at the origin is as narrow as it
     ax.yaxis.set_major_formatter(percent)
 
 
