@@ -47,11 +47,9 @@ FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "cheetah-settings.png": (
         "compare",
         (
-            "gpu-h200/runs/cheetah/mean_fitness",
-            "gpu-h200/runs/cheetah/max_variance",
-            "cheetah-settings-h200/l2-max_variance*",
-            "cheetah-settings-h200/ranks-max_variance*",
-            "released-h200/runs/cheetah/max_variance",
+            *(f"paper-bodies-h200/text/runs/cheetah/{name}_*" for name in EES[:2]),
+            "paper-bodies-h200/text/why/cheetah/paper-whole-ranked_*",
+            *(f"paper-bodies-h200/released/runs/cheetah/{name}_*" for name in EES[:2]),
         ),
     ),
     "adaptation-cheetah.png": ("adaptation", ("laptop-cheetah/max_variance", "laptop-cheetah/max_entropy")),
@@ -104,12 +102,14 @@ def _by_settings(runs: list[Run]) -> Figure:
     """Mean distance over generations, a panel per settings."""
     drawing = new_figure(PAGE_WIDTH, 2.9)
     for ax, (folder, title) in zip(drawing.subplots(1, 2, sharey=True), SETTINGS.items(), strict=True):
-        data = curves.data_from_runs([run for run in runs if folder in run.path.parts])
+        own = [run for run in runs if folder in run.path.parts]
+        data = curves.data_from_runs(own)
         curves.draw(ax, data, "distance")
-        ax.set_title(title, loc="left")
+        number = len({seed for run in own for seed in run.seeds})
+        ax.set_title(f"{title}, {number} seeds", loc="left")
     highest = max(ax.dataLim.y1 for ax in drawing.axes)  # of both: each panel alone would clip the other's bands
     drawing.axes[0].set(ylabel="mean distance from origin (m)", ylim=(0, 1.03 * highest))
-    add_legend(drawing, data.note)
+    add_legend(drawing, data.note.replace(f"of {number} seeds", "over seeds"))
     return drawing
 
 
