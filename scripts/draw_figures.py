@@ -109,7 +109,7 @@ def _by_settings(runs: list[Run]) -> Figure:
         ax.set_title(f"{title}, {number} seeds", loc="left")
     highest = max(ax.dataLim.y1 for ax in drawing.axes)  # of both: each panel alone would clip the other's bands
     drawing.axes[0].set(ylabel="mean distance from origin (m)", ylim=(0, 1.03 * highest))
-    add_legend(drawing, data.note.replace(f"of {number} seeds", "over seeds"))
+    add_legend(drawing, "line: median over seeds; band: interquartile range")
     return drawing
 
 

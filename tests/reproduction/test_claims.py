@@ -277,19 +277,26 @@ def test_a_sentence_is_judged_once_and_no_difference_by_corrected_p_values() -> 
 
 
 @pytest.mark.parametrize(
-    ("p", "verdict"), [(0.03, "not enough runs"), (0.02, "does not hold")]
-)  # of two tests: twice it
-def test_one_of_several_tests_refutes_a_sentence_by_its_corrected_p_value(p: float, verdict: str) -> None:
-    reversed_ = replace(is_more_claim(p), verdict="does not hold", reason=REVERSED)
-    found = {"more/a": reversed_, "more/b": replace(is_more_claim(0.7), verdict="not enough runs")}
-    assert judged_together(found)["more/a"].verdict == verdict
-    assert judged_together(found)["more/b"] == found["more/b"]
-    assert sentences(judged_together(found))["more"].verdict == verdict
-    assert judged_together({"more/a": reversed_})["more/a"] == reversed_  # a single test needs no correction
-
-
-def is_more_claim(p: float) -> Claim:
-    return Claim("", "", "", "", "", value=0.2, p=p, num_runs=(10, 4))
+    ("p", "num_runs", "verdict", "reason"),
+    [
+        (0.02, (10, 4), "does not hold", "p = 0.04, corrected for the 2 tests of this sentence; it is the other way"),
+        (0.03, (10, 4), "not enough runs", "p = 0.06, corrected for the 2 tests of this sentence; not significant"),
+        (0.03, (12, 12), "does not hold", "p = 0.06, corrected for the 2 tests of this sentence; no significant"),
+    ],
+)
+def test_one_of_several_tests_refutes_a_sentence_by_its_corrected_p_value(
+    p: float, num_runs: tuple[int, int], verdict: str, reason: str
+) -> None:
+    part = Claim("", "", "", "", "", value=0.2, num_runs=num_runs)
+    reverse = replace(part, p=p, verdict="does not hold", reason=REVERSED, is_reversed=True)
+    other = replace(part, p=0.7, verdict="not enough runs")
+    together = judged_together({"more/a": reverse, "more/b": other})
+    assert (together["more/a"].verdict, together["more/b"]) == (verdict, other)
+    assert together["more/a"].reason.startswith(reason)
+    assert sentences(together)["more"].verdict == verdict
+    assert judged_together({"more/a": reverse})["more/a"] == reverse  # a single test needs no correction
+    shown = judged_together({"more/a": reverse, "more/b": replace(part, value=0.9, p=0.01, verdict="holds")})
+    assert sentences(shown)["more"].verdict == "holds in part"
 
 
 def test_the_papers_sentences_are_twenty_six() -> None:

@@ -145,7 +145,7 @@ PICTURES: dict[str, Picture] = {
         lambda runs: behaviors.seeds_figure(_trained(runs, "ant")),
     ),
     "best of k": Picture(
-        "How far the best of k mutations gets; not in the paper, which gives k = 40.",
+        "How far the best of k mutations gets, picked in one start state and judged in others; the paper has k = 40.",
         lambda runs: adaptation.figure(_trained(runs, "cheetah", EVOLVABILITY)),
     ),
     "race": Picture(

@@ -46,6 +46,12 @@ class Claim:
     pairs: Paired | None = None  # tests by seed, where two groups have some in common: these begin with one network
     beside: str = ""  # the same by another reading, which decides nothing
     enough: int = 0  # where the paper finds no difference, in how many runs per group; 0 elsewhere
+    is_reversed: bool = False  # whether the opposite is significant
+
+    @property
+    def finds_no_difference(self) -> bool:
+        """Whether the paper finds none."""
+        return self.enough > 0
 
 
 class Answer(NamedTuple):
@@ -60,6 +66,7 @@ class Answer(NamedTuple):
     pairs: Paired | None = None
     beside: str = ""
     enough: int = 0
+    is_reversed: bool = False
 
 
 # How a statement is written
@@ -180,7 +187,7 @@ def is_more(first: Compared, second: Compared, *, bound: float = SIGNIFICANT) ->
         return found._replace(verdict=verdict, reason=reason)
     # The test is two-sided, so that the direction is asked for itself.
     if found.value <= 0.5:
-        return found._replace(verdict="does not hold", reason=REVERSED)
+        return found._replace(verdict="does not hold", reason=REVERSED, is_reversed=True)
     if found.p < bound:
         return found._replace(verdict="holds")
     # Five digits: the paper's smallest bound is 0.00005.

@@ -5,7 +5,6 @@ differences are significant needs no correction. That all of several are not doe
 way round: of many tests some find a difference by chance. These p-values are corrected first, by Holm's method.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,25 +28,28 @@ class Sentence:
 
 
 def judged_together(claims: Mapping[str, Claim]) -> dict[str, Claim]:
-    """The same statements, refuted only by p-values that are corrected for the number of their sentence's tests."""
+    """The same statements; those that one of several tests could refute, by p-values corrected for their number."""
     found = dict(claims)
-    families = _families(claims).values()
-    for names, is_alike in itertools.product(families, (True, False)):  # those that find no difference, then the others
-        tested = [name for name in names if claims[name].p is not None and bool(claims[name].enough) == is_alike]
-        if len(tested) < 2:
-            continue
-        for name, p in zip(tested, corrected([claims[name].p for name in tested], "holm"), strict=True):
-            assert p is not None  # for type checkers: those without were left out
-            claim = claims[name]
-            if is_alike:
-                verdict, reason = no_difference(p, claim.num_runs, claim.enough)
-            elif claim.reason == REVERSED and p >= SIGNIFICANT:
-                verdict, reason = significant(p, claim.num_runs)
-            else:
-                continue
-            by = f"p = {p_text(p)}, corrected for the {len(tested)} tests of this sentence"
-            found[name] = replace(claim, verdict=verdict, reason="; ".join(filter(None, (by, reason))))
+    for names in _families(claims).values():
+        tested = [name for name in names if claims[name].p is not None]
+        for finds_none in (True, False):
+            group = [name for name in tested if claims[name].finds_no_difference == finds_none]
+            for name, p in zip(group, corrected([claims[name].p for name in group], "holm"), strict=True):
+                assert p is not None  # for type checkers: those without were left out
+                if len(group) > 1 and (finds_none or claims[name].is_reversed):
+                    found[name] = _judged_again(claims[name], p, len(group))
     return found
+
+
+def _judged_again(claim: Claim, p: float, number: int) -> Claim:
+    """A statement by the corrected p-value of one of so many tests."""
+    verdict, reason = significant(p, claim.num_runs)
+    if claim.finds_no_difference:
+        verdict, reason = no_difference(p, claim.num_runs, claim.enough)
+    elif p < SIGNIFICANT:
+        verdict, reason = "does not hold", REVERSED
+    by = f"p = {p_text(p)}, corrected for the {number} tests of this sentence"
+    return replace(claim, verdict=verdict, reason="; ".join(filter(None, (by, reason))))
 
 
 def sentences(claims: Mapping[str, Claim]) -> dict[str, Sentence]:
