@@ -87,7 +87,7 @@ def draw(ax: Axes, data: Histograms, row: int) -> None:
     unit, square = (f" {data.unit}", f" {data.unit}²") if data.unit else ("", "")
     variance = float(shown.behavior.var(axis=0).sum())
     digits = ",.0f" if variance >= 100 else ".3g"
-    text = f"mean distance {distance:.3g}{unit}, variance of behaviors {variance:{digits}}{square}"
+    text = f"mean distance {distance:.3g}{unit}, variance {variance:{digits}}{square}"
     ax.set_title(text, loc="right", fontsize=6.5, color=NOTE_COLOR)
 
 
