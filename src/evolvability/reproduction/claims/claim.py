@@ -179,7 +179,7 @@ def is_more(first: Compared, second: Compared, *, bound: float = SIGNIFICANT) ->
 
     Below 0.05 but not below the bound, it holds in part; so it does where so few runs cannot have a p-value below it.
     """
-    found = _compared(first, second)
+    found = compared(first, second)
     if found.p is None:
         return found
     if found.p >= SIGNIFICANT:
@@ -204,7 +204,7 @@ def is_same(first: Compared, second: Compared, *, enough: int = PAPER_RUNS) -> A
     With fewer runs it holds in part only, since a difference is harder to find among them; and so it does where p lies
     between 0.05 and 0.1.
     """
-    found = _compared(first, second)._replace(enough=enough)
+    found = compared(first, second)._replace(enough=enough)
     if found.p is None:
         return found
     verdict, reason = no_difference(found.p, found.num_runs, enough)
@@ -231,7 +231,7 @@ def significant(p: float, num_runs: Sequence[int], enough: int = PAPER_RUNS) -> 
     return "does not hold", "no significant difference"
 
 
-def _compared(first: Compared, second: Compared) -> Answer:
+def compared(first: Compared, second: Compared) -> Answer:
     """Two groups and their tests, without a verdict yet; p is None where there are too few runs for any."""
     pairs = None
     if isinstance(first, Mapping) and isinstance(second, Mapping):
