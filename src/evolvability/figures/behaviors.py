@@ -24,7 +24,7 @@ from evolvability.figures.style import Array, grid, new_figure
 from evolvability.runs.folder import Run, spread_out
 from evolvability.runs.histograms import MAX_CELLS, Histogram, common_cells, histogram
 from evolvability.studies.groups import check_one_task, group_runs, start_name
-from evolvability.studies.measures import valid_behaviors
+from evolvability.studies.measures import median_one_way, valid_behaviors
 
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
@@ -130,8 +130,7 @@ def _spread(cloud: Array) -> tuple[float, float]:
     if cloud.shape[1] > 1 or not len(cloud):
         return distance, 0.0
     # Of two sides the weaker decides: by their mean distance alone, seeds that lost a side look like those with both.
-    sides = (cloud[:, 0], -cloud[:, 0])
-    return min(float(np.median(side[side > 0])) if np.any(side > 0) else 0.0 for side in sides), distance
+    return min(median_one_way(side) for side in (cloud[:, 0], -cloud[:, 0])), distance
 
 
 def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.reproduction.claims.training import reached
 from evolvability.reproduction.items import ITEMS, Item, Training
 from evolvability.runs.folder import Run
-from evolvability.studies.measures import valid_behaviors
+from evolvability.studies.measures import median_one_way, valid_behaviors
 from evolvability.studies.statistics import paired
 
 COLUMNS = (
@@ -55,7 +54,7 @@ def _row(training: Training, runs: Sequence[Run]) -> tuple[str, ...] | None:
     maximizes_variance = training.objective == "max_variance" and training.kind != "first leg"
     p = paired(*_pairs(training.name, whitened, runs)).wilcoxon if maximizes_variance else None
     distances = list(_distances(training.name, runs).values())
-    sides = np.array([(reached(-cloud), reached(cloud)) for cloud in clouds])
+    sides = np.array([(median_one_way(-cloud), median_one_way(cloud)) for cloud in clouds])
     both = sum(_has_both(cloud, *ends) for cloud, ends in zip(clouds, sides, strict=True))
     left, right = np.median(sides, axis=0)
     return (

@@ -122,6 +122,11 @@ def degenerate_share(behavior: Array, radius: float) -> float:
     return float(np.mean(np.linalg.norm(behavior, axis=1) < radius))
 
 
+def median_one_way(along: Array) -> float:
+    """The median of those behaviors along a line that are positive; zero if none is."""
+    return float(np.median(along[along > 0])) if np.any(along > 0) else 0.0
+
+
 def targets(num_behaviors: int, scale: MeasureScale) -> Array:
     """(num_targets, num_behaviors) points all over the ball: the middles of cells, or beyond two dimensions draws."""
     if num_behaviors > 2:

@@ -27,7 +27,7 @@ from evolvability.reproduction.claims.claim import (
 from evolvability.runs.folder import Run
 from evolvability.studies.comparison import quantity
 from evolvability.studies.groups import RunGroup, by_seed
-from evolvability.studies.measures import degenerate_share, valid_behaviors
+from evolvability.studies.measures import degenerate_share, median_one_way, valid_behaviors
 from evolvability.studies.statistics import SIGNIFICANT, above_zero
 
 MOST_EVOLVABLE = 5 * np.pi / 2
@@ -75,8 +75,8 @@ def runs_far_both_ways(runs: Runs, objective: str) -> Answer:
     standard, own = trained_pair(runs, "cheetah", objective)
     forwards = _median(per_seed(standard, lambda behavior: float(np.median(behavior[:, 0]))))
     sides = [
-        per_seed(own, lambda behavior: reached(-behavior[:, 0])),
-        per_seed(own, lambda behavior: reached(behavior[:, 0])),
+        per_seed(own, lambda behavior: median_one_way(-behavior[:, 0])),
+        per_seed(own, lambda behavior: median_one_way(behavior[:, 0])),
     ]
     left, right = (_median(side) / forwards for side in sides)
     verdicts: tuple[Verdict, ...] = ("does not hold", "holds in part", "holds")  # by how many sides get there
@@ -270,11 +270,6 @@ def _median(values: Seeded) -> float:
 
 def _mean(values: Seeded) -> float:
     return float(np.mean(numbers(values)))
-
-
-def reached(along: Array) -> float:
-    """The median of those that go this way; zero if nobody does."""
-    return float(np.median(along[along > 0])) if np.any(along > 0) else 0.0
 
 
 def _generations_to(level: float, run: Run) -> list[float]:
