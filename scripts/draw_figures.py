@@ -38,7 +38,7 @@ VARIANCE = {
 FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ant-final.png": ("final", tuple(f"paper-h200/ant-{name}" for name in EES)),
     "ant-distance.png": ("distance", tuple(f"paper-h200/ant-{name}" for name in EES)),
-    "ant-seeds.png": ("seeds", tuple(f"paper-bodies-h200/text/runs/ant/{name}_*" for name in EES)),
+    "ant-seeds.png": ("seeds", tuple(f"paper-bodies-h200/released/runs/ant/{name}_*" for name in EES)),
     "cheetah-bands.png": ("2", ("paper-bodies-h200/released/runs/cheetah/*",)),
     "cheetah-distance.png": (
         "settings",
@@ -47,9 +47,12 @@ FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "cheetah-settings.png": (
         "compare",
         (
-            *(f"paper-bodies-h200/text/runs/cheetah/{name}_*" for name in EES[:2]),
+            "paper-bodies-h200/text/runs/cheetah/mean_fitness_*",
+            "paper-bodies-h200/text/runs/cheetah/max_variance_*",
             "paper-bodies-h200/text/why/cheetah/paper-whole-ranked_*",
-            *(f"paper-bodies-h200/released/runs/cheetah/{name}_*" for name in EES[:2]),
+            "paper-bodies-h200/released/runs/cheetah/mean_fitness_*",
+            "paper-bodies-h200/text/why/cheetah/paper-whole-whitened-l2_*",
+            "paper-bodies-h200/released/runs/cheetah/max_variance_*",
         ),
     ),
     "adaptation-cheetah.png": ("adaptation", ("laptop-cheetah/max_variance", "laptop-cheetah/max_entropy")),

@@ -11,6 +11,7 @@ import pytest
 from evolvability import cli
 from evolvability.config.schema import layered
 from evolvability.core.errors import RunFolderError
+from evolvability.runs import trust
 from evolvability.runs.export import export
 from evolvability.runs.folder import Run
 from evolvability.runs.writer import locked
@@ -139,3 +140,22 @@ def test_an_export_copies_no_file_that_a_link_leads_to(tmp_path: Path) -> None:
     (tmp_path / "private_key").write_text("secret")
     with pytest.raises(RunFolderError, match=r"right\.json is a link"):
         export(Run(run.path), tmp_path / "slim")
+
+
+def test_a_run_in_progress_may_replace_its_files_while_another_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = made_up(tmp_path / "run", layered("point"))
+    part = run.path / "metrics.jsonl.part"
+    part.touch()
+    entries = trust._entries
+
+    def replaced_meanwhile(path: Path, names: set[str]) -> Iterator["os.DirEntry[str]"]:
+        for entry in entries(path, names):
+            if entry.name == part.name:
+                part.unlink()
+            yield entry
+
+    monkeypatch.setattr(trust, "_entries", replaced_meanwhile)
+    assert Run(run.path).config == run.config
+    assert not part.exists()

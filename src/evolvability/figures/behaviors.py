@@ -29,7 +29,7 @@ from evolvability.studies.measures import median_one_way, valid_behaviors
 MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
 MAX_STRIPS = 3  # side by side
-PANEL, MAX_SEEDS = 1.05, 12  # inches, of one seed among many; and how many stand side by side
+PANEL, MAX_SEEDS = 1.05, 6  # inches, of one seed among many; and how many stand side by side
 TITLE_WIDTH = 32  # letters that fit above a panel
 SHOWN = {
     1: "shown: of all seeds the one whose weaker side, left or right, goes the median distance",

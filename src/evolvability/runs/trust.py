@@ -26,7 +26,10 @@ MAX_BYTES = 1 << 30  # of any other file: a generation of ten million members is
 def check_files(path: Path, names: set[str]) -> None:
     """Refuse a folder of which something under one of our names is no ordinary file, or a giant one."""
     for entry in _entries(path, names):
-        if problem := _problem(entry):
+        problem = ""
+        with suppress(FileNotFoundError):  # a run in progress replaces its files
+            problem = _problem(entry)
+        if problem:
             raise RunFolderError(f"{entry.path} {problem}, so {path} is not opened. Remove it, or ask who made it.")
 
 
