@@ -477,6 +477,10 @@ def test_experiments_are_compared_over_the_seeds_that_both_have() -> None:
     assert found["left"]["mean distance (m), and by seed"] == "53.1: 57.2, 49.0"
     assert found["left"]["in % of standard ES's"] == "103 %"
     assert found["max_variance"]["both sides"] == "10 of 12"
+    # In the order of seeds, though the folder of seeds 10 and 11 comes second.
+    tenth = Run(RESULTS / "paper-bodies-h200" / "text" / "runs" / "cheetah" / "max_variance_seeds-10-11")
+    by_seed = found["max_variance"]["mean distance (m), and by seed"].partition(": ")[2].split(", ")
+    assert by_seed[10] == f"{tenth.metrics['distance'][0, -1]:.1f}"
 
 
 def test_experiments_tell_the_p_value_of_distances_by_pairs_of_seeds(tmp_path: Path) -> None:

@@ -226,8 +226,10 @@ def seeds_figure(runs: Sequence[Run]) -> Figure:
     drawing.set_layout_engine("constrained" if flat else "compressed", h_pad=0.13)
     drawing.suptitle(f"{_last(data)}\n", fontsize=8)  # with room for the first line's name
     axes = drawing.subplots(len(lines), columns, squeeze=False, sharex=True, sharey=True)
-    for line, panels in zip(lines, axes, strict=True):
-        _write_above(panels[0], data.rows[line[0]].name, 14)
+    names = [data.rows[line[0]].name for line in lines]
+    for line, panels, name, former in zip(lines, axes, names, ["", *names], strict=False):
+        if name != former:
+            _write_above(panels[0], name, 14)
         panels[0].set_ylabel("share" if flat else data.labels[1])
         for index, ax in zip(line, panels, strict=False):
             _draw_last(ax, data, index)

@@ -28,7 +28,7 @@ ALONE = "#404040"
 TITLE_WIDTH = 32  # letters that fit above a panel
 FAINTEST = 0.45  # how much of its color a cell with a single member has
 NOTE = "the darker a cell, the more members (logarithmic); its color tells of which components they are"
-SHOWN = "of all seeds the one of median final distance is shown, and what was split decides for all"
+SHOWN = "of all seeds the one of median final distance is shown; beside a split population, its seed"
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,9 @@ def draw(ax: Axes, data: Histograms, row: int) -> None:
     unit, square = (f" {data.unit}", f" {data.unit}²") if data.unit else ("", "")
     variance = float(shown.behavior.var(axis=0).sum())
     digits = ",.0f" if variance >= 100 else ".3g"
-    text = f"mean distance {distance:.3g}{unit}, variance {variance:{digits}}{square}"
+    # Of a behavior that is one number the distance has a variance of its own, which the paper's text means.
+    of = f" of {data.label.partition(' (')[0]}" if shown.behavior.shape[1] == 1 else ""
+    text = f"mean distance {distance:.3g}{unit}, variance{of} {variance:{digits}}{square}"
     ax.set_title(text, loc="right", fontsize=6.5, color=NOTE_COLOR)
 
 

@@ -76,9 +76,12 @@ def _pairs(first: str, second: str, runs: Sequence[Run]) -> tuple[list[float], l
 
 
 def _distances(name: str, runs: Sequence[Run]) -> dict[int, float]:
-    """The last population's mean distance, by seed."""
+    """The last population's mean distance, by seed and in the order of seeds: folders have another, 10 before 2."""
     found = [run for run in runs if training_name(run) == name]
-    return {seed: float(own[-1]) for run in found for seed, own in zip(run.seeds, run.metrics["distance"], strict=True)}
+    last = [
+        (seed, float(own[-1])) for run in found for seed, own in zip(run.seeds, run.metrics["distance"], strict=True)
+    ]
+    return dict(sorted(last))
 
 
 def _has_both(cloud: np.ndarray[Any, Any], left: float, right: float) -> bool:
