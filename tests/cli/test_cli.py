@@ -351,6 +351,16 @@ def test_no_command_that_was_not_done_ends_with_success(
     assert words in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("arguments", [[], ["list"]])
+def test_a_reader_who_leaves_is_no_mistake(arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "evolvability", *arguments]
+    with os.fdopen(writing) as gone:
+        result = subprocess.run(command, stdout=gone, stderr=subprocess.PIPE, text=True, check=False)
+    assert (result.returncode, result.stderr) == (141, "")
+
+
 def test_help_ends_with_success(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["show", "--help"])

@@ -53,16 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     for stream in (sys.stdout, sys.stderr):  # a name may have letters that a terminal has not
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    if not arguments or arguments[0] in ("-h", "--help"):
-        _overview()
-        return
-    if arguments[0] == "--version":
-        from evolvability import __version__
-
-        console.print(__version__, highlight=False)
-        return
     try:
-        run_command(arguments[0], arguments[1:])
+        _answer(arguments)
     except UserError as error:
         _fail(str(error))
     except jax.errors.JaxRuntimeError as error:
@@ -91,6 +83,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if stop.code != 2 and not asked:
             _fail(f"Code that this command runs ended the program, by sys.exit({stop.code!r}), before it was done.")
         raise
+
+
+def _answer(arguments: Sequence[str]) -> None:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        _overview()
+    elif arguments[0] == "--version":
+        from evolvability import __version__
+
+        console.print(__version__, highlight=False)
+    else:
+        run_command(arguments[0], arguments[1:])
 
 
 def run_command(name: str, arguments: Sequence[str]) -> None:

@@ -28,6 +28,10 @@ class TextConsole(Console):
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=segment.text.translate(CONTROLS))
 
+    def on_broken_pipe(self) -> None:
+        """The reader has gone, as `head` does: told to `main`. Rich would end the program as if by mistake."""
+        raise BrokenPipeError
+
 
 console = TextConsole(emoji=False)  # :end: is a user's own, too
 errors = TextConsole(stderr=True, emoji=False)
