@@ -7,6 +7,7 @@ import numpy as np
 
 from evolvability.reproduction.items import ITEMS, Item, Training
 from evolvability.runs.folder import Run
+from evolvability.studies.groups import RunGroup, by_seed
 from evolvability.studies.measures import median_one_way, valid_behaviors
 from evolvability.studies.statistics import paired
 
@@ -76,12 +77,9 @@ def _pairs(first: str, second: str, runs: Sequence[Run]) -> tuple[list[float], l
 
 
 def _distances(name: str, runs: Sequence[Run]) -> dict[int, float]:
-    """The last population's mean distance, by seed and in the order of seeds: folders have another, 10 before 2."""
-    found = [run for run in runs if training_name(run) == name]
-    last = [
-        (seed, float(own[-1])) for run in found for seed, own in zip(run.seeds, run.metrics["distance"], strict=True)
-    ]
-    return dict(sorted(last))
+    """The last population's mean distance, by seed."""
+    group = RunGroup(name, tuple(run for run in runs if training_name(run) == name))
+    return by_seed(group, [run.metrics["distance"][:, -1].tolist() for run in group.runs])
 
 
 def _has_both(cloud: np.ndarray[Any, Any], left: float, right: float) -> bool:

@@ -26,10 +26,7 @@ MAX_BYTES = 1 << 30  # of any other file: a generation of ten million members is
 def check_files(path: Path, names: set[str]) -> None:
     """Refuse a folder of which something under one of our names is no ordinary file, or a giant one."""
     for entry in _entries(path, names):
-        problem = ""
-        with suppress(FileNotFoundError):  # a run in progress replaces its files
-            problem = _problem(entry)
-        if problem:
+        if problem := _problem(entry):
             raise RunFolderError(f"{entry.path} {problem}, so {path} is not opened. Remove it, or ask who made it.")
 
 
@@ -113,13 +110,16 @@ def _stem(name: str) -> str:
 
 def _problem(entry: "os.DirEntry[str]") -> str:
     """What keeps an entry of a run folder from being used; empty where nothing does."""
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:  # a run in progress replaces its files
+        return ""
     if entry.is_symlink():
         return f"is a link, to {Path(entry.path).readlink()}"
     if entry.is_dir():
         return ""
     if not entry.is_file():
         return "is no ordinary file"  # to read a pipe could take forever
-    found = entry.stat(follow_symlinks=False)
     if entry.name == ".lock" and found.st_nlink > 1:  # which is written to
         return "is a file that has another name elsewhere, too"
     most = machine_memory() if Path(entry.path).parent.name in LARGE_FOLDERS else MAX_BYTES
