@@ -46,13 +46,16 @@ FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "cheetah-settings.png": (
         "compare",
-        (
-            "paper-bodies-h200/text/runs/cheetah/mean_fitness_*",
-            "paper-bodies-h200/text/runs/cheetah/max_variance_*",
-            "paper-bodies-h200/text/why/cheetah/paper-whole-ranked_*",
-            "paper-bodies-h200/released/runs/cheetah/mean_fitness_*",
-            "paper-bodies-h200/text/why/cheetah/paper-whole-whitened-l2_*",
-            "paper-bodies-h200/released/runs/cheetah/max_variance_*",
+        tuple(
+            f"paper-bodies-h200/{name}_seeds-[0-4]-?"  # 0 to 5: there are no more of each setting
+            for name in (
+                "text/runs/cheetah/mean_fitness",
+                "text/runs/cheetah/max_variance",
+                "text/why/cheetah/paper-whole-ranked",
+                "released/runs/cheetah/mean_fitness",
+                "text/why/cheetah/paper-whole-whitened-l2",
+                "released/runs/cheetah/max_variance",
+            )
         ),
     ),
     "adaptation-cheetah.png": ("adaptation", ("laptop-cheetah/max_variance", "laptop-cheetah/max_entropy")),
@@ -93,7 +96,9 @@ def _of_runs(figure: str, patterns: tuple[str, ...]) -> Callable[[], Figure]:
         # Several patterns in their order: it is that of the legend.
         runs = [Run(path) for pattern in patterns for path in sorted(RESULTS.glob(pattern)) if path.is_dir()]
         if figure == "compare":
-            return comparison.figure(compare_runs(runs, "distance"))
+            drawing = comparison.figure(compare_runs(runs, "distance"))
+            drawing.axes[0].set_ylim(bottom=0)  # shares of it are spoken of
+            return drawing
         if figure == "settings":
             return _by_settings(runs)
         return PICTURES[figure].draw(finished(runs)) if figure in PICTURES else FIGURES[figure](runs)

@@ -4,11 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import pytest
+
+from tests.patience import PATIENCE
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = [
@@ -34,7 +37,8 @@ mujoco.Renderer(mujoco.MjModel.from_xml_string("<mujoco/>"), 32, 32).render()
 
 def until(page: Any, condition: str) -> None:
     """Wait for a condition. Playwright's own way of waiting compiles text, which the page's policy forbids."""
-    for _ in range(1800):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         if page.evaluate(condition):
             return
         page.wait_for_timeout(50)
@@ -86,7 +90,7 @@ def browsers() -> Iterator[Any]:
 def pages(browser: Any) -> Iterator[Any]:
     """A page in which nothing may go wrong unsaid, its own content policy included."""
     page = browser.new_page(viewport={"width": 1100, "height": 700})
-    page.set_default_timeout(90_000)
+    page.set_default_timeout(1000 * PATIENCE)
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: problems.append(message.text) if "policy" in message.text.lower() else None)

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
+
 FIREFOX = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
 XVFB = shutil.which("Xvfb")
 
@@ -26,7 +28,7 @@ class Firefox:
         self.count = 0
         self._read()  # it says who it is
         self.call("WebDriver:NewSession", {"capabilities": {}})
-        self.call("WebDriver:SetTimeouts", {"script": 120_000})
+        self.call("WebDriver:SetTimeouts", {"script": int(1000 * PATIENCE)})
 
     def call(self, name: str, arguments: dict[str, Any]) -> Any:
         """A command of the protocol, and its result."""
@@ -57,7 +59,8 @@ class Firefox:
 
     def until(self, condition: str) -> None:
         """Wait for a condition."""
-        for _ in range(600):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
             if self.evaluate(condition):
                 return
             time.sleep(0.1)
@@ -65,9 +68,10 @@ class Firefox:
 
 
 def _connected(port: int) -> socket.socket:
-    for _ in range(300):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         try:
-            return socket.create_connection(("127.0.0.1", port), timeout=180)
+            return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
         except OSError:
             time.sleep(0.1)
     raise AssertionError("Firefox did not start")

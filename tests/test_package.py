@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 pytest.importorskip("setuptools", minversion="77", reason="the extra 'dev' brings what builds the package")
 
 ROOT = Path(__file__).parents[1]
@@ -21,7 +23,7 @@ def build(kind: str, source: Path, output: Path) -> Path:
     """A wheel or an sdist, by the backend that pyproject.toml names; no index is asked."""
     output.mkdir(exist_ok=True)
     code = f"from setuptools import build_meta; build_meta.build_{kind}({str(output)!r})"
-    subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, check=True, timeout=PATIENCE)
     return next(file for file in output.iterdir() if file.suffix == {"wheel": ".whl", "sdist": ".gz"}[kind])
 
 
@@ -49,7 +51,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 def ees(environment: dict[str, str], folder: Path, command: str) -> subprocess.CompletedProcess[str]:
     run = [sys.executable, "-m", "evolvability", *command.split()]
-    return subprocess.run(run, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        run, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
 
 
 @pytest.mark.full

@@ -23,6 +23,7 @@ from evolvability.cli.training import parse_train
 from evolvability.config.schema import layered
 from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.trust import objection, remember
+from tests.patience import PATIENCE
 from tests.synthetic import made_up
 
 TINY = ("--generations", "4", "--population-size", "16")
@@ -37,7 +38,7 @@ def ees(*arguments: str, cwd: Path) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
     output = result.stdout + result.stderr

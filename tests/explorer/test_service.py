@@ -29,6 +29,7 @@ from evolvability.studies import rebuild
 from evolvability.tasks.replay import Stage
 from evolvability.tasks.robots import ant, cheetah
 from tests.explorer.serving import arrays
+from tests.patience import PATIENCE
 from tests.synthetic import config, made_up
 
 
@@ -174,19 +175,19 @@ def test_a_result_is_made_once_and_keeps_nobody_else_waiting() -> None:
     def slow() -> str:
         made.append("slow")
         begun.set()
-        assert finish.wait(60)
+        assert finish.wait(PATIENCE)
         return "slow"
 
     with ThreadPoolExecutor() as threads:
         both = [threads.submit(kept, "slow", slow) for _ in range(2)]
-        assert begun.wait(60)
+        assert begun.wait(PATIENCE)
         others = [threads.submit(kept, name, lambda: "quick") for name in "abc"]
         try:
-            assert [other.result(timeout=20) for other in others] == ["quick"] * 3
+            assert [other.result(PATIENCE / 2) for other in others] == ["quick"] * 3
             both.append(threads.submit(kept, "slow", slow))
         finally:
             finish.set()
-        assert [one.result(timeout=60) for one in both] == ["slow"] * 3
+        assert [one.result(PATIENCE) for one in both] == ["slow"] * 3
     assert made == ["slow"]
 
 
@@ -205,23 +206,23 @@ def test_the_page_is_answered_while_a_mutation_is_simulated(pattern_run: Run, mo
     def slow(*arguments: Any) -> Any:
         simulated.append(arguments)
         begun.set()
-        assert finish.wait(60)
+        assert finish.wait(PATIENCE)
         return evaluate(*arguments)
 
     known = explorer.answer("fresh?run=0&seed=0&generation=30&chunk=0")
     monkeypatch.setattr(rebuild, "evaluate", slow)
     with ThreadPoolExecutor() as threads:
         both = [threads.submit(explorer.answer, "center?run=0&seed=0&generation=30") for _ in range(2)]
-        assert begun.wait(60)
+        assert begun.wait(PATIENCE)
         questions = ("overview", "cloud?run=0&seed=0&generation=29", "robot?run=0", "curves?run=0")
         others = [threads.submit(explorer.answer, question) for question in questions]
         again = threads.submit(explorer.answer, "fresh?run=0&seed=0&generation=30&chunk=0")
         try:
-            assert all(other.result(timeout=20) for other in others)
-            assert again.result(timeout=20) == known
+            assert all(other.result(PATIENCE / 2) for other in others)
+            assert again.result(PATIENCE / 2) == known
         finally:
             finish.set()
-        assert both[0].result(timeout=60) == both[1].result(timeout=60)
+        assert both[0].result(PATIENCE) == both[1].result(PATIENCE)
     assert len(simulated) == 1
 
 
@@ -243,7 +244,7 @@ def test_who_does_not_know_the_token_is_not_answered(served: str, token: str) ->
 
 def test_many_requests_at_once_are_all_answered(served: str) -> None:
     def ask(number: int) -> int:
-        with urllib.request.urlopen(f"{served}ask/overview", timeout=20) as response:
+        with urllib.request.urlopen(f"{served}ask/overview", timeout=PATIENCE) as response:
             return int(response.status)
 
     with ThreadPoolExecutor(60) as threads:

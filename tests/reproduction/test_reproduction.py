@@ -30,6 +30,7 @@ from evolvability.reproduction.write import to_html, write_report
 from evolvability.runs.sealed import to_json
 from evolvability.studies.sweeps import Planned
 from evolvability.training.evolution import Evolution
+from tests.patience import PATIENCE
 from tests.reproduction.test_claims import ring, scores
 from tests.synthetic import config, made_up
 
@@ -342,7 +343,7 @@ def test_training_needs_no_matplotlib(tmp_path: Path) -> None:
         f"main(['reproduce', 'graphs', '--scale', 'gpu', '--stage', 'train', '--output', {str(tmp_path)!r}])\n"
         f"main(['reproduce', '--scale', 'gpu', '--dry-run', '--output', {str(tmp_path)!r}])\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
 
 def test_report_alone_is_made_from_whatever_folders_there_are(

@@ -17,6 +17,7 @@ from evolvability.runs.writer import RunWriter, locked
 from evolvability.tasks.simulators import Trial, part_of
 from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution
+from tests.patience import PATIENCE
 
 GENERATIONS = 12
 
@@ -196,7 +197,7 @@ def test_a_finished_run_can_be_made_longer(copy: Path) -> None:
 def hold(path: str, ready: Any, done: Any) -> None:
     with locked(Path(path)):
         ready.set()
-        done.wait(60)
+        done.wait(PATIENCE)
 
 
 def test_a_second_process_is_refused(copy: Path) -> None:
@@ -204,7 +205,7 @@ def test_a_second_process_is_refused(copy: Path) -> None:
     ready, done = context.Event(), context.Event()
     process = context.Process(target=hold, args=(str(copy), ready, done))
     process.start()
-    assert ready.wait(60)
+    assert ready.wait(PATIENCE)
     with pytest.raises(RunFolderError, match=rf"is in use: process {process.pid} on .*remove .*\.lock"):
         resume(Run(copy), generations=GENERATIONS + 1)
     process.kill()  # the lock ends with the process, however it ends

@@ -14,6 +14,7 @@ import pytest
 
 from evolvability import Run
 from evolvability.cli import main
+from tests.patience import PATIENCE
 from tests.runs.test_folder import assert_same_run
 
 SETTINGS = (
@@ -71,5 +72,5 @@ def wait_for_growth(path: Path, more: int, process: "subprocess.Popen[bytes]") -
 
     before, began = size(), time.monotonic()
     while process.poll() is None and size() <= before + more:
-        assert time.monotonic() < began + 120, "nothing happens"
+        assert time.monotonic() < began + PATIENCE, "nothing happens"
         time.sleep(0.001)

@@ -15,6 +15,7 @@ from evolvability import ConfigError, Run
 from evolvability.cli import main
 from evolvability.training.processes import Processes, join
 from evolvability.training.sharding import usable
+from tests.patience import PATIENCE
 
 QUICK = "--xla_backend_optimization_level=0"  # here compiling takes far longer than running
 CHEETAH = (
@@ -65,7 +66,7 @@ def start() -> Start:
 
 def finished(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
     """What a process printed, once it has ended as expected."""
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == code, err
     return out, err
 

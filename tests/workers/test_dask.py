@@ -25,6 +25,7 @@ from evolvability.workers.connect import make_pool
 from evolvability.workers.dask import DaskPool
 from evolvability.workers.worker import work
 from tests.cluster import NUM_STEPS, Cluster, Diary, cluster_in, diary_task
+from tests.patience import PATIENCE
 from tests.workers.test_evaluators import assert_same
 
 POPULATION_SIZE, GENERATIONS = 32, 3
@@ -49,8 +50,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def client(cluster: Cluster) -> Iterator[Client]:
-    with Client(cluster.address, timeout=60) as client:
-        client.wait_for_workers(2, timeout=60)
+    with Client(cluster.address, timeout=PATIENCE) as client:
+        client.wait_for_workers(2, timeout=PATIENCE)
         yield client
 
 
@@ -149,7 +150,7 @@ def test_only_integers_and_one_center_a_worker_travel(
 
 def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: Result, tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary.txt", seconds=SECONDS)
-    with cluster_in(tmp_path, num_workers=1) as cluster, Client(cluster.address, timeout=60) as client:
+    with cluster_in(tmp_path, num_workers=1) as cluster, Client(cluster.address, timeout=PATIENCE) as client:
         client._timeout = 1  # seconds that it looks for its scheduler
 
         def in_the_middle() -> None:
@@ -169,7 +170,7 @@ def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: Result, t
 
 def test_no_worker_for_too_long_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evolvability.workers.evaluator.START_SECONDS", 0.0)
-    with cluster_in(tmp_path, num_workers=0) as cluster, Client(cluster.address, timeout=60) as client:
+    with cluster_in(tmp_path, num_workers=0) as cluster, Client(cluster.address, timeout=PATIENCE) as client:
         pool = DaskPool(client, deadline=0.5)
         with pytest.raises(ClusterError, match=r"no worker for 0.5 s"):
             evolve(diary_task(Diary(tmp_path / "diary.txt")), **SETTINGS, workers=pool)

@@ -37,6 +37,7 @@ from evolvability.workers.local_processes import LocalProcesses, _Worker
 from evolvability.workers.pools import ExecutorPool, LostError, Pool
 from evolvability.workers.worker import _check_code, recipe_of
 from tests.cluster import NUM_STEPS, Diary, diary_task
+from tests.patience import PATIENCE
 
 SETTINGS: dict[str, Any] = {
     "objective": "max_variance",  # of all objectives, the one that is compiled soonest
@@ -91,7 +92,7 @@ def test_executor_s_worker_that_hangs_changes_no_bit(undisturbed: Result, tmp_pa
     with ThreadPoolExecutor(2) as executor:
         evolve(diary_task(Diary(tmp_path / "before.txt")), **SETTINGS, workers=executor)  # compiles in both threads
         assert_same(evolve(diary_task(diary), **SETTINGS, workers=ExecutorPool(executor, deadline=2)), undisturbed)
-    assert diary.evaluated()[1, 13] == 2  # nobody waited for the first
+    assert diary.evaluated()[1, 13] > 1  # nobody waited for the first
 
 
 def test_processes_that_are_killed_or_stopped_change_no_bit(
@@ -321,7 +322,7 @@ def test_script_without_a_guard_is_told_of_it(tmp_path: Path) -> None:
         "task = simulator_task(lambda: lambda parameters, seed: parameters, np.zeros(2))\n"
         "evolve(task, generations=1, population_size=4, workers=1)\n"
     )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode != 0
     assert "if __name__ == '__main__'" in done.stderr.splitlines()[-1]
 
