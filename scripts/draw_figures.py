@@ -12,15 +12,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from evolvability import Run
 from evolvability.figures import comparison, curves, graphs
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
 from evolvability.figures.registry import FIGURES, save_figure
-from evolvability.figures.style import LINE_STYLES, METHOD_COLORS, OTHER_COLORS, PAGE_WIDTH, draw_histogram, new_figure
+from evolvability.figures.style import LINE_STYLES, OTHER_COLORS, PAGE_WIDTH, draw_histogram, new_figure
 from evolvability.reproduction.pictures import PICTURES
 from evolvability.reproduction.report import finished
 from evolvability.studies.comparison import compare_runs
@@ -43,7 +45,7 @@ FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ant-seeds.png": ("seeds", tuple(f"paper-bodies-h200/released/runs/ant/{name}_*" for name in EES)),
     "ant-falls.png": (
         "falls",
-        tuple(f"paper-bodies-h200/{folder}/runs/ant/{name}_*" for folder in SETTINGS for name in EES),
+        tuple(f"paper-bodies-h200/{folder}/runs/ant/{name}_*" for folder in SETTINGS for name in EES[1:]),
     ),
     "cheetah-bands.png": ("2", ("paper-bodies-h200/released/runs/cheetah/*",)),
     "cheetah-distance.png": (
@@ -88,10 +90,6 @@ VARIANTS = {
 COLORS = ("#404040", *OTHER_COLORS[1:3], OTHER_COLORS[0])  # none of a method's: all of them are MaxEnt
 
 
-EARLY = 10
-"""The generation by which ants that fall are told from those that stand."""
-
-
 def main(names: list[str]) -> None:
     """Draw all figures, or those that are named, into docs/assets."""
     every = {name: _of_runs(*what) for name, what in FROM_RUNS.items()} | _graphs()
@@ -109,43 +107,45 @@ def _of_runs(figure: str, patterns: tuple[str, ...]) -> Callable[[], Figure]:
             drawing = comparison.figure(compare_runs(runs, "distance"))
             drawing.axes[0].set_ylim(bottom=0)  # shares of it are spoken of
             return drawing
-        if figure in BY_SETTINGS:
-            return _by_settings(runs, BY_SETTINGS[figure])
+        if figure in ("settings", "falls"):
+            return _by_settings(runs) if figure == "settings" else _falls(runs)
         return PICTURES[figure].draw(finished(runs)) if figure in PICTURES else FIGURES[figure](runs)
 
     return draw
 
 
-def _by_settings(runs: list[Run], draw: Callable[[Axes, list[Run]], str]) -> Figure:
-    """A panel per settings, with mean distances upward; drawing it tells what it shows."""
+def _by_settings(runs: list[Run]) -> Figure:
+    """Mean distance over generations, a panel per settings."""
     drawing = new_figure(PAGE_WIDTH, 2.9)
     for ax, (folder, title) in zip(drawing.subplots(1, 2, sharey=True), SETTINGS.items(), strict=True):
         own = [run for run in runs if folder in run.path.parts]
-        note = draw(ax, own)
+        data = curves.data_from_runs(own)
+        curves.draw(ax, data, "distance")
         number = len({seed for run in own for seed in run.seeds})
         ax.set_title(f"{title}, {number} seeds", loc="left")
-    highest = max(ax.dataLim.y1 for ax in drawing.axes)  # of both: each panel alone would clip the other
+    highest = max(ax.dataLim.y1 for ax in drawing.axes)  # of both: each panel alone would clip the other's bands
     drawing.axes[0].set(ylabel="mean distance from origin (m)", ylim=(0, 1.03 * highest))
-    add_legend(drawing, note)
+    add_legend(drawing, "line: median over seeds; band: interquartile range")
     return drawing
 
 
-def _learning(ax: Axes, runs: list[Run]) -> str:
-    curves.draw(ax, curves.data_from_runs(runs), "distance")
-    return "line: median over seeds; band: interquartile range"
-
-
-def _falls(ax: Axes, runs: list[Run]) -> str:
-    """Whether populations that fall early come to walk."""
-    for objective, marker in zip(EES, "s^o", strict=True):
-        own = [run for run in runs if run.config.objective == objective]
-        steps = np.concatenate([run.metrics["num_steps"][:, EARLY] / run.config.population_size for run in own])
-        last = np.concatenate([run.metrics["distance"][:, -1] for run in own])
-        look: dict[str, Any] = {"color": METHOD_COLORS[objective], "markersize": 4, "alpha": 0.8, "markeredgewidth": 0}
-        ax.plot(steps, last, marker, label=METHOD_NAMES[objective], **look)
-    ax.set(xlabel=f"mean steps of an episode at generation {EARLY}", xlim=(0, 1030))
-    ax.grid(visible=True)
-    return "each point: a seed at the last generation"
+def _falls(runs: list[Run]) -> Figure:
+    """How long episodes last over generations: a line per seed, in the color of its last distance."""
+    farthest = max(run.metrics["distance"][:, -1].max() for run in runs)
+    colors = ScalarMappable(Normalize(0, farthest), matplotlib.colormaps["viridis_r"])
+    drawing = new_figure(PAGE_WIDTH, 2.5)
+    panels = [(folder, objective) for folder in SETTINGS for objective in EES[1:]]
+    for ax, (folder, objective) in zip(drawing.subplots(1, len(panels), sharey=True), panels, strict=True):
+        own = [run for run in runs if folder in run.path.parts and run.config.objective == objective]
+        for run in own:
+            for steps, distance in zip(run.metrics["num_steps"], run.metrics["distance"], strict=True):
+                ax.plot(steps / run.config.population_size, color=colors.to_rgba(distance[-1]), linewidth=0.9)
+        where = {"text": "text", "released": "program"}[folder]
+        ax.set_title(f"{METHOD_NAMES[objective].removesuffix('-EES')}, {where}", loc="left")
+        ax.set(xlabel="generation", ylim=(0, 1030))
+    drawing.axes[0].set_ylabel("mean steps of an episode")
+    drawing.colorbar(colors, ax=drawing.axes, label="mean distance\nat the last generation (m)")
+    return drawing
 
 
 def _variants(names: dict[str, str]) -> Figure:
@@ -187,8 +187,6 @@ def _graphs() -> dict[str, Callable[[], Figure]]:
 def _slug(name: str) -> str:
     return name.removesuffix("_graph").replace("_", "-")
 
-
-BY_SETTINGS = {"settings": _learning, "falls": _falls}
 
 if __name__ == "__main__":
     main(sys.argv[1:])
