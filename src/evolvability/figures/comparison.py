@@ -37,7 +37,7 @@ def figure(report: Report) -> Figure:
     ax = drawing.subplots()
     draw(ax, report)
     ax.set_title(title(report), loc="left")
-    note = "dots: seeds; bars: medians and their intervals"
+    note = "dots: seeds; bars: medians and their intervals of 95 % or more"
     if too_few := [one.number for one in report.intervals.values() if one.level < 0.95]:
         note += f" (of {max(too_few)} runs or fewer: all of them, less than 95 %)"
     if len(report.comparisons) <= MAX_BRACKETS:
