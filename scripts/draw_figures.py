@@ -76,7 +76,7 @@ FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
 }
-"""By file: which figure of `ees figure` or, by its number, of the paper, and the runs in results/ that it shows."""
+"""By file: which figure of `ees figure`, of OWN or, by its number, of the paper, and the runs that it shows."""
 VARIANTS = {
     "low-rank-cheetah.png": {"full rank": "fixed", "rank 4": "rank-4", "rank 1": "rank-1"},
     "natural-cheetah.png": {
@@ -103,15 +103,18 @@ def _of_runs(figure: str, patterns: tuple[str, ...]) -> Callable[[], Figure]:
     def draw() -> Figure:
         # Several patterns in their order: it is that of the legend.
         runs = [Run(path) for pattern in patterns for path in sorted(RESULTS.glob(pattern)) if path.is_dir()]
-        if figure == "compare":
-            drawing = comparison.figure(compare_runs(runs, "distance"))
-            drawing.axes[0].set_ylim(bottom=0)  # shares of it are spoken of
-            return drawing
-        if figure in ("settings", "falls"):
-            return _by_settings(runs) if figure == "settings" else _falls(runs)
+        if figure in OWN:
+            return OWN[figure](runs)
         return PICTURES[figure].draw(finished(runs)) if figure in PICTURES else FIGURES[figure](runs)
 
     return draw
+
+
+def _compared(runs: list[Run]) -> Figure:
+    """The last distance of every seed, a column per settings."""
+    drawing = comparison.figure(compare_runs(runs, "distance"))
+    drawing.axes[0].set_ylim(bottom=0)  # shares of it are spoken of
+    return drawing
 
 
 def _by_settings(runs: list[Run]) -> Figure:
@@ -140,7 +143,7 @@ def _falls(runs: list[Run]) -> Figure:
         for run in own:
             for steps, distance in zip(run.metrics["num_steps"], run.metrics["distance"], strict=True):
                 ax.plot(steps / run.config.population_size, color=colors.to_rgba(distance[-1]), linewidth=0.9)
-        where = {"text": "text", "released": "program"}[folder]
+        where = SETTINGS[folder].rpartition(" ")[2]
         ax.set_title(f"{METHOD_NAMES[objective].removesuffix('-EES')}, {where}", loc="left")
         ax.set(xlabel="generation", ylim=(0, 1030))
     drawing.axes[0].set_ylabel("mean steps of an episode")
@@ -172,6 +175,10 @@ def _variants(names: dict[str, str]) -> Figure:
     right[-1].set_xlabel(next(iter(runs.values())).behavior_names[0])
     add_legend(drawing, f"{data.note}; histograms: last generation of all seeds", columns=len(runs))
     return drawing
+
+
+OWN = {"compare": _compared, "settings": _by_settings, "falls": _falls}
+"""Figures of these pages alone, by name."""
 
 
 def _graphs() -> dict[str, Callable[[], Figure]]:

@@ -4,14 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, attempts
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = [
@@ -37,8 +36,7 @@ mujoco.Renderer(mujoco.MjModel.from_xml_string("<mujoco/>"), 32, 32).render()
 
 def until(page: Any, condition: str) -> None:
     """Wait for a condition. Playwright's own way of waiting compiles text, which the page's policy forbids."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    for _ in attempts():
         if page.evaluate(condition):
             return
         page.wait_for_timeout(50)

@@ -39,8 +39,8 @@ class Diary:
                 os._exit(7)
             if trouble == "hang":
                 time.sleep(1000)
-            if trouble == "pause" and self.evaluated()[address.generation, address.member] == 1:
-                time.sleep(4)
+            while trouble == "pause" and self.evaluated()[address.generation, address.member] == 1:
+                time.sleep(0.01)  # until somebody else does it
             if trouble == "quit":
                 sys.exit(0)
             if trouble == "raise":

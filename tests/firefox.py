@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, attempts
 
 FIREFOX = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
 XVFB = shutil.which("Xvfb")
@@ -59,8 +59,7 @@ class Firefox:
 
     def until(self, condition: str) -> None:
         """Wait for a condition."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
+        for _ in attempts():
             if self.evaluate(condition):
                 return
             time.sleep(0.1)
@@ -68,8 +67,7 @@ class Firefox:
 
 
 def _connected(port: int) -> socket.socket:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    for _ in attempts():
         try:
             return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
         except OSError:
