@@ -66,13 +66,13 @@ FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
             )
         ),
     ),
-    "adaptation-cheetah.png": ("adaptation", ("laptop-cheetah/max_variance", "laptop-cheetah/max_entropy")),
-    "evolution-cheetah.png": ("evolution", ("laptop-cheetah/left/*",)),
+    "adaptation-cheetah.png": ("best of k", ("paper-bodies-h200/released/runs/cheetah/*",)),
+    "evolution-ant.png": ("6", ("paper-bodies-h200/released/runs/ant/*",)),
     "race-cheetah.png": (
         "race",
         (
             *(f"paper-bodies-h200/released/runs/cheetah/{name}_*" for name in EES[1:]),
-            "paper-bodies-h200/text/runs/cheetah/maml_*",  # MAML has none of the program's settings
+            "paper-bodies-h200/text/runs/cheetah/maml",  # MAML has none of the program's settings
         ),
     ),
 }

@@ -247,11 +247,11 @@ def seeds_figure(runs: Sequence[Run]) -> Figure:
 
 
 def _lines(data: Heatmaps) -> list[list[int]]:
-    """Places of rows, by group and seed; a group of many seeds has several lines."""
+    """Places of rows, by group and seed; a group of many seeds has several lines, equally long."""
     found: list[list[int]] = []
     for _, group in groupby(range(len(data.rows)), lambda index: data.rows[index].name):
         seeds = sorted(group, key=lambda index: data.rows[index].seed)
-        found += [seeds[first : first + MAX_SEEDS] for first in range(0, len(seeds), MAX_SEEDS)]
+        found += [line.tolist() for line in np.array_split(seeds, -(-len(seeds) // MAX_SEEDS))]
     return found
 
 
