@@ -111,9 +111,14 @@ def _of_runs(figure: str, patterns: tuple[str, ...]) -> Callable[[], Figure]:
 
 
 def _compared(runs: list[Run]) -> Figure:
-    """The last distance of every seed, a column per settings."""
+    """The last distance of every seed, a column per settings, which are named as the pages do."""
     drawing = comparison.figure(compare_runs(runs, "distance"))
-    drawing.axes[0].set_ylim(bottom=0)  # shares of it are spoken of
+    ax = drawing.axes[0]
+    ax.set_ylim(bottom=0)  # shares of it are spoken of
+    names = [label.get_text() for label in ax.get_xticklabels()]
+    for option, word in {"standardize": "whitened", "centered_ranks": "ranked"}.items():
+        names = [name.replace(f"behavior shaping\n{option}", word) for name in names]
+    ax.set_xticks(ax.get_xticks(), [name.replace("l2 ", "L2 ") for name in names])
     return drawing
 
 
