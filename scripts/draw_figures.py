@@ -12,10 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-import matplotlib
 import numpy as np
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from evolvability import Run
@@ -33,6 +30,8 @@ ROOT = Path(__file__).parents[1]
 ASSETS, RESULTS = ROOT / "docs" / "assets", ROOT / "results"
 EES = ("mean_fitness", "max_variance", "max_entropy")
 SETTINGS = {"text": "(a) settings of the paper's text", "released": "(b) settings of the published program"}
+WALKS = 6  # m, of an ant
+FATES = {True: (f"{WALKS} m or more", "#56B4E9"), False: (f"less than {WALKS} m", "#A02020")}
 VARIANCE = {
     "z'": (0, 2), "B'": (1.8, 2), "E_z'": (3.9, 2), "z": (1.8, 0), "B": (3.9, 0), "square": (5.9, 1), "E_z": (8.2, 1),
     "theta": (5.9, 3),
@@ -118,6 +117,7 @@ def _compared(runs: list[Run]) -> Figure:
     names = [label.get_text() for label in ax.get_xticklabels()]
     for option, word in {"standardize": "whitened", "centered_ranks": "ranked"}.items():
         names = [name.replace(f"behavior shaping\n{option}", word) for name in names]
+    assert not any("behavior" in name for name in names), names
     ax.set_xticks(ax.get_xticks(), [name.replace("l2 ", "L2 ") for name in names])
     return drawing
 
@@ -138,21 +138,22 @@ def _by_settings(runs: list[Run]) -> Figure:
 
 
 def _falls(runs: list[Run]) -> Figure:
-    """How long episodes last over generations: a line per seed, in the color of its last distance."""
-    farthest = max(run.metrics["distance"][:, -1].max() for run in runs)
-    colors = ScalarMappable(Normalize(0, farthest), matplotlib.colormaps["viridis_r"])
-    drawing = new_figure(PAGE_WIDTH, 2.5)
+    """How long episodes last over generations: a line per seed, in the color of whether its ants walk at the end."""
+    drawing = new_figure(PAGE_WIDTH, 2.7)
     panels = [(folder, objective) for folder in SETTINGS for objective in EES[1:]]
     for ax, (folder, objective) in zip(drawing.subplots(1, len(panels), sharey=True), panels, strict=True):
         own = [run for run in runs if folder in run.path.parts and run.config.objective == objective]
         for run in own:
             for steps, distance in zip(run.metrics["num_steps"], run.metrics["distance"], strict=True):
-                ax.plot(steps / run.config.population_size, color=colors.to_rgba(distance[-1]), linewidth=0.9)
+                name, color = FATES[bool(distance[-1] >= WALKS)]
+                ax.plot(steps / run.config.population_size, label=name, color=color, linewidth=0.9)
+        ax.plot(20, 400, "+", color="black", markersize=8, label="generation 20, 400 steps")
+        number = len({seed for run in own for seed in run.seeds})
         where = SETTINGS[folder].rpartition(" ")[2]
-        ax.set_title(f"{METHOD_NAMES[objective].removesuffix('-EES')}, {where}", loc="left")
+        ax.set_title(f"{METHOD_NAMES[objective].removesuffix('-EES')}, {where}, {number} seeds", loc="left", fontsize=8)
         ax.set(xlabel="generation", ylim=(0, 1030))
     drawing.axes[0].set_ylabel("mean steps of an episode")
-    drawing.colorbar(colors, ax=drawing.axes, label="mean distance\nat the last generation (m)")
+    add_legend(drawing, "a line per seed, by the mean distance at the last generation")
     return drawing
 
 

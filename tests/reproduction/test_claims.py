@@ -126,6 +126,7 @@ def test_shares_of_distance_are_the_papers(claims: dict[str, Claim]) -> None:
     assert claims["distance-share/cheetah/max_variance"].value == pytest.approx(92.1)
     assert claims["distance-share/cheetah/max_entropy"].value == pytest.approx(93.9)
     assert claims["distance-share/ant/max_variance"].value == pytest.approx(84.3, abs=0.1)
+    assert claims["distance-share/cheetah/max_variance"].beside.startswith("95 % interval 92 to 92 %, a bootstrap")
 
 
 def test_separate_groups_have_the_exact_p_value(claims: dict[str, Claim]) -> None:

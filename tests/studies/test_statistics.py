@@ -25,6 +25,7 @@ from evolvability.studies.statistics import (
     mann_whitney,
     median_interval,
     paired,
+    ratio_interval,
 )
 from tests.synthetic import config, made_up
 
@@ -114,6 +115,16 @@ def test_too_few_runs_are_told_instead_of_a_p_value(first: int, second: int, eno
     assert (test.p is not None) == enough
     assert ("too few runs" in test.reason) != enough
     assert mann_whitney([np.nan], [1.0]).reason == "one of the groups has no value"
+
+
+def test_the_interval_of_a_ratio_holds_the_true_one_about_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(0)
+    held = 0
+    for _ in range(200):
+        second = generator.gamma(20, 2, 12)  # mean 40
+        low, high = ratio_interval(0.9 * second + generator.normal(0, 5, 12), second)
+        held += low <= 0.9 <= high
+    assert 0.85 <= held / 200 <= 0.98  # a percentile bootstrap of twelve is somewhat narrow
 
 
 def test_median_interval_has_the_binomial_level() -> None:

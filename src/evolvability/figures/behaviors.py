@@ -247,7 +247,7 @@ def seeds_figure(runs: Sequence[Run]) -> Figure:
 
 
 def _lines(data: Heatmaps) -> list[list[int]]:
-    """Places of rows, by group and seed; a group of many seeds has several lines, equally long."""
+    """Places of rows, by group and seed; a group of many seeds has several lines, about equally long."""
     found: list[list[int]] = []
     for _, group in groupby(range(len(data.rows)), lambda index: data.rows[index].name):
         seeds = sorted(group, key=lambda index: data.rows[index].seed)

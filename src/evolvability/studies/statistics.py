@@ -17,6 +17,7 @@ from evolvability.core.errors import ConfigError
 
 SIGNIFICANT = 0.05
 EXACT_UP_TO = 100  # values in both groups together; of more, p-values are those of the normal limit
+RESAMPLES = 20_000  # of a bootstrap
 MOST_FLIPPED = 13  # pairs, with 2 ** 13 choices of signs: so far SciPy's test of tied ranks is exact
 Correction = Literal["holm", "bonferroni", "benjamini-hochberg"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bonferroni", "benjamini-hochberg")
@@ -259,6 +260,20 @@ def paired(first: Values, second: Values) -> Paired:
     few = len(signed) <= MOST_FLIPPED
     test = stats.permutation_test((signed,), np.sum, permutation_type="samples") if few else stats.wilcoxon(signed)
     return Paired(float(test.pvalue), float(sign), len(differences))
+
+
+def ratio_interval(first: Values, second: Values, level: float = 0.95) -> tuple[float, float]:
+    """A confidence interval of the ratio of two means, of values that belong together: the percentile bootstrap.
+
+    Examples:
+        >>> ratio_interval([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
+        (0.5, 0.5)
+    """
+    pairs = np.stack([np.asarray(first, np.float64), np.asarray(second, np.float64)])
+    drawn = np.random.default_rng(0).integers(0, pairs.shape[1], (RESAMPLES, pairs.shape[1]))
+    means = pairs[:, drawn].mean(axis=-1)
+    low, high = np.quantile(means[0] / means[1], [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
 def corrected(p_values: Sequence[float | None], method: Correction) -> list[float | None]:

@@ -28,13 +28,14 @@ from evolvability.runs.folder import Run
 from evolvability.studies.comparison import quantity
 from evolvability.studies.groups import RunGroup, by_seed
 from evolvability.studies.measures import degenerate_share, median_one_way, valid_behaviors
-from evolvability.studies.statistics import SIGNIFICANT, above_zero
+from evolvability.studies.statistics import SIGNIFICANT, above_zero, ratio_interval
 
 MOST_EVOLVABLE = 5 * np.pi / 2
 CLOSE = 0.1  # what the paper gives as a share counts as met within 10 points
 NEARLY = 0.8  # as a share of standard ES's distance: nearly as far
 UNIFORM = 1 / 8  # of a uniform disc: the share within half of the median distance
 LAST = 20  # generations
+FEWEST = 5  # seeds, of which a bootstrap tells something
 RADIUS, RADIUS_STEPS = 5.0, 1000  # offspring nearer to the start than this are degenerate, in episodes of so many steps
 SECTORS = 36
 VARIANTS = "P(a run of MaxVar-EES is above one of MaxEnt-EES)"
@@ -133,6 +134,9 @@ def distance_share(runs: Runs, task: str, objective: str) -> Answer:
     (standard, own), late = ([distance(group) for group in pair] for distance in (_final_distance, _late_distance))
     share, later = (100 * _mean(second) / _mean(first) for first, second in ((standard, own), late))
     beside = f"over the last {LAST} generations: {later:.1f} %"
+    if len(seeds := sorted(standard.keys() & own.keys())) >= FEWEST:
+        low, high = ratio_interval([own[seed] for seed in seeds], [standard[seed] for seed in seeds])
+        beside = f"95 % interval {100 * low:.0f} to {100 * high:.0f} %, a bootstrap over pairs of seeds; {beside}"
     # The share decides, not the test, which stands beside.
     found = compared(standard, own)._replace(value=share, medians=(), beside=beside)
     if found.p is None:
