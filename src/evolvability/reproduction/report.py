@@ -130,9 +130,11 @@ def unfinished(item: Item, runs: Sequence[Run]) -> list[str]:
 def _growth(run: Run) -> float:
     """By what share returns after adaptation grew, from the third quarter of the outer steps to the last; all seeds."""
     returns = np.nanmean(run.metrics["fitness_mean"], axis=0)
+    if len(returns) < 2:
+        return 0.0
     quarter = max(1, len(returns) // 4)
     before, last = returns[-2 * quarter : -quarter].mean(), returns[-quarter:].mean()
-    return float((last - before) / abs(before)) if len(returns) > 1 and before else 0.0
+    return float((last - before) / abs(before)) if before else 0.0
 
 
 def _what(config: Config) -> tuple[str, str, bool, bool]:
