@@ -18,6 +18,7 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.normalizer import Moments, no_moments
 from evolvability.tasks.replay import HostArray
 from evolvability.tasks.simulators import Address, Simulator, Trial, host_task
+from tests.patience import attempts
 
 ROOT = Path(__file__).parents[1]
 NUM_PARAMS = 12
@@ -39,8 +40,11 @@ class Diary:
                 os._exit(7)
             if trouble == "hang":
                 time.sleep(1000)
-            while trouble == "pause" and self.evaluated()[address.generation, address.member] == 1:
-                time.sleep(0.01)  # until somebody else does it
+            if trouble == "pause":
+                for _ in attempts():
+                    if self.evaluated()[address.generation, address.member] > 1:
+                        break  # somebody else does it
+                    time.sleep(0.01)
             if trouble == "quit":
                 sys.exit(0)
             if trouble == "raise":

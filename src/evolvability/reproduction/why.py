@@ -7,7 +7,7 @@ import numpy as np
 
 from evolvability.reproduction.items import ITEMS, Item, Training
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import RunGroup, by_seed
+from evolvability.studies.groups import RunGroup, by_seed, of_common_seeds
 from evolvability.studies.measures import median_one_way, valid_behaviors
 from evolvability.studies.statistics import paired
 
@@ -71,9 +71,7 @@ def _row(training: Training, runs: Sequence[Run]) -> tuple[str, ...] | None:
 
 def _pairs(first: str, second: str, runs: Sequence[Run]) -> tuple[list[float], list[float]]:
     """The distances of two trainings, of the seeds that both have."""
-    ours, theirs = _distances(first, runs), _distances(second, runs)
-    common = sorted(ours.keys() & theirs.keys())
-    return [ours[seed] for seed in common], [theirs[seed] for seed in common]
+    return of_common_seeds(_distances(first, runs), _distances(second, runs))
 
 
 def _distances(name: str, runs: Sequence[Run]) -> dict[int, float]:

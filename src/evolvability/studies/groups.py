@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,12 @@ def by_seed(group: RunGroup, values: Sequence[Sequence[float]]) -> dict[int, flo
     for run, own in zip(group.runs, values, strict=True):
         found |= dict(zip(run.seeds, own, strict=True))  # of two runs with a seed, the later one's value
     return dict(sorted(found.items()))
+
+
+def of_common_seeds(first: Mapping[int, float], second: Mapping[int, float]) -> tuple[list[float], list[float]]:
+    """The values of two groups by seed, of the seeds that both have, in their order."""
+    common = sorted(first.keys() & second.keys())
+    return [first[seed] for seed in common], [second[seed] for seed in common]
 
 
 def start_name(run: Run) -> str:

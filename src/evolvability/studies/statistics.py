@@ -1,7 +1,7 @@
 """Statistics over groups of seeds: a rank test with its effect size, medians with intervals, many tests at once.
 
-All of them go by ranks, so a run that collapsed, whose value is minus infinity, counts as the worst there is. Only nan
-is left out, and the counts say so.
+All but `ratio_interval` go by ranks, so a run that collapsed, whose value is minus infinity, counts as the worst there
+is. Only nan is left out, and the counts say so.
 """
 
 import itertools
@@ -262,8 +262,8 @@ def paired(first: Values, second: Values) -> Paired:
     return Paired(float(test.pvalue), float(sign), len(differences))
 
 
-def ratio_interval(first: Values, second: Values, level: float = 0.95) -> tuple[float, float]:
-    """A confidence interval of the ratio of two means, of values that belong together: the percentile bootstrap.
+def ratio_interval(first: Values, second: Values) -> tuple[float, float]:
+    """A 95 % confidence interval of the ratio of two means, of values that belong together: the percentile bootstrap.
 
     Examples:
         >>> ratio_interval([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
@@ -272,7 +272,7 @@ def ratio_interval(first: Values, second: Values, level: float = 0.95) -> tuple[
     pairs = np.stack([np.asarray(first, np.float64), np.asarray(second, np.float64)])
     drawn = np.random.default_rng(0).integers(0, pairs.shape[1], (RESAMPLES, pairs.shape[1]))
     means = pairs[:, drawn].mean(axis=-1)
-    low, high = np.quantile(means[0] / means[1], [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(means[0] / means[1], [0.025, 0.975])
     return float(low), float(high)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import METHOD_NAMES, RunGroup, group_runs
+from evolvability.studies.groups import METHOD_NAMES, RunGroup, group_runs, of_common_seeds
 from evolvability.studies.statistics import SIGNIFICANT, Paired, Values, mann_whitney, paired, smallest_p
 
 NO_DIFFERENCE = 0.1  # the paper speaks of no difference where p is above this
@@ -235,8 +235,8 @@ def compared(first: Compared, second: Compared) -> Answer:
     """Two groups and their tests, without a verdict yet; p is None where there are too few runs for any."""
     pairs = None
     if isinstance(first, Mapping) and isinstance(second, Mapping):
-        common = sorted(first.keys() & second.keys())
-        pairs = paired([first[seed] for seed in common], [second[seed] for seed in common]) if common else None
+        both = of_common_seeds(first, second)
+        pairs = paired(*both) if both[0] else None
     values = numbers(first), numbers(second)
     test = mann_whitney(*values)
     medians = float(np.median(values[0])), float(np.median(values[1]))

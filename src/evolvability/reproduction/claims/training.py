@@ -26,7 +26,7 @@ from evolvability.reproduction.claims.claim import (
 )
 from evolvability.runs.folder import Run
 from evolvability.studies.comparison import quantity
-from evolvability.studies.groups import RunGroup, by_seed
+from evolvability.studies.groups import RunGroup, by_seed, of_common_seeds
 from evolvability.studies.measures import degenerate_share, median_one_way, valid_behaviors
 from evolvability.studies.statistics import SIGNIFICANT, above_zero, ratio_interval
 
@@ -134,8 +134,9 @@ def distance_share(runs: Runs, task: str, objective: str) -> Answer:
     (standard, own), late = ([distance(group) for group in pair] for distance in (_final_distance, _late_distance))
     share, later = (100 * _mean(second) / _mean(first) for first, second in ((standard, own), late))
     beside = f"over the last {LAST} generations: {later:.1f} %"
-    if len(seeds := sorted(standard.keys() & own.keys())) >= FEWEST:
-        low, high = ratio_interval([own[seed] for seed in seeds], [standard[seed] for seed in seeds])
+    pairs = of_common_seeds(own, standard)
+    if len(pairs[0]) >= FEWEST:
+        low, high = ratio_interval(*pairs)
         beside = f"95 % interval {100 * low:.0f} to {100 * high:.0f} %, a bootstrap over pairs of seeds; {beside}"
     # The share decides, not the test, which stands beside.
     found = compared(standard, own)._replace(value=share, medians=(), beside=beside)
