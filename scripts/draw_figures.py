@@ -148,9 +148,8 @@ def _falls(runs: list[Run]) -> Figure:
                 name, color = FATES[bool(distance[-1] >= WALKS)]
                 ax.plot(steps / run.config.population_size, label=name, color=color, linewidth=0.9)
         ax.plot(20, 400, "+", color="black", markersize=8, label="generation 20, 400 steps")
-        number = len({seed for run in own for seed in run.seeds})
         where = SETTINGS[folder].rpartition(" ")[2]
-        ax.set_title(f"{METHOD_NAMES[objective].removesuffix('-EES')}, {where}, {number} seeds", loc="left", fontsize=8)
+        ax.set_title(f"{METHOD_NAMES[objective].removesuffix('-EES')}, {where}", loc="left")
         ax.set(xlabel="generation", ylim=(0, 1030))
     drawing.axes[0].set_ylabel("mean steps of an episode")
     add_legend(drawing, "a line per seed, by the mean distance at the last generation")

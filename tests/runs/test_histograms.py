@@ -29,6 +29,17 @@ def test_histograms_of_different_widths_are_counted_in_common_cells_without_an_e
         np.testing.assert_array_equal(one.counted_in(width, low, shape), np.histogramdd(cloud, edges)[0])
 
 
+@pytest.mark.parametrize("cloud", [RING, RING[:, :1], RING[:0]], ids=["plane", "line", "nobody"])
+def test_every_member_has_a_place_in_its_cell(cloud: np.ndarray) -> None:
+    one = histogram(cloud)
+    members = one.members()
+    assert members.shape == cloud.shape
+    np.testing.assert_array_equal(one.members(), members)
+    places = np.floor(np.array([*members, *cloud]) / one.width).astype(int)
+    both = np.split(places, [len(cloud)])
+    assert sorted(map(tuple, both[0])) == sorted(map(tuple, both[1]))
+
+
 def test_a_row_holds_the_valid_members_in_a_few_kilobytes() -> None:
     valid = np.arange(10_000) % 2 == 0
     rows = histogram_rows(3, [7], RING[None], valid[None])

@@ -24,6 +24,8 @@ from evolvability.studies.measures import (
     num_distinct,
     specialization,
     targets,
+    valid_behaviors,
+    whole_population,
 )
 from evolvability.studies.offspring import measure, offspring_of_file, offspring_of_run
 
@@ -129,6 +131,22 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("runs") / "run"
     evolve("interference", generations=2, population_size=10, seeds=2, output=path)
     return Run(path)
+
+
+@pytest.mark.parametrize("task", ["interference", "point"])  # one dimension and two
+def test_an_export_of_some_members_covers_as_much_as_the_run(task: str, tmp_path: Path) -> None:
+    evolve(task, generations=2, population_size=400, output=tmp_path / "run")
+    run = Run(tmp_path / "run")
+    slim = Run(export(run, tmp_path / "slim", behaviors=1, members=20, histograms=1, centers=False))
+    whole, some = valid_behaviors(run, 0)[0], valid_behaviors(slim, 0)[0]
+    np.testing.assert_array_equal(whole_population(run, 0), whole)
+    reach = measure_scale(float(np.abs(whole).max()))
+    found = measures(whole_population(slim, 0), reach)
+    assert coverage(some, reach) < 0.9 * coverage(whole, reach)
+    assert found.coverage == pytest.approx(coverage(whole, reach), rel=0.05)
+    assert found.variance == pytest.approx(measures(whole, reach).variance, rel=0.01)
+    (slim.path / "histograms.jsonl").unlink()  # of an earlier version
+    np.testing.assert_array_equal(whole_population(Run(slim.path), 0), some)
 
 
 @pytest.mark.full

@@ -57,6 +57,12 @@ class Histogram:
         np.add.at(counts, np.ix_(*places), self.counts)
         return counts
 
+    def members(self) -> Array:
+        """(num_members, num_dimensions) a place for every member, anywhere in its cell; the same ones every time."""
+        cells = np.repeat(np.argwhere(self.counts), self.counts[self.counts > 0], axis=0)
+        # Not the cells' middles: in other cells, or as neighbors, many members in one place are something else.
+        return self.width * (cells + self.low + np.random.default_rng(0).random(cells.shape))
+
 
 def histogram(behavior: Array) -> Histogram:
     """A histogram of (num_members, num_behaviors), of the first two of them, with the narrowest cells allowed."""

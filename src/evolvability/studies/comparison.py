@@ -24,7 +24,7 @@ from evolvability.studies.measures import (
     measure_scale,
     measures,
     specialization_of,
-    valid_behaviors,
+    whole_population,
 )
 from evolvability.studies.offspring import kept_offspring
 from evolvability.studies.races import load_race, own_adapter
@@ -161,7 +161,7 @@ def quantity(
 def reach_of(groups: Sequence[RunGroup], generation: int | None = None) -> float:
     """A half width that holds every valid behavior of some groups at a generation."""
     runs = [run for group in groups for run in group.runs]
-    return common_reach([valid_behaviors(run, seed, generation)[0] for run in runs for seed in range(run.config.seeds)])
+    return common_reach([whole_population(run, seed, generation) for run in runs for seed in range(run.config.seeds)])
 
 
 def to_markdown(report: Report) -> str:
@@ -266,4 +266,4 @@ def _measured(run: Run, name: str, generation: int | None, by: MeasureScale) -> 
     seeds = range(run.config.seeds)
     if name == SPECIALIZATION:
         return [specialization_of(run, seed, generation, by) for seed in seeds]
-    return [float(getattr(measures(valid_behaviors(run, seed, generation)[0], by), name)) for seed in seeds]
+    return [float(getattr(measures(whole_population(run, seed, generation), by), name)) for seed in seeds]

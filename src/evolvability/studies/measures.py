@@ -14,6 +14,7 @@ import numpy as np
 from evolvability.core.entropy import entropy as entropy
 from evolvability.core.errors import ConfigError
 from evolvability.runs.folder import Run
+from evolvability.runs.histograms import MAX_CELLS
 
 Array = np.ndarray[Any, Any]
 MAX_TARGETS = 1000
@@ -188,6 +189,21 @@ def valid_behaviors(run: Run, seed: int, generation: int | None = None) -> tuple
     arrays = run.behaviors(generation)
     valid = arrays["valid"][seed]
     return arrays["behavior"][seed][valid], arrays["component"][seed][valid]
+
+
+def whole_population(run: Run, seed: int, generation: int | None = None) -> Array:
+    """The behaviors of one seed's valid members; of an export that has some of them, all as their histogram has them.
+
+    Some reach fewer places than all: without this, exports would be less evolvable than the runs they are of.
+    """
+    arrays = run.behaviors(generation)
+    behavior = arrays["behavior"][seed][arrays["valid"][seed]]
+    is_whole = arrays["valid"].shape[1] >= run.config.population_size
+    if is_whole or run.dimensions or behavior.shape[1] > max(MAX_CELLS):
+        return behavior
+    number = run.recorded[-1] if generation is None else generation
+    counted = run.histograms().get((number, run.seeds[seed]))
+    return behavior if counted is None else counted.members()
 
 
 def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureScale) -> float:

@@ -27,7 +27,7 @@ from evolvability.reproduction.claims.claim import (
 from evolvability.runs.folder import Run
 from evolvability.studies.comparison import quantity
 from evolvability.studies.groups import RunGroup, by_seed, of_common_seeds
-from evolvability.studies.measures import degenerate_share, median_one_way, valid_behaviors
+from evolvability.studies.measures import degenerate_share, median_one_way, whole_population
 from evolvability.studies.statistics import SIGNIFICANT, above_zero, ratio_interval
 
 MOST_EVOLVABLE = 5 * np.pi / 2
@@ -250,7 +250,7 @@ def fewer_degenerate(runs: Runs, objective: str, radius: str) -> Answer:
 
 def per_seed(group: RunGroup, statistic: Callable[[Array], float]) -> dict[int, float]:
     """A statistic of the last recorded behaviors by seed."""
-    values = [[statistic(valid_behaviors(run, seed)[0]) for seed in range(run.config.seeds)] for run in group.runs]
+    values = [[statistic(whole_population(run, seed)) for seed in range(run.config.seeds)] for run in group.runs]
     return by_seed(group, values)
 
 
