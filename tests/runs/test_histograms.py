@@ -32,9 +32,9 @@ def test_histograms_of_different_widths_are_counted_in_common_cells_without_an_e
 @pytest.mark.parametrize("cloud", [RING, RING[:, :1], RING[:0]], ids=["plane", "line", "nobody"])
 def test_every_member_has_a_place_in_its_cell(cloud: np.ndarray) -> None:
     one = histogram(cloud)
-    members = one.members()
+    members = one.scattered()
     assert members.shape == cloud.shape
-    np.testing.assert_array_equal(one.members(), members)
+    np.testing.assert_array_equal(one.scattered(), members)
     places = np.floor(np.array([*members, *cloud]) / one.width).astype(int)
     both = np.split(places, [len(cloud)])
     assert sorted(map(tuple, both[0])) == sorted(map(tuple, both[1]))

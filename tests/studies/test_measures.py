@@ -149,6 +149,16 @@ def test_an_export_of_some_members_covers_as_much_as_the_run(task: str, tmp_path
     np.testing.assert_array_equal(whole_population(Run(slim.path), 0), some)
 
 
+def test_a_run_that_records_fewer_members_than_its_population_has_them_all(tmp_path: Path) -> None:
+    maml = {"tasks": 2, "episodes": 2, "iterations": 1, "line_search_steps": 1}
+    evolve("navigation", objective="maml", maml=maml, generations=1, output=tmp_path / "run")
+    run = Run(tmp_path / "run")
+    recorded = valid_behaviors(run, 0)[0]
+    assert len(recorded) < run.config.population_size
+    assert run.histograms()
+    np.testing.assert_array_equal(whole_population(run, 0), recorded)
+
+
 @pytest.mark.full
 def test_a_run_its_slim_export_and_its_checkpoint_file_are_measured_alike(run: Run, tmp_path: Path) -> None:
     whole = offspring_of_run(run, number=50)

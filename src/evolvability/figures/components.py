@@ -21,6 +21,7 @@ from evolvability.studies.measures import (
     measure_scale,
     specialization_of,
     valid_behaviors,
+    whole_population,
 )
 
 COLORS = (OTHER_COLORS[1], OTHER_COLORS[2], OTHER_COLORS[0])  # none of a method's
@@ -39,6 +40,7 @@ class Species:
     seed: int
     behavior: Array  # (num_members, num_behaviors) of the valid members
     component: Array  # (num_members,) the component of each
+    num_valid: int  # how many valid members there are; an export may have some of them
     union: float  # the share of cells that all components together cover
     each: list[float]  # the share of cells that each covers
     specialization: float | None  # how far behavior tells the component, from 0 to 1; None for one component
@@ -57,11 +59,11 @@ def data_from_runs(runs: Sequence[Run]) -> Panels:
     """One seed of every group of runs that differ in their seeds alone, see `_places`."""
     check_comparable(runs)
     places = _places([group.runs for group in group_runs(runs)])
-    found = [valid_behaviors(*place) for place in places]
-    if not any(len(behavior) for behavior, _ in found):
+    found = [whole_population(*place) for place in places]
+    if not any(len(behavior) for behavior in found):
         raise RunFolderError("Nothing to draw: no member of the recorded generations is valid.")
-    by = measure_scale(common_reach([behavior for behavior, _ in found]))
-    panels = [_species(*place, *own, by) for place, own in zip(places, found, strict=True)]
+    by = measure_scale(common_reach(found))
+    panels = [_species(*place, own, by) for place, own in zip(places, found, strict=True)]
     return Panels(panels, by, runs[0].behavior_names)
 
 
@@ -126,19 +128,23 @@ def figure(runs: Sequence[Run]) -> Figure:
     return drawing
 
 
-def _species(run: Run, seed: int, behavior: Array, component: Array, by: MeasureScale) -> Species:
+def _species(run: Run, seed: int, whole: Array, by: MeasureScale) -> Species:
     mixed = run.config.population == "mixture"
     number = run.config.components if mixed else 1
+    # A histogram, which may be all there is of some members, does not tell components apart.
+    behavior, component = valid_behaviors(run, seed) if mixed else (whole, np.zeros(len(whole), int))
     each = [coverage(behavior[component == index], by) for index in range(number)]
     share = specialization_of(run, seed, None, by) if mixed else None
     how = f"{'split into' if run.config.start_from else 'mixture of'} {number}" if mixed else "one component"
     name = f"{method_name(run.config.objective)}, {how}"
-    return Species(name, run.seeds[seed], behavior, component, coverage(behavior, by), each, share)
+    return Species(name, run.seeds[seed], behavior, component, len(whole), coverage(whole, by), each, share)
 
 
 def _numbers(panel: Species) -> str:
     covers = f"seed {panel.seed} covers {100 * panel.union:.0f} % of the cells"
     if panel.specialization is None:
         return covers
-    alone = " and ".join(f"{100 * share:.0f} %" for share in panel.each)
-    return f"{covers}\n({alone}), specialization {panel.specialization:.2f}"
+    alone = "(" + " and ".join(f"{100 * share:.0f} %" for share in panel.each) + ")"
+    if len(panel.behavior) < panel.num_valid:  # some cover less
+        alone = f"shown: {len(panel.behavior):,} of {panel.num_valid:,}"
+    return f"{covers}\n{alone}, specialization {panel.specialization:.2f}"

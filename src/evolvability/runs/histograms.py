@@ -21,6 +21,7 @@ Array = np.ndarray[Any, Any]
 
 MAX_CELLS = {1: 400, 2: 100}
 """Per dimension, by the number of dimensions; further ones are left out."""
+MAX_DIMENSIONS = max(MAX_CELLS)
 COUNT = np.dtype("<u4")
 MOST_CELLS = 300_000_000
 """Of a run: gigabytes in memory, of which a stranger's file may have compressed any number."""
@@ -57,16 +58,18 @@ class Histogram:
         np.add.at(counts, np.ix_(*places), self.counts)
         return counts
 
-    def members(self) -> Array:
-        """(num_members, num_dimensions) a place for every member, anywhere in its cell; the same ones every time."""
+    def scattered(self) -> Array:
+        """(num_members, num_dimensions) a place for every member, drawn in its cell; the same draw every time."""
+        generator = np.random.default_rng(0)
         cells = np.repeat(np.argwhere(self.counts), self.counts[self.counts > 0], axis=0)
-        # Not the cells' middles: in other cells, or as neighbors, many members in one place are something else.
-        return self.width * (cells + self.low + np.random.default_rng(0).random(cells.shape))
+        # Drawn, not in the middle: members in one place would be neighbors at no distance. Shuffled: members have no
+        # order, and these came cell by cell.
+        return self.width * (generator.permutation(cells) + self.low + generator.random(cells.shape))
 
 
 def histogram(behavior: Array) -> Histogram:
     """A histogram of (num_members, num_behaviors), of the first two of them, with the narrowest cells allowed."""
-    behavior = np.asarray(behavior, np.float64)[:, : max(MAX_CELLS)]
+    behavior = np.asarray(behavior, np.float64)[:, :MAX_DIMENSIONS]
     dimensions = behavior.shape[1]
     if not len(behavior):
         return Histogram(1.0, (0,) * dimensions, np.zeros((1,) * dimensions, int))

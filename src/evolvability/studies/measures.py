@@ -14,7 +14,7 @@ import numpy as np
 from evolvability.core.entropy import entropy as entropy
 from evolvability.core.errors import ConfigError
 from evolvability.runs.folder import Run
-from evolvability.runs.histograms import MAX_CELLS
+from evolvability.runs.histograms import MAX_DIMENSIONS
 
 Array = np.ndarray[Any, Any]
 MAX_TARGETS = 1000
@@ -196,14 +196,13 @@ def whole_population(run: Run, seed: int, generation: int | None = None) -> Arra
 
     Some reach fewer places than all: without this, exports would be less evolvable than the runs they are of.
     """
-    arrays = run.behaviors(generation)
-    behavior = arrays["behavior"][seed][arrays["valid"][seed]]
-    is_whole = arrays["valid"].shape[1] >= run.config.population_size
-    if is_whole or run.dimensions or behavior.shape[1] > max(MAX_CELLS):
+    behavior, _ = valid_behaviors(run, seed, generation)
+    if len(behavior) >= run.config.population_size or run.dimensions or behavior.shape[1] > MAX_DIMENSIONS:
         return behavior
     number = run.recorded[-1] if generation is None else generation
     counted = run.histograms().get((number, run.seeds[seed]))
-    return behavior if counted is None else counted.members()
+    # Where some broke down, and of MAML's policies, there are no more than were recorded.
+    return behavior if counted is None or counted.counts.sum() <= len(behavior) else counted.scattered()
 
 
 def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureScale) -> float:
