@@ -13,18 +13,18 @@ optional = $(PIP) --only-binary :all: -e ".[$(1)]" 2> /dev/null || echo "No whee
 
 .PHONY: setup demo test test-all smoke figures lint types platforms pages docs clean
 
-$(VENV)/demo-ready: pyproject.toml constraints.txt
+$(VENV)/demo-ready: pyproject.toml physics/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is " \
 	    + sys.version.split()[0] + ". Name another: make PYTHON=python3.12 ...")'
 	@echo "Setting up $(VENV) with JAX, MuJoCo and Matplotlib, 0.9 GB (once; a minute or two) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) -e ".[locomotion]"
+	@$(PIP) -e physics -e ".[locomotion]"
 	@$(call optional,warp,MuJoCo's own library steps robots; it is several times slower.)
 	@touch $@
 
 $(VENV)/ready: $(VENV)/demo-ready
 	@echo "Adding what tests, types, linter and documentation need, 1 GB (once; a minute or two) ..."
-	@$(PIP) -e ".[locomotion,gymnasium,dask,explore,onnx,dev,docs]"
+	@$(PIP) -e physics -e ".[locomotion,gymnasium,dask,explore,onnx,dev,docs]"
 	@$(call optional,box2d,what needs it is left out and its tests skip.)
 	@$(call optional,bullet,what needs it is left out and its tests skip.)
 	@touch $@

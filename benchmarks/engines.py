@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import jax
 import mujoco
+import mujoco_fused as fused
 import numpy as np
 from mujoco import rollout
 
 from evolvability.core.cores import num_cores
 from evolvability.core.populations import normal
 from evolvability.core.types import Sample
-from evolvability.tasks.engines import fused
 from evolvability.tasks.engines.base import Engine, LocomotionOptions
 from evolvability.tasks.engines.cores import cores_engine
 from evolvability.tasks.engines.mujoco import mujoco_engine

@@ -25,8 +25,8 @@ import jax.numpy as jnp
 
 from evolvability.config.schema import layered
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.fused.control import Progress, controller, first_of
-from evolvability.tasks.engines.fused.networks import actor
+from evolvability.tasks.engines.control import Progress, controller, first_of
+from evolvability.tasks.engines.networks import actor
 from evolvability.tasks.normalizer import Moments, include, scaled
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.robots import ROBOTS, Robot, Solver

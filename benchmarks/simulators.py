@@ -23,9 +23,9 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 from mujoco import rollout
+from mujoco_fused import State, stepper
 
 from evolvability.core.cores import num_cores
-from evolvability.tasks.engines.fused import State, stepper
 from evolvability.tasks.robots import ROBOTS, Robot
 
 # The package that a simulator needs.

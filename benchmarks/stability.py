@@ -16,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mujoco_fused as fused
 import numpy as np
 from mujoco.batch import Batch
+from mujoco_fused import State
 
-from evolvability.tasks.engines import fused
-from evolvability.tasks.engines.fused import State
 from evolvability.tasks.observations import MAX_SPEED, is_plausible
 from evolvability.tasks.robots import BODIES, ROBOTS, Robot, Solver
 

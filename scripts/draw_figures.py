@@ -20,11 +20,11 @@ from evolvability.figures import comparison, curves, graphs
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
 from evolvability.figures.registry import FIGURES, save_figure
 from evolvability.figures.style import LINE_STYLES, OTHER_COLORS, PAGE_WIDTH, draw_histogram, new_figure
-from evolvability.reproduction.pictures import PICTURES
-from evolvability.reproduction.report import finished
 from evolvability.studies.comparison import compare_runs
 from evolvability.studies.groups import METHOD_NAMES
-from evolvability.theory import paper_graphs
+from evolvability_paper import graphs as paper_graphs
+from evolvability_paper.pictures import PICTURES
+from evolvability_paper.report import finished
 
 ROOT = Path(__file__).parents[1]
 ASSETS, RESULTS = ROOT / "docs" / "assets", ROOT / "results"
@@ -192,7 +192,7 @@ def _graphs() -> dict[str, Callable[[], Figure]]:
     def drawing(name: str, positions: Any) -> Callable[[], Figure]:
         return lambda: cast(Figure, graphs.draw(getattr(paper_graphs, name)(), positions=positions).figure)
 
-    places = {**graphs.PAPER_POSITIONS, "variance_graph": VARIANCE}
+    places = {**paper_graphs.POSITIONS, "variance_graph": VARIANCE}
     return {f"graph-{_slug(name)}.svg": drawing(name, positions) for name, positions in places.items()}
 
 

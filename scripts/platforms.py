@@ -85,11 +85,16 @@ PLATFORMS = (
 )
 
 
-def requirements(*extras: str, base: bool = True) -> list[str]:
-    """What pyproject.toml asks for."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+def requirements(*extras: str, base: bool = True, folder: Path = ROOT) -> list[str]:
+    """What a pyproject.toml asks for; what the one in physics/ asks for, in the place of its own name."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     wanted = list(project["dependencies"]) if base else []
-    return wanted + [line for extra in extras for line in project["optional-dependencies"][extra]]
+    wanted += [line for extra in extras for line in project["optional-dependencies"][extra]]
+    found: list[str] = []
+    for line in wanted:
+        physics = re.fullmatch(r"mujoco-fused(?:\[(\w+)\])?", line)
+        found += requirements(*filter(None, physics.groups()), folder=ROOT / "physics") if physics else [line]
+    return found
 
 
 def resolve(platform: Platform, python: str, wanted: list[str]) -> str:

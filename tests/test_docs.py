@@ -276,7 +276,8 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def test_pages_stay_short() -> None:
-    words = {page.name: len(page.read_text().split()) for page in PAGES}
+    # Pages of the API are lists of names, which nobody reads from top to bottom.
+    words = {page.name: len(page.read_text().split()) for page in PAGES if not page.name.startswith("api")}
     assert {name: count for name, count in words.items() if count > WORDS_OF_A_PAGE} == {}
     assert sum(words.values()) < WORDS
     assert all(len(text.split()) <= WORDS_OF_A_PAGE for text in command_pages.pages().values())

@@ -1,8 +1,5 @@
 """Evolvability ES: optimize directly for parameters whose mutations behave in very different ways."""
 
-import importlib
-from typing import Any
-
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, RunFolderError, TaskError, UserError
 from evolvability.core.expectation import Distribution, box, expect, expectation
@@ -24,14 +21,6 @@ from evolvability.training.ask_tell import AskTell
 from evolvability.training.driver import Result, evolve, resume
 
 __version__ = "0.1.0"
-
-
-def __getattr__(name: str) -> Any:
-    # Only when it is asked for: it imports MuJoCo and Warp, which nobody needs who has a task of their own.
-    if name == "fused":
-        return importlib.import_module("evolvability.tasks.engines.fused")
-    raise AttributeError(f"module 'evolvability' has no attribute '{name}'")
-
 
 __all__ = [
     "Algorithm",

@@ -10,14 +10,13 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from evolvability import Run, RunFolderError
-from evolvability.cli import COMMANDS, main, reproducing, training
+from evolvability.cli import COMMANDS, main, training
 from evolvability.cli.printing import free_folder
 from evolvability.cli.training import parse_train
 from evolvability.config.schema import layered
@@ -315,17 +314,6 @@ def test_escape_sequences_do_not_reach_the_terminal(tmp_path: Path, capsys: pyte
     assert "owned" in shown
     assert "\x1b" not in shown
     assert "\x07" not in shown
-
-
-def test_compiled_programs_are_kept_by_the_user_not_in_the_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept: dict[str, Any] = {}
-    config = SimpleNamespace(jax_compilation_cache_dir=None, update=kept.__setitem__)
-    monkeypatch.setattr(reproducing, "jax", SimpleNamespace(config=config))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    reproducing._compile_quickly()
-    assert Path(kept["jax_compilation_cache_dir"]).is_relative_to(tmp_path / "cache")
 
 
 @pytest.mark.parametrize(

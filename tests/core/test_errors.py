@@ -12,7 +12,7 @@ from evolvability.core.errors import install_line, missing_extra
 
 def test_in_a_clone_the_hint_names_the_clone_and_the_extra() -> None:
     clone = Path(__file__).parents[2]
-    assert install_line("bullet") == f"{sys.executable} -m pip install -e '{clone}[bullet]'"
+    assert install_line("bullet") == f"{sys.executable} -m pip install -e '{clone / 'physics'}' -e '{clone}[bullet]'"
 
 
 def test_elsewhere_the_hint_names_what_the_extra_consists_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

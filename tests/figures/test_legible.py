@@ -11,7 +11,6 @@ from evolvability import Run
 from evolvability.figures import comparison
 from evolvability.figures.registry import FIGURES
 from evolvability.figures.style import new_figure, paper_style
-from evolvability.reproduction.pictures import PICTURES
 from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.histograms import histogram_rows
 from evolvability.runs.writer import RunWriter
@@ -19,6 +18,7 @@ from evolvability.studies.adaptation import Adaptation, save_adaptation
 from evolvability.studies.comparison import compare_runs
 from evolvability.studies.offspring import save_offspring
 from evolvability.studies.races import Raced, own_adapter, save_race
+from evolvability_paper.pictures import PICTURES
 from tests.figures.legible import problems
 from tests.figures.test_figures import real as real
 from tests.figures.test_figures import shown_in

@@ -16,8 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Ellipse, Polygon, Rectangle
 from matplotlib.transforms import Bbox
 
-from evolvability.figures.graphs import PAPER_POSITIONS, draw
-from evolvability.theory import paper_graphs
+from evolvability.figures.graphs import draw
 from evolvability.theory.graphs import (
     Deterministic,
     Expectation,
@@ -29,7 +28,9 @@ from evolvability.theory.graphs import (
     StochasticGraph,
     nest,
 )
-from evolvability.theory.paper_graphs import Normal
+from evolvability.theory.normal import Normal
+from evolvability_paper import graphs as paper_graphs
+from evolvability_paper.graphs import POSITIONS
 
 # Compiled without optimization: here compiling takes far longer than running.
 jit = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
@@ -323,10 +324,10 @@ def outlines(ax: Axes, graph: Graph[Any]) -> dict[str, Bbox]:
 
 
 @pytest.mark.parametrize("placed", [True, False], ids=["paper", "circle"])
-@pytest.mark.parametrize("name", PAPER_POSITIONS)
+@pytest.mark.parametrize("name", POSITIONS)
 def test_a_drawing_has_every_node_and_edge_and_no_overlap(name: str, placed: bool) -> None:
     graph = getattr(paper_graphs, name)()
-    ax = draw(graph, blank(), positions=PAPER_POSITIONS[name] if placed else None)
+    ax = draw(graph, blank(), positions=POSITIONS[name] if placed else None)
     kinds = {kind: sum(isinstance(n, kind) for n in graph.nodes) for kind in (Deterministic, Stochastic, Expectation)}
     assert sum(isinstance(p, Rectangle) for p in ax.patches) == kinds[Deterministic]
     assert sum(isinstance(p, Circle) for p in ax.patches) == kinds[Stochastic]
@@ -338,7 +339,7 @@ def test_a_drawing_has_every_node_and_edge_and_no_overlap(name: str, placed: boo
     assert not [pair for pair in combinations(boxes, 2) if boxes[pair[0]].overlaps(boxes[pair[1]])]
 
 
-@pytest.mark.parametrize("name", PAPER_POSITIONS)
+@pytest.mark.parametrize("name", POSITIONS)
 def test_on_a_circle_no_edge_runs_through_a_third_node(name: str) -> None:
     graph = getattr(paper_graphs, name)()
     ax = draw(graph, blank())
@@ -348,7 +349,7 @@ def test_on_a_circle_no_edge_runs_through_a_third_node(name: str) -> None:
 
 
 def test_arrows_end_on_borders() -> None:
-    ax = draw(paper_graphs.natural_es(), blank(), positions=PAPER_POSITIONS["natural_es"])
+    ax = draw(paper_graphs.natural_es(), blank(), positions=POSITIONS["natural_es"])
     tips = [p.get_xy()[0] for p in ax.patches if isinstance(p, Polygon)]
     assert any(np.allclose(tip, (2 - 0.46, 2)) for tip in tips)  # from z at (0, 2) into the square of f at (2, 2)
 

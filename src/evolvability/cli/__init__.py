@@ -5,6 +5,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from typing import NoReturn
 
 import jax
@@ -14,7 +15,6 @@ from rich.table import Table
 
 from evolvability.cli.populations import adapt, evolve_from, measure, race, split
 from evolvability.cli.printing import console, errors
-from evolvability.cli.reproducing import reproduce
 from evolvability.cli.runs import compare, export, figure, list_names, show, sweep
 from evolvability.cli.training import maml, resume, train
 from evolvability.cli.viewing import explore, video
@@ -37,11 +37,14 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "race": race,
     "compare": compare,
     "sweep": sweep,
-    "reproduce": reproduce,
     "export": export,
     "list": list_names,
 }
-"""Every command by name. Its signature and its docstring are its options and their help."""
+COMMANDS |= {found.name: found.load() for found in metadata.entry_points(group="evolvability.commands")}
+"""Every command by name. Its signature and its docstring are its options and their help.
+
+Other packages add theirs as entry points: `evolvability_paper` brings ``reproduce``.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -60,7 +60,7 @@ def install_line(extra: str) -> str:
     that was installed from a wheel, what the extra consists of.
     """
     if (CLONE / "pyproject.toml").is_file():
-        return f"{sys.executable} -m pip install -e '{CLONE}[{extra}]'"
+        return f"{sys.executable} -m pip install -e '{CLONE / 'physics'}' -e '{CLONE}[{extra}]'"
     lines = [line.partition(";") for line in metadata.requires("evolvability-es") or ()]
     wanted = [f"'{name.strip()}'" for name, _, condition in lines if f'extra == "{extra}"' in condition]
     return f"{sys.executable} -m pip install {' '.join(wanted)}"

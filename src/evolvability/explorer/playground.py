@@ -93,9 +93,9 @@ def _setup(run: Run, task: Task) -> dict[str, Any]:
     shared["time_step"] = task.stage.time_step if task.stage else 1.0
     if task.name not in ROBOTS:
         return shared
-    from evolvability.tasks.engines.fused.emission import DOUBLE
-    from evolvability.tasks.engines.fused.episodes import ARGUMENTS, episode_text
-    from evolvability.tasks.engines.fused.webassembly import Compiler
+    from mujoco_fused import DOUBLE, Compiler
+
+    from evolvability.tasks.engines.episodes import ARGUMENTS, episode_text
     from evolvability.tasks.locomotion import robot_of
 
     robot = robot_of(task.name, options)
@@ -152,8 +152,9 @@ def packed(array: HostArray) -> dict[str, Any]:
 
 def replay_in_double(run: Run) -> Replay:
     """A robot's replay as a page computes it, to the bit: hand it a brood's key and sample, and a parent's memory."""
+    from mujoco_fused import DOUBLE
+
     from evolvability.tasks.engines.cores import cores_replay
-    from evolvability.tasks.engines.fused.emission import DOUBLE
     from evolvability.tasks.locomotion import policy_of, robot_of
 
     options: Any = run.config.task_options

@@ -24,23 +24,6 @@ from evolvability.theory.graphs import Deterministic, Expectation, Graph, Input,
 Point = tuple[float, float]
 Positions = Mapping[str, Point]
 
-PAPER_POSITIONS: Mapping[str, Positions] = {
-    "markov_reward_process": {
-        "x0": (0, 0), "x1": (2, 0), "x2": (4, 0), "theta": (0, 2), "f1": (2, 2), "f2": (4, 2),
-    },
-    "nested_markov_reward_process": {
-        "x0": (0, 0), "x1": (4, 0), "x2": (6, 0), "theta": (0, 2), "f1": (4, 2), "f2": (6, 2),
-        "E_x1": (2, 4), "sum_x1": (4, 4), "E_x2": (6, 4),
-    },
-    "natural_es": {"z": (0, 2), "f": (2, 2), "theta": (2, 0), "E_z": (4, 1)},
-    "max_variance_graph": {"z": (0, 2), "B": (2, 2), "square": (4, 2), "theta": (4, 0), "E_z": (6, 1)},
-    "max_entropy_graph": {
-        "z": (0, 3), "B": (1.5, 3), "z'": (0, 0), "B'": (1.5, 0), "phi": (1.5, 1.5), "E_z'": (3.2, 1.5),
-        "-log": (4.9, 1.5), "E_z": (7, 1.5), "theta": (4.9, 0),
-    },
-}  # fmt: skip
-"""Where the paper places the nodes of its five graphs, by the name of the function that makes the graph."""
-
 CENTIMETER = 1 / 2.54
 LINE_WIDTH = 0.8
 FONT_SIZE = 0.36
@@ -75,7 +58,7 @@ def draw(
 ) -> Axes:
     """Draw a graph, ordinary or nested, on the axes of a new figure unless given some.
 
-    Nodes are centered at positions by name, e.g. one of `PAPER_POSITIONS`; on a circle unless given. Every node's
+    Nodes are centered at positions by name, on a circle unless given. Every node's
     outline, for an input its label, has the node's name as its ``gid``. Between the nodes of each pair in ``dots``
     three dots stand for those that are not drawn.
     """

@@ -92,7 +92,7 @@ class StochasticGraph(Graph[int]):
     """An ordinary stochastic computation graph: the expected sum of its outputs over all its stochastic nodes.
 
     Examples:
-        >>> from evolvability.theory.paper_graphs import Normal
+        >>> from evolvability.theory import Normal
         >>> graph = StochasticGraph((
         ...     Input("theta"),
         ...     Stochastic("z", ("theta",), Normal),
@@ -139,7 +139,7 @@ class NestedGraph(Graph[int | Mapping[str, int]]):
     """A nested stochastic computation graph: the sum of its outputs, with expectations as nodes.
 
     Examples:
-        >>> from evolvability.theory.paper_graphs import Normal
+        >>> from evolvability.theory import Normal
         >>> graph = NestedGraph((
         ...     Input("theta"),
         ...     Stochastic("z"),
@@ -235,9 +235,14 @@ def nest(graph: StochasticGraph) -> NestedGraph:
     expectation over it, which takes their place.
 
     Examples:
-        >>> from evolvability.theory.paper_graphs import markov_reward_process
-        >>> nest(markov_reward_process()).outputs
-        ('E_x1',)
+        >>> from evolvability.theory import Normal
+        >>> graph = StochasticGraph((
+        ...     Input("theta"),
+        ...     Stochastic("z", ("theta",), Normal),
+        ...     Deterministic("f", ("z",), jnp.square),
+        ... ))
+        >>> nest(graph).outputs
+        ('E_z',)
     """
     nodes = dict(graph.by_name)
     terms = list(graph.outputs)

@@ -6,12 +6,11 @@ from typing import Any
 import jax
 import numpy as np
 import warp as wp
+from mujoco_fused import FLOAT, Precision, loaded
 
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import Engine, Episodes, LocomotionOptions, host_replay, on_threads
-from evolvability.tasks.engines.fused.emission import FLOAT, Precision
-from evolvability.tasks.engines.fused.episodes import episode_kernel
-from evolvability.tasks.engines.fused.kernel import loaded
+from evolvability.tasks.engines.episodes import episode_kernel
 from evolvability.tasks.normalizer import Moments, scaling
 from evolvability.tasks.policies import Policy
 from evolvability.tasks.replay import HostArray, Replay

@@ -6,8 +6,8 @@ from jax import Array
 
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import Engine, Episodes, LocomotionOptions, remembered, start_positions
-from evolvability.tasks.engines.fused.control import Progress, controller, first_of
-from evolvability.tasks.engines.fused.networks import actor
+from evolvability.tasks.engines.control import Progress, controller, first_of
+from evolvability.tasks.engines.networks import actor
 from evolvability.tasks.normalizer import Moments, include, pool, scaled, scaling
 from evolvability.tasks.observations import displacement
 from evolvability.tasks.policies import Policy

@@ -1,0 +1,258 @@
+r"""What may push: points of geoms that meet a plane, and joints at their limits.
+
+MuJoCo's constraints are soft: a row with the violation $x$ pulls its velocity towards $-B v - K d(x)\, x$, with the
+impedance $d(x)$ between 0 and 1, and yields by $R$, which is written here as its inverse $D = 1/R$.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from mujoco_fused.expressions import Value, Vector, is_zero, select, sqrt
+from mujoco_fused.kinematics import Motion
+from mujoco_fused.tree import Tree, UnsupportedModelError, clean, rotation
+
+PLANE, SPHERE, CAPSULE, BOX = (
+    int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}")) for name in ("PLANE", "SPHERE", "CAPSULE", "BOX")
+)
+MIN_VALUE = 1e-15
+"""MuJoCo's smallest divisor."""
+MIN_IMPEDANCE, MAX_IMPEDANCE = 1e-4, 1 - 1e-4
+
+
+@dataclass(frozen=True)
+class Softness:
+    """A constraint's parameters, `solref` and `solimp` in MuJoCo's words."""
+
+    solref: Any
+    solimp: Any
+    time_step: float
+
+    @property
+    def stiffness(self) -> float:
+        """K."""
+        if self._is_direct:
+            return float(-self.solref[0] / self.solimp[1] ** 2)
+        return 1 / (self.solimp[1] * self._time_constant * self.solref[1]) ** 2
+
+    @property
+    def damping(self) -> float:
+        """B."""
+        if self._is_direct:
+            return float(-self.solref[1] / self.solimp[1])
+        return 2 / (self.solimp[1] * self._time_constant)
+
+    @property
+    def _is_direct(self) -> bool:
+        """Whether `solref` is stiffness and damping themselves, negated, and not a time constant and a ratio."""
+        return bool(self.solref[0] <= 0)
+
+    @property
+    def _time_constant(self) -> float:
+        return max(self.solref[0], 2 * self.time_step)  # MuJoCo's own safeguard
+
+    def impedance(self, violation: Value) -> Value:
+        """d(x), from its two ends in two arcs that meet at the midpoint."""
+        low, high = np.clip(self.solimp[:2], MIN_IMPEDANCE, MAX_IMPEDANCE).tolist()
+        width, middle, power = (float(number) for number in self.solimp[2:])
+        if low == high or width <= MIN_VALUE:
+            return 0.5 * (low + high)
+        x = abs(violation) / width
+        if power == 1:
+            arc = x
+        elif power == 2:
+            arc = select(x <= middle, x * x / middle, 1 - (1 - x) * (1 - x) / (1 - middle))
+        else:
+            raise UnsupportedModelError(f"it has a solimp with the power {power}, not 1 or 2")
+        return low + select(x >= 1.0, 1.0, arc) * (high - low)
+
+
+def strength(impedance: Value, weight: float) -> Value:
+    """D, from the impedance and how much acceleration a unit force gives, roughly."""
+    yielding = (1 - impedance) * weight / impedance
+    return 1 / select(yielding > MIN_VALUE, yielding, MIN_VALUE)
+
+
+class Contact(NamedTuple):
+    """A point that may touch a plane."""
+
+    geom: int  # whose point it is
+    body: int  # what moves it
+    distance: Value  # how far it is above the plane
+    present: Value  # whether it counts now
+    fields: dict[str, Value]  # what the solver needs of it, by name
+
+
+class Limit(NamedTuple):
+    """A joint that may meet a limit."""
+
+    dof: int  # which it is
+    present: Value  # whether it is beyond its margin
+    sign: Value  # 1 at the lower limit, -1 at the upper
+    strength: Value  # D, 0 where it is not present
+    target: Value  # minus the acceleration that the limit asks for
+
+
+def contacts(tree: Tree, motion: Motion) -> list[Contact]:
+    """All points that may touch a plane."""
+    model, found = tree.model, []
+    planes = [geom for geom in range(model.ngeom) if model.geom_type[geom] == PLANE]
+    for geom in range(model.ngeom):
+        for other in range(geom):
+            if _may_touch(tree, geom, other) and not (geom in planes) ^ (other in planes):
+                pair = f"{_named(model, other)} and {_named(model, geom)}"
+                raise UnsupportedModelError(f"its geoms {pair} may touch: set their contype and conaffinity to 0")
+        for plane in planes:
+            if geom != plane and _may_touch(tree, geom, plane):
+                found += _on_plane(tree, motion, geom, plane)
+    return found
+
+
+def _may_touch(tree: Tree, geom: int, other: int) -> bool:
+    """Whether MuJoCo would look at a pair of geoms at all."""
+    model = tree.model
+    one, two = (int(model.body_weldid[model.geom_bodyid[g]]) for g in (geom, other))
+    if one == two:
+        return False
+    one_parent, two_parent = (int(model.body_weldid[tree.parent[body]]) for body in (one, two))
+    if one and two and (one == two_parent or two == one_parent):
+        return False
+    excluded = {int(signature) for signature in model.exclude_signature}
+    if {(one << 16) + two, (two << 16) + one} & excluded:
+        return False
+    return bool(
+        model.geom_contype[geom] & model.geom_conaffinity[other]
+        or model.geom_contype[other] & model.geom_conaffinity[geom]
+    )
+
+
+def _named(model: mujoco.MjModel, geom: int) -> str:
+    return repr(model.geom(geom).name or geom)
+
+
+def _on_plane(tree: Tree, motion: Motion, geom: int, plane: int) -> list[Contact]:
+    """A geom's points that may touch a plane, in MuJoCo's order."""
+    model, body = tree.model, int(tree.model.geom_bodyid[geom])
+    weld, floor, turn = tree.weld(int(model.geom_bodyid[plane]))
+    if weld:
+        raise UnsupportedModelError(f"its plane {_named(model, plane)} moves")
+    normal = clean(turn @ rotation(model.geom_quat[plane])[:, 2])
+    floor = clean(floor + turn @ model.geom_pos[plane])
+    axes, size, kind = rotation(model.geom_quat[geom]), model.geom_size[geom], int(model.geom_type[geom])
+    center, radius, along = clean(model.geom_pos[geom]), float(size[0]), None
+    if kind == SPHERE:
+        points = [center]
+    elif kind == CAPSULE:
+        points = [clean(center + end * size[1] * axes[:, 2]) for end in (1, -1)]
+        along = motion.rotation[body] @ axes[:, 2]
+    elif kind == BOX:
+        corners = [(x, y, z) for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)]
+        points, radius = [clean(center + axes @ (corner * size)) for corner in corners], 0.0
+    else:
+        raise UnsupportedModelError(f"its geom {_named(model, geom)} on a plane is no sphere, capsule or box")
+    first = tangent(along, normal)
+    parameters = _mixed(model, geom, plane)
+    found = []
+    for point in points:
+        place = motion.place[body] + motion.rotation[body] @ point
+        distance = normal @ (place + motion.origin[body] - floor) - radius
+        touch = place - (radius + 0.5 * distance) * normal
+        found.append(Contact(geom, body, distance, distance <= parameters.margin, parameters.fields(distance)))
+        for name, vector in zip(("point", "normal", "first"), (touch, normal, first), strict=True):
+            found[-1].fields.update({f"{name}_{axis}": value for axis, value in zip("xyz", vector, strict=True)})
+    if kind != BOX:
+        return found
+    below = [normal @ (motion.rotation[body] @ (point - center)) <= 0.0 for point in points]
+    return _first_four(found, below)
+
+
+def _first_four(corners: list[Contact], below: list[Value]) -> list[Contact]:
+    """Of a box, MuJoCo takes the corners below its center, and no more than the first four."""
+    taken: Value = 0.0
+    chosen = []
+    for contact, is_below in zip(corners, below, strict=True):
+        present = contact.present & is_below & (taken < 4.0)
+        taken = taken + select(present, 1.0, 0.0)
+        chosen.append(contact._replace(present=present))
+    return chosen
+
+
+def tangent(along: Vector | None, normal: Vector) -> Vector:
+    """(3,) the first direction of friction: along a capsule, where it does not stand upright, or any."""
+    spare = np.array([0.0, 1.0, 0.0]) if abs(normal[1]) < 0.5 else np.array([0.0, 0.0, 1.0])
+    spare = spare - normal @ spare * normal
+    spare = clean(spare / np.linalg.norm(spare))
+    if along is None:
+        return spare
+    flat = along - (normal @ along) * normal
+    sides = [k for k in range(3) if not is_zero(flat[k])]
+    if len(sides) <= 1:
+        return np.eye(3)[sides[0]] if sides else spare
+    square = flat @ flat
+    upright = square < 1e-20
+    scale = 1 / sqrt(select(upright, 1.0, square))
+    return np.array([select(upright, spare[k], scale * flat[k]) for k in range(3)], object)
+
+
+class Parameters(NamedTuple):
+    """What two geoms agree on."""
+
+    softness: Softness
+    friction: float
+    margin: float
+    weight: float
+
+    def fields(self, distance: Value) -> dict[str, Value]:
+        """What the solver needs to know of a contact so far above a plane."""
+        violation = distance - self.margin
+        impedance = self.softness.impedance(violation)
+        return {
+            "strength": strength(impedance, self.weight),
+            "pull": self.softness.stiffness * impedance * violation,
+            "damping": self.softness.damping,
+            "friction": self.friction,
+        }
+
+
+def _mixed(model: mujoco.MjModel, geom: int, plane: int) -> Parameters:
+    """Two geoms' parameters as MuJoCo mixes them."""
+    pair = [geom, plane]
+    if model.geom_gap[pair].any():
+        raise UnsupportedModelError("it has geoms with a gap")
+    first, second = model.geom_priority[pair]
+    share = model.geom_solmix[geom] / model.geom_solmix[pair].sum() if model.geom_solmix[pair].sum() else 0.5
+    share = share if first == second else float(first > second)
+    pair = pair if first == second else [pair[int(second > first)]]
+    dimension = int(model.geom_condim[pair].max())
+    if dimension not in (1, 3):
+        raise UnsupportedModelError(f"it has contacts of dimension {dimension}, not 1 or 3")
+    solref, solimp = (
+        share * array[geom] + (1 - share) * array[plane] for array in (model.geom_solref, model.geom_solimp)
+    )
+    if (model.geom_solref[[geom, plane], 0] <= 0).any():
+        solref = model.geom_solref[[geom, plane]].min(axis=0)
+    friction = float(model.geom_friction[pair, 0].max()) if dimension == 3 else 0.0
+    weight = float(model.body_invweight0[model.geom_bodyid[[geom, plane]], 0].sum())
+    edges = 2 * friction**2 * (1 + friction**2) / model.opt.impratio if dimension == 3 else 4.0
+    margin = float(model.geom_margin[geom] + model.geom_margin[plane])
+    return Parameters(Softness(solref, solimp, float(model.opt.timestep)), friction, margin, weight * edges)
+
+
+def limits(tree: Tree, position: Vector, velocity: Vector) -> list[Limit]:
+    """All joints that may meet a limit."""
+    model, found = tree.model, []
+    for joint in np.flatnonzero(model.jnt_limited):
+        dof, margin = int(model.jnt_dofadr[joint]), float(model.jnt_margin[joint])
+        softness = Softness(model.jnt_solref[joint], model.jnt_solimp[joint], float(model.opt.timestep))
+        angle = position[int(model.jnt_qposadr[joint])]
+        low, high = angle - float(model.jnt_range[joint, 0]), float(model.jnt_range[joint, 1]) - angle
+        nearer_low = low < high
+        sign, distance = select(nearer_low, 1.0, -1.0), select(nearer_low, low, high)
+        present, violation = distance < margin, distance - margin
+        impedance = softness.impedance(violation)
+        firmness = strength(impedance, float(model.dof_invweight0[dof]))
+        target = softness.damping * sign * velocity[dof] + softness.stiffness * impedance * violation
+        found.append(Limit(dof, present, sign, select(present, firmness, 0.0), target))
+    return found

@@ -1,0 +1,131 @@
+"""Whole time steps and short episodes of compiled models, as MuJoCo makes them."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+from models import each_quickly, model, states
+
+wp = pytest.importorskip("warp", reason="Warp is not installed")
+fused = pytest.importorskip("mujoco_fused")
+
+from mujoco_fused.emission import DOUBLE  # noqa: E402
+from mujoco_fused.kernel import step_kernel  # noqa: E402
+
+
+def native_step(model: mujoco.MjModel, given: dict[str, Any], num_steps: int = 1) -> dict[str, Any]:
+    after: dict[str, list[Any]] = {"q": [], "v": [], "w": []}
+    for q, v, w, u in zip(*given.values(), strict=True):
+        data = mujoco.MjData(model)
+        data.qpos[:], data.qvel[:], data.qacc_warmstart[:], data.ctrl[:] = q, v, w, u
+        mujoco.mj_step(model, data, num_steps)
+        for name, array in zip("qvw", (data.qpos, data.qvel, data.qacc), strict=True):
+            after[name].append(array.copy())
+    return {name: np.array(arrays) for name, arrays in after.items()}
+
+
+def double_step(model: mujoco.MjModel, given: dict[str, Any]) -> dict[str, Any]:
+    number = len(given["q"])
+    inputs = [wp.array(given[key], device="cpu") for key in "qvwu"]
+    outputs = [wp.zeros((number, size), dtype=wp.float64, device="cpu") for size in (model.nq, model.nv, model.nv, 0)]
+    wp.launch(step_kernel(model, precision=DOUBLE), dim=number, inputs=inputs, outputs=outputs, device="cpu")
+    return {key: array.numpy() for key, array in zip("qvw", outputs[:3], strict=True)}
+
+
+def assert_close(ours: dict[str, Any], expected: dict[str, Any], tolerance: float) -> None:
+    for key in "qvw":
+        scale = 1 + np.abs(expected[key]).max(axis=1, keepdims=True)
+        assert np.max(np.abs(ours[key] - expected[key]) / scale) < tolerance, key
+
+
+@each_quickly
+def test_one_step_in_double_is_mujocos(name: str) -> None:
+    robot = model(name)
+    given = states(robot, 40, seed=1)
+    assert_close(double_step(robot, given), native_step(robot, given), 1e-11)
+
+
+def test_a_step_does_not_depend_on_where_the_solver_begins() -> None:
+    robot = model("ant")
+    given = states(robot, 40, seed=1)
+    elsewhere = np.random.default_rng(0).normal(0, 1e3, given["w"].shape)
+    assert_close(double_step(robot, given | {"w": elsewhere}), double_step(robot, given), 1e-10)
+
+
+@each_quickly
+def test_twenty_steps_in_float_stay_with_mujoco(name: str) -> None:
+    robot, num_worlds = model(name), 16
+    given = states(robot, num_worlds, seed=2)
+    step = fused.stepper(robot)
+    state = fused.State(*(given[key].astype(np.float32) for key in "qvw"))
+    controls = np.random.default_rng(3).uniform(-1, 1, (20, num_worlds, robot.nu)).astype(np.float32)
+    data = []
+    for index in range(num_worlds):
+        data.append(mujoco.MjData(robot))
+        data[-1].qpos[:], data[-1].qvel[:], data[-1].qacc_warmstart[:] = (part[index] for part in state)
+    for control in controls:
+        state, _ = step(state, control)
+        for one, own in zip(data, control, strict=True):
+            one.ctrl[:] = own
+            mujoco.mj_step(robot, one)
+    off = np.abs(state.qpos - np.array([one.qpos for one in data])).max(axis=1)
+    # A foot that touches a step earlier sends a world elsewhere: most agree closely, all of them roughly.
+    assert np.median(off) < 1e-5
+    assert off.max() < 5e-3
+
+
+def test_jax_and_numpy_take_the_same_steps_also_in_batches() -> None:
+    robot = model("cheetah")
+    step, first = fused.stepper(robot, num_steps=2), fused.start(robot, 6)
+    controls = np.random.default_rng(0).uniform(-1, 1, (6, robot.nu)).astype(np.float32)
+    on_cpu, nothing = step(first, controls)
+    as_jax = jax.tree.map(jnp.asarray, first)
+    compiled, nothing_either = jax.jit(step)(as_jax, jnp.asarray(controls))
+    assert nothing.shape == nothing_either.shape == (6, 0)  # no geom is watched
+    twice, _ = jax.vmap(step)(
+        jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), as_jax), jnp.stack([controls, -controls])
+    )
+    for ours, theirs, both in zip(on_cpu, compiled, twice, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        np.testing.assert_array_equal(both[0], theirs)
+    assert isinstance(on_cpu.qpos, np.ndarray)
+    assert not np.array_equal(twice.qpos[0], twice.qpos[1])
+
+
+def test_heights_of_geoms_are_told_as_sensors_see_them() -> None:
+    robot = model("cheetah")
+    foot = robot.geom("ffoot").id
+    state, _ = fused.stepper(robot)(fused.start(robot, 1), np.zeros((1, robot.nu), np.float32))
+    _, clearance = fused.stepper(robot, watched=(foot,))(state, np.zeros((1, robot.nu), np.float32))
+    data = mujoco.MjData(robot)
+    data.qpos[:] = state.qpos[0]
+    mujoco.mj_kinematics(robot, data)
+    ends = data.geom_xpos[foot, 2] + np.array([1, -1]) * robot.geom_size[foot, 1] * data.geom_xmat[foot, 8]
+    assert clearance[0, 0] == pytest.approx(ends.min() - robot.geom_size[foot, 0], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"option": 'integrator="RK4"'}, "RK4"),
+        ({"option": 'cone="elliptic"'}, "elliptic"),
+        ({"option": 'density="1.2"'}, "air"),
+        ({"geom": 'type="cylinder" size="0.1 0.2"'}, "no sphere, capsule or box"),
+        ({"geom": 'type="sphere" size="0.1" condim="6"'}, "dimension 6"),
+        ({"joint": 'frictionloss="1"'}, "friction loss"),
+        ({"joint": 'type="ball" stiffness="3"'}, "ball joints"),
+        ({"more": '<equality><joint joint1="j" polycoef="0 1 0 0 0"/></equality>'}, "equality"),
+        ({"more": '<actuator><position joint="j"/></actuator>'}, "actuators"),
+        ({"body": '<body pos="0 0 1"><joint/><geom name="other" size="0.1"/></body>'}, "'other'"),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_name(change: dict[str, str], named: str) -> None:
+    parts = {"option": "", "geom": 'type="sphere" size="0.1"', "joint": "", "more": "", "body": ""} | change
+    text = f"""<mujoco><option {parts["option"]}/><worldbody><geom type="plane" size="1 1 1"/>
+      <body pos="0 0 1"><joint name="j" {parts["joint"]}/><geom {parts["geom"]}/></body>{parts["body"]}</worldbody>
+      {parts["more"]}</mujoco>"""
+    with pytest.raises(fused.UnsupportedModelError, match=named):
+        fused.stepper(mujoco.MjModel.from_xml_string(text))

@@ -1,0 +1,153 @@
+"""A robot's control step as C++: what it does with torques, what it sees, and whether its episode goes on.
+
+The texts are those of whole episodes, too. Names in scope: ``q``, ``v``, ``w``, ``u``, ``observation``, ``contacts``,
+``clearance``, and the flags ``good``, ``running`` and ``may_fall``.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import warp as wp
+from jax import Array
+from mujoco_fused import FLOAT, Tape, block, emit, epilogue, in_jax, literal, made, prelude, read, symbols, written
+
+from evolvability.tasks.engines.base import TORQUE_LIMIT
+from evolvability.tasks.observations import has_fallen, is_plausible, observe, slowed
+from evolvability.tasks.robots import Robot
+
+
+class Progress(NamedTuple):
+    """Robots in mid-episode; arrays have the axis (num_robots,) in front."""
+
+    qpos: Array  # positions
+    qvel: Array  # velocities
+    qacc_warmstart: Array  # the last accelerations, where the solver begins
+    observation: Array  # what each one sees
+    running: Array  # 1 while the episode goes on, int32
+    valid: Array  # 1 unless the simulation has broken down, int32
+
+
+Control = Callable[[Progress, Array], Progress]
+
+
+def first_of(robot: Robot, poses: Array) -> Progress:
+    """Robots at the beginning of their episodes."""
+    still, ones = jnp.zeros((len(poses), robot.model.nv)), jnp.ones(len(poses), jnp.int32)
+    contacts = jnp.zeros((len(poses), robot.num_links))
+    return Progress(poses, still, still, observe(robot, robot.torso(poses, still), poses, still, contacts), ones, ones)
+
+
+@functools.cache
+def controller(robot: Robot, early_termination: bool) -> Control:
+    """A function ``(progress, torques) -> progress`` of JAX's arrays, one kernel; what has ended stays as it is."""
+    kernel, names = _kernel(robot, early_termination), [f"{name}_out" for name in Progress._fields]
+    call = in_jax(kernel, len(names))
+
+    def step(now: Progress, torques: Array) -> Progress:
+        shapes = {name: array.shape for name, array in zip(names, now, strict=True)}
+        return Progress(*call(*now, torques, output_dims=shapes, launch_dims=len(torques)))
+
+    return step
+
+
+def _kernel(robot: Robot, early_termination: bool) -> wp.Kernel:
+    def native(
+        qpos_in: Any, qvel_in: Any, qacc_warmstart_in: Any, observation_in: Any, running_in: Any, valid_in: Any,
+        torques: Any,
+        qpos_out: Any, qvel_out: Any, qacc_warmstart_out: Any, observation_out: Any, running_out: Any, valid_out: Any,
+        tid: Any,
+    ) -> None: ...  # fmt: skip
+
+    def whole(
+        qpos_in: Any, qvel_in: Any, qacc_warmstart_in: Any, observation_in: Any, running_in: Any, valid_in: Any,
+        torques: Any,
+        qpos_out: Any, qvel_out: Any, qacc_warmstart_out: Any, observation_out: Any, running_out: Any, valid_out: Any,
+    ) -> None:  # fmt: skip
+        native(
+            qpos_in, qvel_in, qacc_warmstart_in, observation_in, running_in, valid_in, torques,
+            qpos_out, qvel_out, qacc_warmstart_out, observation_out, running_out, valid_out, wp.tid(),
+        )  # fmt: skip
+
+    rows, flags = wp.array2d(dtype=wp.float32), wp.array(dtype=wp.int32)
+    kinds = dict.fromkeys(Progress._fields, rows) | {"running": flags, "valid": flags}
+    types = {f"{name}_in": kind for name, kind in kinds.items()} | {"torques": rows}
+    types |= {f"{name}_out": kind for name, kind in kinds.items()}
+    text = prelude(FLOAT) + _text(robot, early_termination) + epilogue()
+    return made(f"control_{robot.name}", text, types, native, whole)
+
+
+def _text(robot: Robot, early_termination: bool) -> str:
+    """The program of a kernel's thread."""
+    model = robot.model
+    arrays = [("qpos", "q", model.nq), ("qvel", "v", model.nv), ("qacc_warmstart", "w", model.nv)]
+    arrays += [("observation", "observation", robot.num_observations)]
+    before = "".join(read(size, own, f"{name}_in") for name, own, size in arrays)
+    after = "".join(written(size, f"{name}_out", own) for name, own, size in arrays)
+    return f"""
+const int may_fall = {int(early_termination)};
+R q[{model.nq}], v[{model.nv}], w[{model.nv}], u[{model.nu}], observation[{robot.num_observations}];
+R clearance[{robot.num_links}], contacts[{robot.num_links}];
+int running = running_in.data[tid], good = 1;
+{before}
+if (running) {{
+  {read(model.nu, "u", "torques")}
+  {advanced(robot)}
+  if (good) {{ {observed(robot)} }} else {{ {before} }}
+}}
+{after}
+running_out.data[tid] = running; valid_out.data[tid] = valid_in.data[tid] && good;
+"""
+
+
+def advanced(robot: Robot) -> str:
+    """One control step: limited torques, physics, air, and the verdict in ``good`` and ``running``."""
+    torque = literal(TORQUE_LIMIT)
+    limited = f"u[i] < -{torque} ? -{torque} : (u[i] > {torque} ? {torque} : u[i])"
+    physics = emit(robot.model, robot.steps_per_control, robot.links)
+    return f"""
+for (int i = 0; i < {robot.model.nu}; i++) {{ good = good && ISFINITE(u[i]); u[i] = {limited}; }}
+{physics}{_slowed(robot)}{_judged(robot)}"""
+
+
+def scene(robot: Robot) -> tuple[Tape, Any, Any, Any]:
+    """A tape, and the state that a robot is seen in."""
+    tape = Tape()
+    position, velocity = (
+        symbols(tape.inputs(name, size)) for name, size in (("q", robot.model.nq), ("v", robot.model.nv))
+    )
+    return tape, position, velocity, symbols(tape.inputs("contacts", robot.num_links))
+
+
+def observed(robot: Robot) -> str:
+    """``observation``, of a state."""
+    tape, position, velocity, contacts = scene(robot)
+    seen = observe(robot, robot.torso(position, velocity), position, velocity, contacts)
+    return block(tape.code((f"observation[{k}]", value) for k, value in enumerate(seen)))
+
+
+def _slowed(robot: Robot) -> str:
+    """Velocities after the air had its share."""
+    if not robot.drag:
+        return ""
+    tape, position, velocity, _ = scene(robot)
+    after = slowed(robot, position, velocity)
+    return block(tape.code((f"v[{k}]", value) for k, value in enumerate(after)))
+
+
+def _judged(robot: Robot) -> str:
+    """Whether the episode goes on."""
+    tape, position, velocity, contacts = scene(robot)
+    torso = robot.torso(position, velocity)
+    plausible = np.asarray(is_plausible(torso, position, velocity)).item()
+    text = tape.code(keep=[plausible]) + f"good = good && {literal(plausible)};\n"
+    text += "if (!good) running = 0;\n"
+    height = literal(robot.contact_distance)
+    flags = f"for (int i = 0; i < {robot.num_links}; i++) contacts[i] = clearance[i] < {height} ? R(1) : R(0);\n"
+    tape, position, velocity, contacts = scene(robot)
+    fallen = np.asarray(has_fallen(robot, robot.torso(position, velocity), contacts)).item()
+    return block(
+        text + "else {\n" + flags + tape.code(keep=[fallen]) + f"if (may_fall && {literal(fallen)}) running = 0;\n}}\n"
+    )

@@ -1,0 +1,138 @@
+"""Whole episodes of robots with their networks as one C++ function, for the cores of a CPU.
+
+A member's network is read at every control step. Its episode runs through to its end on one core, so that the network
+stays in that core's cache.
+"""
+
+import functools
+import math
+from typing import Any
+
+import warp as wp
+from mujoco_fused import FLOAT, TYPES, Precision, block, epilogue, literal, made, prelude
+
+from evolvability.core.noise import Shapes
+from evolvability.tasks.engines.control import advanced, observed, scene
+from evolvability.tasks.normalizer import LIMIT
+from evolvability.tasks.observations import displacement
+from evolvability.tasks.robots import Robot
+
+ARGUMENTS = {"params": "R**", "poses": "R**", "kept": "int*", "mean": "R*", "std": "R*"}
+ARGUMENTS |= dict.fromkeys(("num_steps", "may_fall", "frames"), "int")
+ARGUMENTS |= {"ended": "R**", "status": "int**", "seen": "R**", "path": "R***"}
+"""Of an episode, by name: a type, with an asterisk for each axis of an array."""
+
+
+@functools.cache
+def episode_kernel(robot: Robot, shapes: Shapes, precision: Precision = FLOAT) -> wp.Kernel:
+    """A kernel of one thread per member: from its parameters and pose to where its episode ended.
+
+    It reads: parameters, poses, whether to keep statistics of observations, the mean and standard deviation to scale
+    observations by, the number of steps, whether a fall ends an episode, and the number of frames to record per member
+    (0, or one more than steps). It writes: displacement, (valid, steps), statistics as (count, means, sums of squared
+    deviations), and frames.
+    """
+
+    def native(
+        params: Any, poses: Any, kept: Any, mean: Any, std: Any, num_steps: Any, may_fall: Any, frames: Any,
+        ended: Any, status: Any, seen: Any, path: Any, tid: Any,
+    ) -> None: ...  # fmt: skip
+
+    def whole(
+        params: Any, poses: Any, kept: Any, mean: Any, std: Any, num_steps: Any, may_fall: Any, frames: Any,
+        ended: Any, status: Any, seen: Any, path: Any,
+    ) -> None:  # fmt: skip
+        native(
+            params, poses, kept, mean, std, num_steps, may_fall, frames, ended, status, seen, path, wp.tid()
+        )  # fmt: skip
+
+    dtypes = {"R": TYPES[precision.name], "int": wp.int32}
+    kinds = {name: (dtypes[kind.rstrip("*")], kind.count("*")) for name, kind in ARGUMENTS.items()}
+    types = {name: wp.array(dtype=dtype, ndim=axes) if axes else int for name, (dtype, axes) in kinds.items()}
+    text = episode_text(robot, shapes, precision) + epilogue()
+    return made(f"episodes_{robot.name}", text, types, native, whole, fuse=precision is FLOAT)
+
+
+def episode_text(robot: Robot, shapes: Shapes, precision: Precision) -> str:
+    """The program of a kernel's thread."""
+    return prelude(precision) + _episode(robot, shapes)
+
+
+def _episode(robot: Robot, shapes: Shapes) -> str:
+    nq, nv, nu, num_seen = robot.model.nq, robot.model.nv, robot.model.nu, robot.num_observations
+    return f"""
+const R* p = params.data + (size_t)tid * {sum(map(math.prod, shapes))};
+R* const moments = seen.data + (size_t)tid * {1 + 2 * num_seen};
+R q[{nq}], v[{nv}], w[{nv}], u[{nu}], before[{nq}], clearance[{robot.num_links}], contacts[{robot.num_links}];
+R observation[{num_seen}], inputs[{num_seen}];
+int steps = 0, good = 1, running = 1;
+for (int i = 0; i < {nq}; i++) q[i] = poses.data[(size_t)tid * {nq} + i];
+for (int i = 0; i < {nv}; i++) {{ v[i] = R(0); w[i] = R(0); }}
+for (int i = 0; i < {robot.num_links}; i++) contacts[i] = R(0);
+for (int i = 0; i < {1 + 2 * num_seen}; i++) moments[i] = R(0);
+while (running && steps < num_steps) {{
+  for (int i = 0; i < {nq} && steps < frames; i++) path.data[((size_t)tid * frames + steps) * {nq} + i] = q[i];
+  {observed(robot)}
+  {_noted(num_seen)}
+  for (int i = 0; i < {num_seen}; i++) {{
+    const R x = (observation[i] - mean.data[i]) / std.data[i];
+    inputs[i] = x < {literal(-LIMIT)} ? {literal(-LIMIT)} : (x > {literal(LIMIT)} ? {literal(LIMIT)} : x); }}
+  {_network(shapes)}
+  steps++;
+  for (int i = 0; i < {nq}; i++) before[i] = q[i];
+  {advanced(robot)}
+  // What has broken down stays where it was. Not a condition of the loop: LLVM compiles that into something else.
+  if (!good) {{ for (int i = 0; i < {nq}; i++) q[i] = before[i]; }}
+}}
+for (int i = 0; i < {nq} && steps < frames; i++) path.data[((size_t)tid * frames + steps) * {nq} + i] = q[i];
+status.data[(size_t)tid * 2] = good; status.data[(size_t)tid * 2 + 1] = steps;
+{_arrived(robot)}
+"""
+
+
+def _noted(num_seen: int) -> str:
+    """One more observation in the member's statistics (Welford's rule)."""
+    return f"""
+  if (kept.data[tid]) {{
+    moments[0] += R(1);
+    for (int i = 0; i < {num_seen}; i++) {{
+      const R change = observation[i] - moments[1 + i];
+      moments[1 + i] += change / moments[0];
+      moments[{1 + num_seen} + i] += change * (observation[i] - moments[1 + i]); }} }}
+"""
+
+
+def _arrived(robot: Robot) -> str:
+    tape, position, _, _ = scene(robot)
+    way, size = displacement(robot, position), len(robot.behavior)
+    return tape.code((f"ended.data[(size_t)tid * {size} + {k}]", value) for k, value in enumerate(way))
+
+
+def _network(shapes: Shapes) -> str:
+    """The network's layers, from ``inputs`` to ``u``; its parameters begin at ``p``: weights and biases in turn."""
+    text, source, offset = "", "inputs", 0
+    layers = list(zip(shapes[::2], shapes[1::2], strict=True))
+    for number, ((num_in, num_out), _) in enumerate(layers):
+        is_last = number == len(layers) - 1
+        target = "u" if is_last else f"hidden{number}"
+        text += "" if is_last else f"R {target}[{num_out}];\n"
+        text += _layer(source, target, num_in, num_out, offset)
+        if not is_last:
+            text += f"for (int o = 0; o < {num_out}; o++) {target}[o] = squash({target}[o]);\n"
+        source, offset = target, offset + (num_in + 1) * num_out
+    return block(text)
+
+
+def _layer(source: str, target: str, num_in: int, num_out: int, offset: int) -> str:
+    """``target = source @ weight + bias``, four rows of weights at a time: each sum is loaded and stored less often."""
+    unrolled, weights = num_in // 4 * 4, f"p + {offset}"
+    rows = " ".join(f"const R* __restrict__ r{k} = {weights} + (i + {k}) * {num_out};" for k in range(4))
+    rows += " ".join(f"const R x{k} = {source}[i + {k}];" for k in range(4))
+    terms = " + ".join(f"x{k} * r{k}[o]" for k in range(4))
+    return f"""
+for (int o = 0; o < {num_out}; o++) {target}[o] = p[{offset + num_in * num_out} + o];
+for (int i = 0; i < {unrolled}; i += 4) {{ {rows}
+  for (int o = 0; o < {num_out}; o++) {target}[o] += {terms}; }}
+for (int i = {unrolled}; i < {num_in}; i++)
+  for (int o = 0; o < {num_out}; o++) {target}[o] += {source}[i] * p[{offset} + i * {num_out} + o];
+"""

@@ -1,0 +1,207 @@
+"""Actions of all members on a GPU by one kernel: every member's noise is read from memory once per control step.
+
+A block of threads holds the activations of a few draws in shared memory and goes through all layers with them. Compiled
+for a CPU, where a block has one thread, the same text is slow, and tests run it.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import warp as wp
+from jax import Array
+from mujoco_fused import FLOAT, epilogue, in_jax, made, prelude
+
+from evolvability.core.noise import Shapes
+from evolvability.core.types import Sample
+from evolvability.tasks.policies import Policy, noise_and_step
+
+THREADS = 128
+"""Per block."""
+DRAWS = 2
+"""Per block: they share what is read of the center."""
+PARTS = 4
+"""Of a sum in the last layer, whose few outputs would leave most threads without work."""
+MEMORY = 40_000
+"""Bytes of shared memory that a block may ask for on every GPU, less what Warp takes."""
+TYPES = {"float32": wp.float32, "bfloat16": wp.bfloat16}
+
+
+def actor(policy: Policy, sample: Sample) -> Callable[[Array], Array]:
+    """A sample's networks, from observations to actions with one row per member: `Policy.act`, by a kernel on a GPU."""
+    if jax.default_backend() == "gpu" and fits(policy.shapes, sample):
+        return kernel_actor(policy.shapes, sample)
+    return partial(policy.act, policy.build(sample))
+
+
+def fits(shapes: Shapes, sample: Sample) -> bool:
+    """Whether the kernel can do it: noise in rows, even numbers of what is read in pairs, layers not too wide."""
+    sizes = [math.prod(shape) for shape in shapes]
+    even = all(size % 2 == 0 for size in sizes[1:-1]) and sum(sizes) % 2 == 0
+    room = 2 * 4 * _width(shapes) * DRAWS * len(sample.sign) <= MEMORY
+    return isinstance(sample.noise, Array) and sample.noise.dtype.name in TYPES and even and room
+
+
+def kernel_actor(shapes: Shapes, sample: Sample) -> Callable[[Array], Array]:
+    """The same by the kernel, wherever it is."""
+    noise: Any
+    noise, step = noise_and_step(sample)
+    step = jnp.broadcast_to(step, (sample.num_draws, len(sample.sign)))
+    call = _call(shapes, step.shape[1], len(sample.center), noise.dtype.name)
+    threads = THREADS if jax.default_backend() == "gpu" else 1
+    launch = math.ceil(sample.num_draws / DRAWS) * threads
+    dims = {"actions": (sample.num_members, shapes[-1][0])}
+
+    def act(observations: Array) -> Array:
+        arrays = (observations, sample.center, noise, sample.component.astype(jnp.int32), step)
+        return call(*arrays, output_dims=dims, launch_dims=launch)[0]
+
+    return act
+
+
+@functools.cache
+def _call(shapes: Shapes, num_signs: int, num_components: int, dtype: str) -> Callable[..., Any]:
+    def native(
+        observations: Any, center: Any, noise: Any, component: Any, step: Any, actions: Any, tid: Any
+    ) -> None: ...
+
+    def whole(observations: Any, center: Any, noise: Any, component: Any, step: Any, actions: Any) -> None:
+        native(observations, center, noise, component, step, actions, wp.tid())
+
+    rows = wp.array2d(dtype=wp.float32)
+    types = dict.fromkeys(("observations", "center", "noise", "component", "step", "actions"), rows)
+    types |= {"noise": wp.array2d(dtype=TYPES[dtype]), "component": wp.array(dtype=wp.int32)}
+    text = prelude(FLOAT) + _text(shapes, num_signs, num_components, dtype) + epilogue()
+    kernel = made(f"act_{dtype}", text, types, native, whole, threads=THREADS)
+    return in_jax(kernel, 1, THREADS)
+
+
+def _text(shapes: Shapes, num_signs: int, num_components: int, dtype: str) -> str:
+    """The program of a thread. Activations are sorted by unit, then by member."""
+    members, layers = DRAWS * num_signs, list(zip(shapes[::2], shapes[1::2], strict=True))
+    num_inputs, num_params = shapes[0][0], sum(map(math.prod, shapes))
+    width, short = _width(shapes), dtype == "bfloat16"
+    text = f"""
+#ifdef __CUDA_ARCH__
+#define EACH(i, n) for (int i = threadIdx.x; i < (n); i += {THREADS})
+#define TOGETHER __syncthreads()
+#define SHARED __shared__ __align__(16)
+#define ONCE(x) __ldcs(&(x))
+const int block = tid / {THREADS};
+#else
+#define EACH(i, n) for (int i = 0; i < (n); i++)
+#define TOGETHER
+#define SHARED
+#define ONCE(x) (x)
+const int block = tid;
+#endif
+struct alignas(8) Pair {{ R a, b; }};
+typedef {"unsigned short" if short else "R"} N;
+SHARED R layer0[{width * members}], layer1[{width * members}];
+// Seeds side by side: each has its own centers, and as many draws as the others.
+const int num_seeds = center.shape[0] / {num_components}, num_draws = noise.shape[0] / num_seeds;
+const int seed = block / ((num_draws + {DRAWS - 1}) / {DRAWS});
+const int first = block % ((num_draws + {DRAWS - 1}) / {DRAWS}) * {DRAWS};
+int draw[{DRAWS}]; const R* p[{DRAWS}]; const N* e[{DRAWS}];
+{_each("g", DRAWS)} {{  // what is beyond the last draw does the last once more
+  draw[g] = seed * num_draws + (first + g < num_draws ? first + g : num_draws - 1);
+  p[g] = center.data + (size_t)(seed * {num_components} + component.data[draw[g]]) * {num_params};
+  e[g] = (const N*)noise.data + (size_t)draw[g] * {num_params};
+}}
+{_LONG if short else _WIDE}
+EACH(i, {num_inputs * members}) {{
+  const int m = i % {members}, member = draw[m / {num_signs}] * {num_signs} + m % {num_signs};
+  layer0[i] = observations.data[(size_t)member * {num_inputs} + i / {members}]; }}
+TOGETHER;
+"""
+    offset = 0
+    for number, (shape, _) in enumerate(layers):
+        names = f"layer{number % 2}", f"layer{1 - number % 2}"
+        if number < len(layers) - 1:
+            text += _hidden(shape, offset, num_signs, num_components == 1, *names)
+        else:
+            text += _last(shape, offset, num_signs, *names)
+        offset += (shape[0] + 1) * shape[1]
+    return text + "".join(f"#undef {name}\n" for name in ("EACH", "TOGETHER", "SHARED", "ONCE"))
+
+
+def _width(shapes: Shapes) -> int:
+    """The most numbers of a member that are held at a time."""
+    return max(shapes[0][0], PARTS * shapes[-1][0], *(bias[0] for bias in shapes[1::2]))
+
+
+# One number of the noise, and two neighbors.
+_LONG = """
+auto lengthened = [](unsigned bits) { union { unsigned i; R f; } x; x.i = bits; return x.f; };
+auto one = [&](const N* at) { return lengthened((unsigned)*at << 16); };
+auto two = [&](const N* at) { const unsigned bits = ONCE(*(const unsigned*)at);
+  return Pair{lengthened(bits << 16), lengthened(bits & 0xffff0000u)}; };
+"""
+_WIDE = """
+auto one = [](const N* at) { return *at; };
+auto two = [](const N* at) { return *(const Pair*)at; };
+"""
+
+
+def _each(name: str, number: int) -> str:
+    """The head of a loop that is written out."""
+    return f'_Pragma("unroll") for (int {name} = 0; {name} < {number}; {name}++)'
+
+
+def _hidden(shape: tuple[int, ...], offset: int, num_signs: int, shared: bool, source: str, target: str) -> str:
+    """A thread has two neighboring units of all draws. ``shared``: whether all draws have the same center."""
+    (num_in, num_out), members = shape, DRAWS * num_signs
+    bias = offset + num_in * num_out
+    centers, read = (1, "const Pair w = *(const Pair*)center_at[0];") if shared else (DRAWS, "")
+    return f"""
+EACH(u, {num_out // 2}) {{
+  R c0[{members}], c1[{members}], n0[{members}], n1[{members}];
+  {_each("m", members)} c0[m] = c1[m] = n0[m] = n1[m] = R(0);
+  // Pointers that move, rather than an index: fewer instructions per number.
+  const R* center_at[{centers}]; const N* at[{DRAWS}];
+  {_each("g", centers)} center_at[g] = p[g] + {offset} + 2 * u;
+  {_each("g", DRAWS)} at[g] = e[g] + {offset} + 2 * u;
+  _Pragma("unroll 8") for (int k = 0; k < {num_in}; k++) {{
+    {read}
+    {_each("g", DRAWS)} {{
+      {"" if shared else "const Pair w = *(const Pair*)center_at[g];"}
+      const Pair own = two(at[g]);
+      {_each("s", num_signs)} {{ const int m = g * {num_signs} + s; const R h = {source}[k * {members} + m];
+        c0[m] += h * w.a; c1[m] += h * w.b; n0[m] += h * own.a; n1[m] += h * own.b; }}
+      at[g] += {num_out}; }}
+    {_each("g", centers)} center_at[g] += {num_out}; }}
+  {_each("m", members)} {{ const int g = m / {num_signs};
+    const R size = step.data[(size_t)draw[g] * {num_signs} + m % {num_signs}];
+    const Pair b = *(const Pair*)(p[g] + {bias} + 2 * u), own = two(e[g] + {bias} + 2 * u);
+    {target}[2 * u * {members} + m] = squash(c0[m] + b.a + size * (n0[m] + own.a));
+    {target}[(2 * u + 1) * {members} + m] = squash(c1[m] + b.b + size * (n1[m] + own.b)); }} }}
+TOGETHER;
+"""
+
+
+def _last(shape: tuple[int, ...], offset: int, num_signs: int, source: str, target: str) -> str:
+    """A thread has a part of one draw's sums, and then the whole of one."""
+    (num_in, num_out), members = shape, DRAWS * num_signs
+    bias = offset + num_in * num_out
+    return f"""
+EACH(i, {DRAWS * PARTS * num_out}) {{
+  const int o = i % {num_out}, part = i / {num_out} % {PARTS}, g = i / {num_out * PARTS};
+  R c[{num_signs}], n[{num_signs}];
+  {_each("s", num_signs)} c[s] = n[s] = R(0);
+  _Pragma("unroll 8") for (int k = part; k < {num_in}; k += {PARTS}) {{
+    const R w = p[g][{offset} + k * {num_out} + o], own = one(e[g] + {offset} + k * {num_out} + o);
+    {_each("s", num_signs)} {{ const R h = {source}[k * {members} + g * {num_signs} + s];
+      c[s] += h * w; n[s] += h * own; }} }}
+  {_each("s", num_signs)} {{ const int m = g * {num_signs} + s;
+    {target}[(part * {num_out} + o) * {members} + m] = c[s] + step.data[(size_t)draw[g] * {num_signs} + s] * n[s]; }} }}
+TOGETHER;
+EACH(i, {num_out * members}) {{
+  const int o = i % {num_out}, m = i / {num_out}, g = m / {num_signs}, s = m % {num_signs};
+  R sum = p[g][{bias} + o] + step.data[(size_t)draw[g] * {num_signs} + s] * one(e[g] + {bias} + o);
+  {_each("part", PARTS)} sum += {target}[(part * {num_out} + o) * {members} + m];
+  actions.data[((size_t)draw[g] * {num_signs} + s) * {num_out} + o] = sum; }}
+"""

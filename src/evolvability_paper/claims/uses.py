@@ -1,0 +1,193 @@
+"""The paper's statements about what trained populations are good for: sections 5.2.1, 5.3.1 and 5.4."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from evolvability import Run
+from evolvability.config.schema import MAML
+from evolvability.studies.adaptation import load_adaptation
+from evolvability.studies.comparison import quantity, reach_of
+from evolvability.studies.groups import RunGroup, by_seed
+from evolvability.studies.measures import measure_scale
+from evolvability.studies.offspring import kept_offspring
+from evolvability.studies.races import load_race
+from evolvability.studies.statistics import SIGNIFICANT, above_zero
+from evolvability_paper.claims.claim import (
+    EVOLVABILITY,
+    Answer,
+    Seeded,
+    evolved_from,
+    is_more,
+    is_same,
+    numbers,
+    significant,
+    species,
+    statement,
+    trained_by,
+)
+from evolvability_paper.claims.training import VARIANTS
+
+GOALS = ("left", "right")
+QUARTER = 0.25  # the smaller mutations of MAML's policies have this share of the standard deviation of training
+SPECIES_RUNS = 6  # runs per kind of mixture in the paper
+
+Array = np.ndarray[Any, Any]
+Runs = Sequence[Run]
+
+# Section 5.2.1: pick a mutation, and MAML
+
+
+# The paper says neither from which start states nor with which actions: every combination is judged.
+
+
+@statement("adaptation", "5.2.1", "p < 0.05", "P(MaxEnt-EES is above MaxVar-EES), mean over directions, from {from}")
+def maxent_adapts_better(runs: Runs, start: str) -> Answer:
+    """The best of 40 mutations gets further with MaxEnt-EES than with MaxVar-EES (cheetah)."""
+    return is_more(_best_mutation(runs, "max_entropy", start), _best_mutation(runs, "max_variance", start))
+
+
+@statement("maml", "5.2.1", "p < 0.005", "P(MaxEnt-EES is above MAML with {acts}), mean over directions, from {from}")
+def maxent_adapts_better_than_maml(runs: Runs, actions: str, start: str) -> Answer:
+    """The best of 40 mutations of MaxEnt-EES walks further than MAML after adaptation (cheetah)."""
+    return is_more(_best_mutation(runs, "max_entropy", start), _after_one_step(runs, actions, start), bound=0.005)
+
+
+@statement("maml", "5.2.1", "p > 0.1", "P(MaxVar-EES is above MAML with {acts}), mean over directions, from {from}")
+def maxvar_adapts_like_maml(runs: Runs, actions: str, start: str) -> Answer:
+    """The best of 40 mutations of MaxVar-EES and MAML after adaptation walk alike (cheetah)."""
+    return is_same(_best_mutation(runs, "max_variance", start), _after_one_step(runs, actions, start))
+
+
+@statement("maml", "{where}", "{printed}", "P({method} is above MAML)")
+def offspring_distance(runs: Runs, objective: str, size: str) -> Answer:
+    """Mutations of {method} have a larger mean distance than those of MAML, of {smaller} (cheetah)."""
+    return _offspring_have_more(runs, objective, size, lambda cloud: np.mean(np.linalg.norm(cloud, axis=1)))
+
+
+@statement("maml", "{where}", "{printed}", "P({method} is above MAML), by the {spread}")
+def offspring_spread(runs: Runs, objective: str, size: str, reading: str) -> Answer:
+    """Mutations of {method} have a larger variance of distance than those of MAML, of {smaller} (cheetah)."""
+    spreads: dict[str, Callable[[Array], Any]] = {
+        "words": lambda cloud: np.var(np.linalg.norm(cloud, axis=1)),
+        "figure": lambda cloud: np.var(cloud[:, 0]),
+    }
+    return _offspring_have_more(runs, objective, size, spreads[reading])
+
+
+@statement(
+    "maml", "figure S5", "eliminated", "P(the farthest right of sigma is above that of a quarter)", ours="p < 0.05"
+)
+def small_mutations_lose_far_right(runs: Runs) -> Answer:
+    """No mutation of a quarter of sigma of MAML's policies walks as far right as one of sigma (cheetah)."""
+    group = trained_by(runs, "cheetah", MAML)
+    return is_more(*(_of_offspring(group, share, lambda cloud: np.max(cloud[:, 0])) for share in (1.0, QUARTER)))
+
+
+def _best_mutation(runs: Runs, objective: str, start: str) -> Seeded:
+    """By seed what the best of its mutations reached, mean over goals."""
+
+    def reached(run: Run, goal: str) -> Array:
+        found = load_adaptation(run, goal)
+        # Picked by its score, which is of one episode from the start state of training.
+        return found.performance if start == "varied" else np.nanmax(found.scores, axis=1)
+
+    return _mean_over_goals(trained_by(runs, "cheetah", objective), reached)
+
+
+def _after_one_step(runs: Runs, actions: str, start: str) -> Seeded:
+    """By seed what MAML reached after one gradient step, as it was trained for; mean over goals."""
+
+    def reached(run: Run, goal: str) -> Array:
+        # The point 0 is before any episode, the point 1 after the first step.
+        return load_race(run, goal, "gradient").reached(actions, start)[:, 1]
+
+    return _mean_over_goals(trained_by(runs, "cheetah", MAML), reached)
+
+
+def _mean_over_goals(group: RunGroup, reached: Callable[[Run, str], Array]) -> Seeded:
+    means = [np.mean([reached(run, goal) for goal in GOALS], axis=0).tolist() for run in group.runs]
+    return by_seed(group, means)
+
+
+def _offspring_have_more(runs: Runs, objective: str, size: str, statistic: Callable[[Array], Any]) -> Answer:
+    own, baseline = trained_by(runs, "cheetah", objective), trained_by(runs, "cheetah", MAML)
+    # For smaller mutations the paper gives no p-value.
+    share, bound = (1.0, 0.00005) if size == "sigma" else (QUARTER, SIGNIFICANT)
+    # Mutations of MAML alone are made smaller, as in figure S5.
+    return is_more(_of_offspring(own, 1.0, statistic), _of_offspring(baseline, share, statistic), bound=bound)
+
+
+def _of_offspring(group: RunGroup, share: float, statistic: Callable[[Array], Any]) -> Seeded:
+    """A statistic of kept offspring by seed, for mutations of a share of training's standard deviation."""
+    clouds = [kept_offspring(run, share * run.config.sigma) for run in group.runs]
+    return by_seed(group, [[float(statistic(cloud)) for cloud in own] for own in clouds])
+
+
+# Section 5.3.1: seed further evolution
+
+
+@statement("evolution", "5.3.1", "converges", "P(fitness after 20 generations is above that before)", ours="p < 0.05")
+def converges_to_the_goal(runs: Runs, objective: str) -> Answer:
+    """A population of {method} converges to a new goal within 20 generations (ant)."""
+    group = evolved_from(runs, "ant", objective)
+    return is_more(*(quantity(group, "fitness_mean", generation=generation) for generation in (20, 0)))
+
+
+@statement("evolution", "5.3.1", "p < 0.0005", "P(a seeded run is above one from a random start)")
+def seeded_beats_random(runs: Runs, objective: str, generation: int) -> Answer:
+    """Seeded by {method}, standard ES gets further than from a random start after {generation} generations (ant)."""
+    groups = [evolved_from(runs, "ant", start) for start in (objective, None)]
+    return is_more(*(quantity(group, "fitness_mean", generation=generation) for group in groups), bound=0.0005)
+
+
+@statement("evolution", "5.3.1", "p > 0.1", VARIANTS)
+def seeds_alike(runs: Runs, generation: int) -> Answer:
+    """MaxVar-EES and MaxEnt-EES seed further evolution equally well after {generation} generations (ant)."""
+    groups = [evolved_from(runs, "ant", objective) for objective in EVOLVABILITY]
+    return is_same(*(quantity(group, "fitness_mean", generation=generation) for group in groups))
+
+
+# Section 5.4: species
+
+
+@statement(
+    "mixtures",
+    "5.4",
+    "specialization emerges",
+    "specialization (0: components do the same, 1: behavior tells the component), median over runs",
+    ours="above 0 with p < 0.05 (signed ranks, one-sided)",
+)
+def species_specialize(runs: Runs, objective: str, origin: str) -> Answer:
+    """{method}, {how}: the components specialize (ant)."""
+    shares = numbers(quantity(species(runs, "ant", objective, split=origin == "split"), "specialization"))
+    test = above_zero(shares)
+    median, number = float(np.median(shares)), (len(shares),)
+    if test.p is None:
+        return Answer(median, number, "not enough runs", None, test.reason)
+    verdict, reason = significant(test.p, number, SPECIES_RUNS)
+    return Answer(median, number, verdict, test.p, reason)
+
+
+@statement("mixtures", "5.4", "p > 0.1", "P(several components are above a single one)")
+def species_cover_no_more(runs: Runs, objective: str, origin: str) -> Answer:
+    """{method}, {how}: covers as much as a single component (ant)."""
+    return _cover_alike(species(runs, "ant", objective, split=origin == "split"), trained_by(runs, "ant", objective))
+
+
+@statement("mixtures", "{species}", "similar", "P(a mixture from scratch is above a split population)", ours="p > 0.1")
+def species_variants_alike(runs: Runs, objective: str) -> Answer:
+    """{method}: mixtures from scratch and split populations cover the space alike (ant)."""
+    return _cover_alike(*(species(runs, "ant", objective, split=split) for split in (False, True)))
+
+
+def _cover_alike(first: RunGroup, second: RunGroup) -> Answer:
+    # Cells reach as far as both groups do: each by its own reach would be compared by different cells.
+    by = measure_scale(reach_of([first, second]))
+    covered = [quantity(group, "coverage", by=by) for group in (first, second)]
+    # Six against six, as in the paper: of a single component there are twelve.
+    common = covered[0].keys() & covered[1].keys()
+    seeds = sorted(common)[:SPECIES_RUNS] if common else []
+    pair = [{seed: own[seed] for seed in seeds} or own for own in covered]
+    return is_same(pair[0], pair[1], enough=SPECIES_RUNS)
