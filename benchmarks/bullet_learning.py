@@ -87,7 +87,7 @@ def transfer(run: Run) -> list[dict[str, Any]]:
     population = normal(run.config.sigma)
     for seed in range(run.config.seeds):
         parent = parent_of(run, ours, run.rebuildable[-1], seed)
-        sample = population.sample(jax.random.key(5), parent.cloud, 0, population.draws(MEMBERS))
+        sample = population.sample(jax.random.key(5), parent.parameters, 0, population.draws(MEMBERS))
         row: dict[str, Any] = {}
         for who, task, members in (("ours", ours, sample), ("bullet", bullet, _for_bullet(run.config.task, sample))):
             outcome = task.evaluate(jax.random.key(1), members, parent.memory)[0]

@@ -31,10 +31,10 @@ from jax import Array
 
 from evolvability import Population, Run, make_task, max_variance, normal, sample_weights
 from evolvability.config.schema import layered
-from evolvability.core.shaping import identity
-from evolvability.core.types import Cloud, Outcome, PyTree, Sample
+from evolvability.core.shaping import unshaped
+from evolvability.core.types import Outcome, Parameters, PyTree, Sample
 from evolvability.methods.policy_gradient import Exploration, action_score, explore, weights_over_time
-from evolvability.methods.rollouts import Episodes
+from evolvability.methods.rollouts import Rollouts
 from evolvability.tasks.base import Task, world_of
 from evolvability.tasks.normalizer import Moments, merge
 
@@ -117,7 +117,7 @@ def quality(gradients: Any, reference: Any = None) -> Quality:
     return Quality(noise, signal, float(error), cosine)
 
 
-def forms(population: Population, exploration: Exploration, sample: Sample, episodes: Episodes) -> list[Array]:
+def forms(population: Population, exploration: Exploration, sample: Sample, episodes: Rollouts) -> list[Array]:
     """(num_params,) MaxVar's gradient at the times of an exploration, in each form; all from the same episodes."""
     weights = weights_over_time(weigh, episodes, exploration.watched)
     found = [population.gradient(sample, jnp.sum(weights, axis=1))]
@@ -128,7 +128,7 @@ def forms(population: Population, exploration: Exploration, sample: Sample, epis
 
 def weigh(outcome: Outcome) -> Array:
     """(num_members,) MaxVar's weights of raw behaviors, less their mean."""
-    weights, _ = sample_weights(max_variance(identity), outcome)
+    weights, _ = sample_weights(max_variance(unshaped), outcome)
     return jnp.where(outcome.valid, weights - jnp.sum(weights) / jnp.maximum(jnp.sum(outcome.valid), 1), 0)
 
 
@@ -137,7 +137,7 @@ def estimates(
 ) -> list[Array]:
     """(num_estimators, num_params) for every time of the exploration, as if episodes ended then; all from the same."""
     key_noise, key_episodes = jax.random.split(key)
-    sample = population.sample(key_noise, Cloud(center[None]), 0, population.draws(num_episodes))
+    sample = population.sample(key_noise, Parameters(center[None]), 0, population.draws(num_episodes))
     episodes = explore(exploration, key_episodes, sample, memory)
     found = []
     for last in exploration.watched:
@@ -146,7 +146,7 @@ def estimates(
     return found
 
 
-def until(episodes: Episodes, last: int) -> Episodes:
+def until(episodes: Rollouts, last: int) -> Rollouts:
     """The first so many steps of episodes."""
     inputs, actions, counts = (part[:, :last] for part in (episodes.inputs, episodes.actions, episodes.counts))
     return episodes._replace(inputs=inputs, actions=actions, counts=counts, path=episodes.path[:, : last + 1])
@@ -199,7 +199,7 @@ def _memory(
     key_noise, key_episodes = jax.random.split(key)
 
     def seen() -> Moments:
-        sample = population.sample(key_noise, Cloud(center[None]), 0, population.draws(num_episodes))
+        sample = population.sample(key_noise, Parameters(center[None]), 0, population.draws(num_episodes))
         return explore(exploration, key_episodes, sample, task.memory).seen
 
     return merge(task.memory, jax.jit(seen)())

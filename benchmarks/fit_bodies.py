@@ -19,7 +19,7 @@ import numpy as np
 from bullet_motions import PATH, STEPS, STRIDE, Motion, make_actions, simulate
 from scipy.optimize import minimize
 
-from evolvability.tasks.paper_bodies import FITS, Contact, Fit
+from evolvability.tasks.paper_bodies import FITS, ContactSettings, Fit
 from evolvability.tasks.robots import ROBOTS, Robot
 
 Array = np.ndarray[Any, Any]
@@ -109,7 +109,7 @@ def _with(fit: Fit, x: Array) -> Fit:
     near, deep = np.clip([near, deep], 0.01, 0.995).tolist()
     friction, armature, joint_damping = joints[:3]
     return fit._replace(
-        floor=Contact(damping, stiffness, (near, deep, max(depth, 1e-4))),
+        floor=ContactSettings(damping, stiffness, (near, deep, max(depth, 1e-4))),
         # Its impedance stays: a softer one creeps, which short motions do not show.
         stop=fit.stop._replace(damping=stop_damping, stiffness=stop_stiffness),
         friction=max(friction, 0.01),

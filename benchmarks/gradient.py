@@ -27,7 +27,7 @@ from jax import Array
 from evolvability.core.objectives import max_entropy, sample_weights
 from evolvability.core.populations import normal
 from evolvability.core.shaping import identity
-from evolvability.core.types import Cloud, Outcome, Sample, outcome
+from evolvability.core.types import Outcome, Parameters, Sample, make_outcome
 
 SIGMA = 0.02
 POPULATION = normal(SIGMA)
@@ -91,9 +91,9 @@ def call_a_member(sample: Sample, weights: Array, num_members: int) -> Array:
 
 
 def compare(num_members: int, num_params: int) -> dict[str, Any]:
-    cloud = Cloud(jnp.zeros((1, num_params)))
+    cloud = Parameters(jnp.zeros((1, num_params)))
     sample = jax.jit(lambda: POPULATION.sample(jax.random.key(0), cloud, 0, POPULATION.draws(num_members)))()
-    result = outcome(jax.random.normal(jax.random.key(1), (num_members, 1)))
+    result = make_outcome(jax.random.normal(jax.random.key(1), (num_members, 1)))
     weights = weigh(result)
     error = jnp.linalg.norm(update(sample, result) - pass_a_member(sample, weights))
     some = min(num_members, 500)
@@ -114,9 +114,9 @@ def compare(num_members: int, num_params: int) -> dict[str, Any]:
 
 def share_of_entropy(num_members: int, num_params: int, num_behaviors: int, block: int) -> dict[str, Any]:
     """Weights against gradient; a population larger than a block of noise is summed block by block."""
-    result = outcome(jax.random.normal(jax.random.key(1), (num_members, num_behaviors)))
+    result = make_outcome(jax.random.normal(jax.random.key(1), (num_members, num_behaviors)))
     block = min(block, num_members)
-    cloud = Cloud(jnp.zeros((1, num_params)))
+    cloud = Parameters(jnp.zeros((1, num_params)))
     sample = jax.jit(lambda: POPULATION.sample(jax.random.key(0), cloud, 0, POPULATION.draws(block)))()
     gradient = jax.jit(lambda weights: POPULATION.gradient(sample, weights).center)
     weights_s = seconds(weigh, result)
@@ -139,8 +139,8 @@ def with_outliers(num_members: int, num_behaviors: int) -> dict[str, Any]:
         "one at 1e6": clean.at[0].set(1e6),
         "Student's t(3)": jax.random.t(jax.random.key(2), 3.0, clean.shape),
     }
-    clean_s = seconds(weigh_raw, outcome(clean))
-    ratios = {name: seconds(weigh_raw, outcome(cloud)) / clean_s for name, cloud in clouds.items()}
+    clean_s = seconds(weigh_raw, make_outcome(clean))
+    ratios = {name: seconds(weigh_raw, make_outcome(cloud)) / clean_s for name, cloud in clouds.items()}
     return {"members": num_members, "behaviors": num_behaviors, "clean": clean_s, **ratios}
 
 

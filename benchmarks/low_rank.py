@@ -25,7 +25,7 @@ from jax import Array
 
 from evolvability import evolve
 from evolvability.core.populations import Population, low_rank, normal
-from evolvability.core.types import Cloud, Sample
+from evolvability.core.types import Parameters, Sample
 from evolvability.tasks.policies import mlp
 
 SIZES = (26, 256, 256, 6)
@@ -76,7 +76,7 @@ def main() -> None:
 def measure(kind: str, options: argparse.Namespace) -> dict[str, Any]:
     """Seconds of noise, policy and gradient of one kind of noise, and its size."""
     population = _population(**KINDS[kind])
-    cloud = Cloud(POLICY.init(jax.random.key(0))[None])
+    cloud = Parameters(POLICY.init(jax.random.key(0))[None])
     draws = population.draws(options.members)
     timed = partial(_seconds, options.repeats)
     noise, sample = timed(jax.jit(lambda cloud: population.sample(jax.random.key(1), cloud, 0, draws)), cloud)

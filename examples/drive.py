@@ -17,7 +17,7 @@ def main() -> None:
     # Behavior is where the cart ends: mutations learn to leave to either side.
     run = evolve("gymnasium", task_options=OPTIONS, generations=12, population_size=64, sigma=0.2, learning_rate=0.1)
     for side in ("left", "right"):
-        picked = run.pick(side, k=40, repeats=3)
+        picked = run.pick(side, mutations=40, repeats=3)
         picked.policy.save(f"{side}.safetensors")
         print(f"the best of 40 mutations at going {side}: {picked.performance:.2f} m")
 

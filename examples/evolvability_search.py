@@ -20,7 +20,7 @@ import numpy as np
 
 from evolvability import Run, make_task, normal
 from evolvability.cli import main as ees
-from evolvability.core.types import Cloud
+from evolvability.core.types import Parameters
 from evolvability.figures.registry import save_figure
 from evolvability.figures.style import PAGE_WIDTH, letter, new_figure
 from evolvability.runs.folder import spread_out
@@ -51,12 +51,12 @@ def course(run: Run, threshold: float) -> tuple[Any, Any]:
 
     @jax.jit
     def behaviors(center: Any) -> Any:
-        fresh = mutations.sample(jax.random.key(7), Cloud(center[:1]), 0, jnp.arange(NUM_FRESH))
+        fresh = mutations.sample(jax.random.key(7), Parameters(center[:1]), 0, jnp.arange(NUM_FRESH))
         return task.evaluate(jax.random.key(8), fresh, task.memory)[0].behavior
 
     generations = sorted({*spread_out(run.recorded, NUM_POINTS), *(g for g in run.recorded if g < 16)})
     found = [
-        [num_distinct(np.asarray(behaviors(center)), threshold) for center in run.drawn_around(g)["cloud/center"]]
+        [num_distinct(np.asarray(behaviors(center)), threshold) for center in run.drawn_around(g)["parameters/center"]]
         for g in generations
     ]
     return run.config.population_size * np.array(generations), np.array(found).T

@@ -54,7 +54,7 @@ def learn(**settings: Any) -> np.ndarray[Any, Any]:
     @jax.jit
     @jax.vmap
     def variance(state: Any) -> jax.Array:
-        members = normal(SIGMA).sample(jax.random.key(1), state.cloud, state.generation, jnp.arange(128))
+        members = normal(SIGMA).sample(jax.random.key(1), state.parameters, state.generation, jnp.arange(128))
         return raw_variance(evolution.task.evaluate(jax.random.key(2), members, ())[0])
 
     return np.stack([variance(state) for state, _, _ in evolution.generations(evolution.start())], axis=1)

@@ -3,7 +3,7 @@
     python scripts/draw_figures.py [NAME ...]
 
 The same results give the same bytes, so that a figure that has not changed shows no difference. Screenshots of the
-explorer, films, and pictures of toy runs, which the pages themselves tell how to make, are not among them.
+explorer, videos, and pictures of toy runs, which the pages themselves tell how to make, are not among them.
 """
 
 import sys

@@ -27,7 +27,7 @@ FLAGS = [
 
 
 DRAWS = """
-from evolvability.explorer.films import draw_without_window
+from evolvability.explorer.videos import draw_without_window
 draw_without_window()
 import mujoco
 mujoco.Renderer(mujoco.MjModel.from_xml_string("<mujoco/>"), 32, 32).render()

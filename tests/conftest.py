@@ -13,8 +13,8 @@ import pytest
 from jax import Array
 
 from evolvability.core.objectives import sample_weights
-from evolvability.core.types import Outcome, outcome
-from evolvability.explorer.films import draw_without_window
+from evolvability.core.types import Outcome, make_outcome
+from evolvability.explorer.videos import draw_without_window
 from tests.browsing import browsers, pages
 
 draw_without_window()  # before anything imports MuJoCo, which chooses once
@@ -76,7 +76,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 # As one program each. Operation by operation, as a person at a prompt runs them, each of dozens is compiled by itself,
 # which takes most of a test's time.
-compiled_outcome = jax.jit(outcome)
+compiled_outcome = jax.jit(make_outcome)
 compiled_weights = jax.jit(sample_weights, static_argnums=0)
 
 

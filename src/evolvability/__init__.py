@@ -8,9 +8,9 @@ from evolvability.core.objectives import max_entropy, max_variance, mean_fitness
 from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal
 from evolvability.core.stateful_objectives import weighted_sum
 from evolvability.core.strategy import Algorithm, Info, State, evolvability_es
-from evolvability.core.types import Cloud, Outcome, Sample, outcome
+from evolvability.core.types import Outcome, Parameters, Sample, make_outcome
 from evolvability.runs.folder import Run
-from evolvability.runs.picking import Picked
+from evolvability.runs.picking import PickedMutation
 from evolvability.runs.policy import TrainedPolicy, load_policy
 from evolvability.studies.adaptation import pick_mutation
 from evolvability.studies.offspring import measure
@@ -18,22 +18,21 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.functions import function_task
 from evolvability.tasks.registry import make_task
 from evolvability.training.ask_tell import AskTell
-from evolvability.training.driver import Result, evolve, resume
+from evolvability.training.driver import TrainingResult, evolve, resume
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Algorithm",
     "AskTell",
-    "Cloud",
     "Config",
     "ConfigError",
     "Distribution",
     "Info",
     "Outcome",
-    "Picked",
+    "Parameters",
+    "PickedMutation",
     "Population",
-    "Result",
     "Run",
     "RunFolderError",
     "Sample",
@@ -41,6 +40,7 @@ __all__ = [
     "Task",
     "TaskError",
     "TrainedPolicy",
+    "TrainingResult",
     "UserError",
     "box",
     "diagonal_normal",
@@ -51,6 +51,7 @@ __all__ = [
     "function_task",
     "load_policy",
     "low_rank",
+    "make_outcome",
     "make_task",
     "max_entropy",
     "max_variance",
@@ -59,7 +60,6 @@ __all__ = [
     "mixture",
     "natural_gradient",
     "normal",
-    "outcome",
     "pick_mutation",
     "resume",
     "sample_weights",

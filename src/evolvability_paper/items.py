@@ -21,9 +21,12 @@ class Training:
     task: str
     objective: str
     kind: Kind = "train"
-    start: str = ""  # the training whose population it starts from, by name
-    label: str = ""  # its own name, where settings tell it from others
-    settings: Mapping[str, Any] = field(default_factory=dict)  # over those of the scale
+    start: str = ""
+    """The training whose population it starts from, by name."""
+    label: str = ""
+    """Its own name, where settings tell it from others."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Over those of the scale."""
 
     @property
     def name(self) -> str:
@@ -40,22 +43,29 @@ class Training:
 class Study:
     """What is made of trained centers, kept in their run folders."""
 
-    # The best of some mutations; a race of the run's own adapter; or offspring, to be kept
     kind: Literal["adapt", "race", "offspring"]
-    trainings: tuple[str, ...]  # of which trainings, by name
-    share: float = 1.0  # of offspring, their standard deviation relative to that of training
+    """The best of some mutations; a race of the run's own adapter; or offspring, to be kept."""
+    trainings: tuple[str, ...]
+    """Of which trainings, by name."""
+    share: float = 1.0
+    """Of offspring, their standard deviation relative to that of training."""
 
 
 @dataclass(frozen=True)
 class Item:
     """A part of the paper that can be reproduced by itself."""
 
-    name: str  # what `ees reproduce` calls it
+    name: str
+    """What `ees reproduce` calls it."""
     title: str
-    trainings: tuple[Training, ...] = ()  # its runs, those of other items that it needs among them
-    studies: tuple[Study, ...] = ()  # what is made of them
-    figures: tuple[str, ...] = ()  # numbers in the paper, and names of further pictures; see `pictures`
-    in_paper: bool = True  # what is not is done only if it is named
+    trainings: tuple[Training, ...] = ()
+    """Its runs, those of other items that it needs among them."""
+    studies: tuple[Study, ...] = ()
+    """What is made of them."""
+    figures: tuple[str, ...] = ()
+    """Numbers in the paper, and names of further pictures; see `pictures`."""
+    in_paper: bool = True
+    """What is not is done only if it is named."""
 
 
 def _trained(task: str) -> tuple[Training, Training, Training]:

@@ -33,10 +33,12 @@ TIMES = "times.jsonl"
 class StudyWork:
     """A study of one run, and its sizes."""
 
-    item: str  # the first that needs it
+    item: str
+    """The first that needs it."""
     study: Study
     path: Path
-    sizes: dict[str, Any]  # its arguments
+    sizes: dict[str, Any]
+    """Its arguments."""
 
     @property
     def name(self) -> str:

@@ -30,12 +30,16 @@ FLAT = 0.05  # a curve that grows by less over its last quarter
 class Report:
     """What the report is about. Its tables and times follow from the run folders."""
 
-    summary: str  # a line about the size of the runs
+    summary: str
+    """A line about the size of the runs."""
     items: list[Item]
     runs: list[Run]
-    figures: dict[str, Path | str]  # by number or name: a file, or the reason why there is none
-    claims: dict[str, dict[str, Claim]]  # by item, then by name
-    findings: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)  # of items that are not in the paper
+    figures: dict[str, Path | str]
+    """By number or name: a file, or the reason why there is none."""
+    claims: dict[str, dict[str, Claim]]
+    """By item, then by name."""
+    findings: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
+    """Of items that are not in the paper."""
 
     @property
     def sentences(self) -> dict[str, Sentence]:

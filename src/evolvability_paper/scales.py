@@ -22,15 +22,24 @@ class Scale:
     """Sizes of runs and studies."""
 
     summary: str
-    seeds: Mapping[str, int]  # of each training, by kind of run; ``""`` is for kinds that are not named
-    batch: Mapping[str, int]  # how many seeds of a training run side by side, at most; by kind or task, likewise
-    tasks: Mapping[str, Mapping[str, Any]]  # settings by task, and further ones by the name of a training, TASK/NAME
-    kinds: Mapping[Kind, Mapping[str, Any]]  # further settings by kind of run, over those of the task
-    studies: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: STUDIES)  # arguments of studies, by kind
-    quick_compilation: bool = False  # whether programs are so small that optimizing them takes longer than running them
-    judged: bool = True  # whether its runs are large enough to say anything about the paper
-    preset: str | None = None  # settings below all of these, by name; none for MAML, which has no such settings
-    slim: bool = False  # whether finished runs keep only what figures, claims and further runs need of them
+    seeds: Mapping[str, int]
+    """Of each training, by kind of run; ``""`` is for kinds that are not named."""
+    batch: Mapping[str, int]
+    """How many seeds of a training run side by side, at most; by kind or task, likewise."""
+    tasks: Mapping[str, Mapping[str, Any]]
+    """Settings by task, and further ones by the name of a training, TASK/NAME."""
+    kinds: Mapping[Kind, Mapping[str, Any]]
+    """Further settings by kind of run, over those of the task."""
+    studies: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: STUDIES)
+    """Arguments of studies, by kind."""
+    quick_compilation: bool = False
+    """Whether programs are so small that optimizing them takes longer than running them."""
+    judged: bool = True
+    """Whether its runs are large enough to say anything about the paper."""
+    preset: str | None = None
+    """Settings below all of these, by name; none for MAML, which has no such settings."""
+    slim: bool = False
+    """Whether finished runs keep only what figures, claims and further runs need of them."""
 
     def config(self, training: Training) -> Config:
         """The configuration of a training with all of its seeds; where it starts from is not set yet."""

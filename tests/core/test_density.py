@@ -12,7 +12,7 @@ from jax import Array
 from evolvability.core import density
 from evolvability.core.density import kernel_density
 from evolvability.core.objectives import max_entropy
-from evolvability.core.shaping import identity
+from evolvability.core.shaping import unshaped
 from tests.conftest import clustered_outcome, compiled_outcome, compiled_weights
 
 compiled_density = jax.jit(kernel_density, static_argnames="leave_one_out")
@@ -66,7 +66,7 @@ def test_an_outlier_keeps_nobody_else_off_the_grid(num_behaviors: int, monkeypat
     np.testing.assert_allclose(np.delete(found, 7), np.delete(exact, 7), rtol=2e-5)
 
 
-NARROW = max_entropy(0.5, identity)
+NARROW = max_entropy(0.5, unshaped)
 
 
 @pytest.mark.parametrize("num_behaviors", [1, 2, 3])

@@ -22,13 +22,12 @@ from evolvability import (
     make_task,
     max_entropy,
     max_variance,
-    outcome,
     sample_weights,
 )
 from evolvability.config.schema import layered
 from evolvability.core.noise import Factors, LowRank, in_factors, num_numbers, rows
 from evolvability.core.populations import normal
-from evolvability.core.types import Cloud, Sample
+from evolvability.core.types import Parameters, Sample, make_outcome
 from evolvability.training.evolution import Evolution
 from evolvability.training.generation import start, step, whole
 
@@ -44,7 +43,7 @@ def compiled_gradient(rank: int) -> Any:
 
 def draw(rank: int, num_members: int, center: Array | float = 0.0) -> Sample:
     population = low_rank(SHAPES, rank, SIGMA)
-    cloud = Cloud(jnp.broadcast_to(jnp.asarray(center), (1, NUM_PARAMS)))
+    cloud = Parameters(jnp.broadcast_to(jnp.asarray(center), (1, NUM_PARAMS)))
     return jax.jit(population.sample)(jax.random.key(3), cloud, 0, population.draws(num_members))
 
 
@@ -99,9 +98,9 @@ def test_variance_has_a_gradient_where_it_has_no_slope_which_falls_as_the_rank_r
 
     @jax.jit
     def slope(key: Array) -> Array:
-        sample = population.sample(key, Cloud(jnp.zeros((1, 144))), 0, population.draws(20_000))
+        sample = population.sample(key, Parameters(jnp.zeros((1, 144))), 0, population.draws(20_000))
         z = sample.members()
-        weights, _ = sample_weights(max_variance(), outcome((z[:, 0] + 2 * z[:, 1] * z[:, 12])[:, None]))
+        weights, _ = sample_weights(max_variance(), make_outcome((z[:, 0] + 2 * z[:, 1] * z[:, 12])[:, None]))
         return population.gradient(sample, weights).center[0, 13]
 
     found = np.array([slope(key) for key in jax.random.split(jax.random.key(0), num_batches)])

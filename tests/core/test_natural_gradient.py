@@ -13,24 +13,24 @@ from evolvability import Config, ConfigError, evolvability_es, mean_fitness, nat
 from evolvability.core.populations import diagonal_normal, mixture, normal
 from evolvability.core.shaping import SHAPINGS
 from evolvability.core.strategy import State
-from evolvability.core.types import Cloud, outcome
-from evolvability.training.generation import step, told
+from evolvability.core.types import Parameters, make_outcome
+from evolvability.training.generation import step, with_outcome
 
-CLOUD = Cloud(jnp.array([[0.5, -1.0, 2.0]]), jnp.log(jnp.array([[0.1, 1.0, 3.0]])))
-GRADIENT = Cloud(jnp.array([[1.0, -2.0, 0.5]]), jnp.array([[0.3, 1.0, -1.0]]))
+CLOUD = Parameters(jnp.array([[0.5, -1.0, 2.0]]), jnp.log(jnp.array([[0.1, 1.0, 3.0]])))
+GRADIENT = Parameters(jnp.array([[1.0, -2.0, 0.5]]), jnp.array([[0.3, 1.0, -1.0]]))
 
 
-def natural(gradient: Cloud, cloud: Cloud) -> Cloud:
+def natural(gradient: Parameters, cloud: Parameters) -> Parameters:
     updates, _ = natural_gradient().update(gradient, optax.EmptyState(), cloud)
     return updates
 
 
-def flat(cloud: Cloud) -> Array:
+def flat(cloud: Parameters) -> Array:
     return jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(cloud)])
 
 
-def unflat(vector: Array) -> Cloud:
-    return Cloud(vector[None, :3], vector[None, 3:])
+def unflat(vector: Array) -> Parameters:
+    return Parameters(vector[None, :3], vector[None, 3:])
 
 
 def divergence(vector: Array) -> Array:
@@ -68,14 +68,14 @@ def test_standard_deviations_shrink_on_a_quadratic_as_theory_says() -> None:
     curvature = jnp.array([0.1, 1.0, 10.0])
     optimizer = optax.chain(natural_gradient(), optax.sgd(1e-3))
 
-    def ascend(cloud: Cloud, _: None) -> tuple[Cloud, None]:
+    def ascend(cloud: Parameters, _: None) -> tuple[Parameters, None]:
         # The exact gradient of E[f] = -h (mu^2 + sigma^2) / 2; negated, as optax descends.
         variance = jnp.exp(2 * cloud.log_scale)  # type: ignore[operator]
-        descent = Cloud(curvature * cloud.center, curvature * variance)
+        descent = Parameters(curvature * cloud.center, curvature * variance)
         updates, _ = optimizer.update(descent, optimizer.init(cloud), cloud)
         return optax.apply_updates(cloud, updates), None
 
-    first = Cloud(jnp.array([[3.0, -2.0, 1.0]]), jnp.zeros((1, 3)))
+    first = Parameters(jnp.array([[3.0, -2.0, 1.0]]), jnp.zeros((1, 3)))
     last, _ = jax.lax.scan(ascend, first, length=5000)
     variance = 1 / (1 + curvature * 5.0)
     np.testing.assert_allclose(jnp.exp(2 * last.log_scale[0]), variance, rtol=0.01)  # type: ignore[index]
@@ -101,16 +101,16 @@ def climbed(units: Array, is_natural: bool, generations: int = 20) -> Array:
         population_size=100,
     )
     state = algorithm.init(jax.random.key(0), jnp.zeros((1, 3)))
-    state = state._replace(cloud=Cloud(units * jnp.ones((1, 3)), jnp.log(0.3 * units)[None]))
+    state = state._replace(parameters=Parameters(units * jnp.ones((1, 3)), jnp.log(0.3 * units)[None]))
 
     def generation(state: State, _: None) -> tuple[State, None]:
         sample = algorithm.ask(state)
         z = sample.members() / units
         fitness = -jnp.sum(jnp.array([1.0, 2.0, 3.0]) * (z - 0.5) ** 2, axis=1)
-        return step(algorithm, told(algorithm, population, outcome(z, fitness)), state)[0], None
+        return step(algorithm, with_outcome(algorithm, population, make_outcome(z, fitness)), state)[0], None
 
     last, _ = jax.lax.scan(generation, state, length=generations)
-    return last.cloud.center[0]
+    return last.parameters.center[0]
 
 
 def test_a_fixed_standard_deviation_has_no_natural_gradient_of_its_own() -> None:
@@ -149,7 +149,7 @@ def test_the_fisher_matrix_of_a_mixture_is_a_constant_while_components_are_apart
 def test_scores_of_a_mixture_have_its_fisher_matrix() -> None:
     sigma, gap = 0.3, 0.6
     population = mixture(2, sigma, mirrored=False)
-    cloud = Cloud(jnp.array([[-gap / 2], [gap / 2]]))
+    cloud = Parameters(jnp.array([[-gap / 2], [gap / 2]]))
 
     @jax.jit
     def covariance() -> Array:

@@ -17,16 +17,16 @@ from evolvability.core.objectives import (
     raw_variance,
 )
 from evolvability.core.populations import normal
-from evolvability.core.shaping import centered_ranks, identity, standardize
+from evolvability.core.shaping import centered_ranks, standardize, unshaped
 from evolvability.core.stateful_objectives import weighted_sum
-from evolvability.core.types import Cloud, Outcome, outcome
+from evolvability.core.types import Outcome, Parameters, make_outcome
 from tests.conftest import clustered_outcome, compiled_outcome, compiled_weights
 
 
 def test_variance_weights_match_closed_form() -> None:
     """w_k = |B_k - mean B|^2."""
     result = clustered_outcome()
-    weights, value = compiled_weights(max_variance(identity), result)
+    weights, value = compiled_weights(max_variance(unshaped), result)
     behavior = np.asarray(result.behavior, np.float64)
     squares = np.sum((behavior - behavior.mean(axis=0)) ** 2, axis=1)
     np.testing.assert_allclose(weights, squares, rtol=1e-4)
@@ -35,13 +35,13 @@ def test_variance_weights_match_closed_form() -> None:
 
 def test_variance_weights_keep_their_digits_far_from_the_origin() -> None:
     behavior = 1e6 + np.arange(1000, dtype=np.float32)[:, None] % 100
-    weights, value = compiled_weights(max_variance(identity), compiled_outcome(behavior))
+    weights, value = compiled_weights(max_variance(unshaped), compiled_outcome(behavior))
     np.testing.assert_allclose(weights, (np.arange(1000) % 100 - 49.5) ** 2, rtol=1e-5)
     assert float(value) == pytest.approx(833.25, rel=1e-5)
 
 
 @pytest.mark.parametrize(
-    "objective", [max_variance(identity), max_variance(), max_entropy(), max_entropy(1.0, identity)]
+    "objective", [max_variance(unshaped), max_variance(), max_entropy(), max_entropy(1.0, unshaped)]
 )
 @pytest.mark.parametrize("blown", [1e14, 2e19, 1e37, -3e38])
 def test_no_finite_behavior_makes_weights_nan(objective: Objective, blown: float) -> None:
@@ -56,7 +56,7 @@ def test_no_finite_behavior_makes_weights_nan(objective: Objective, blown: float
 
 
 def test_the_largest_share_tells_of_a_member_that_blew_up() -> None:
-    share = jax.jit(lambda behavior: largest_share(outcome(behavior)))
+    share = jax.jit(lambda behavior: largest_share(make_outcome(behavior)))
     behavior = np.random.default_rng(0).normal(size=(1000, 2)).astype(np.float32)
     assert float(share(behavior)) < 0.02
     behavior[5, 1] = 1000.0
@@ -141,10 +141,10 @@ def smooth_behavior(parameters: Array) -> Array:
 @pytest.mark.parametrize(
     "objective",
     [
-        max_variance(identity),
-        max_entropy(1.0, identity),
-        pytest.param(max_entropy(0.5, identity), marks=pytest.mark.full),
-        mean_fitness(identity),
+        max_variance(unshaped),
+        max_entropy(1.0, unshaped),
+        pytest.param(max_entropy(0.5, unshaped), marks=pytest.mark.full),
+        mean_fitness(unshaped),
     ],
     ids=["variance", "entropy", "narrow entropy", "fitness"],
 )
@@ -152,18 +152,18 @@ def test_gradient_matches_finite_differences_of_the_smoothed_objective(objective
     """The same noise moves with the center: the objective's change is the smoothed objective's, and so is its slope."""
     num_draws = 10_000
     population = normal(0.3)
-    cloud = Cloud(jnp.array([[0.4, -0.6, 0.8]]))
+    cloud = Parameters(jnp.array([[0.4, -0.6, 0.8]]))
 
-    def outcome_at(cloud: Cloud) -> Outcome:
+    def outcome_at(cloud: Parameters) -> Outcome:
         members = population.sample(jax.random.key(0), cloud, 0, jnp.arange(num_draws)).members()
         behavior = jax.vmap(smooth_behavior)(members)
-        return outcome(behavior, behavior[:, 0])
+        return make_outcome(behavior, behavior[:, 0])
 
     sample = jax.jit(population.sample)(jax.random.key(0), cloud, 0, np.arange(num_draws))
     weights, _ = compiled_weights(objective, jax.jit(outcome_at)(cloud))
     gradient = jax.jit(population.gradient)(sample, weights).center[0]
     value: Callable[[Array], Array] = jax.jit(
-        lambda step: objective(outcome_at(Cloud(cloud.center + step)), jnp.zeros(2 * num_draws))
+        lambda step: objective(outcome_at(Parameters(cloud.center + step)), jnp.zeros(2 * num_draws))
     )
     size = 0.02
     steps = size * np.eye(3, dtype=np.float32)

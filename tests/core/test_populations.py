@@ -13,7 +13,7 @@ from jax import Array
 
 from evolvability.core.noise import rows
 from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal, responsibilities
-from evolvability.core.types import Cloud, Sample
+from evolvability.core.types import Parameters, Sample
 
 NUM_PARAMS = 7
 SHAPES = ((3, 2), (1,))
@@ -43,7 +43,7 @@ def made(name: str, mirrored: bool) -> Population:
 
 
 @partial(jax.jit, static_argnums=0)
-def start(population: Population, key: Array, spread: float = 0.2) -> Cloud:
+def start(population: Population, key: Array, spread: float = 0.2) -> Parameters:
     """Means close enough for the components of a mixture to share members."""
     cloud = population.init(key, spread * jax.random.normal(key, (population.num_components, NUM_PARAMS)))
     if cloud.log_scale is None:
@@ -51,7 +51,7 @@ def start(population: Population, key: Array, spread: float = 0.2) -> Cloud:
     return cloud._replace(log_scale=cloud.log_scale + 0.5 * jax.random.normal(key, cloud.log_scale.shape))
 
 
-def draw(population: Population, cloud: Cloud, num_members: int = 40, generation: int = 3) -> Sample:
+def draw(population: Population, cloud: Parameters, num_members: int = 40, generation: int = 3) -> Sample:
     return population.sample(jax.random.key(7), cloud, generation, population.draws(num_members))
 
 
@@ -64,7 +64,7 @@ def test_gradient_is_the_weighted_score(name: str, mirrored: bool, key: Array) -
     sample = draw(population, cloud)
     weights = jnp.asarray(np.random.default_rng(1).normal(size=40), jnp.float32)
 
-    def weighted_log_prob(cloud: Cloud) -> Array:
+    def weighted_log_prob(cloud: Parameters) -> Array:
         return jnp.mean(weights * jax.vmap(lambda z: population.log_prob(cloud, z))(members))
 
     members = members_of(sample)
@@ -77,7 +77,7 @@ def test_mixture_log_density_is_that_of_its_parts(key: Array) -> None:
     population, part = made("mixture", True), made("normal", True)
     cloud = start(population, key)
     z = np.linspace(-1, 1, NUM_PARAMS, dtype=np.float32)
-    parts = [part.log_prob(Cloud(center[None]), z) for center in np.asarray(cloud.center)]
+    parts = [part.log_prob(Parameters(center[None]), z) for center in np.asarray(cloud.center)]
     expected = np.log(np.mean(np.exp(parts)))
     assert float(population.log_prob(cloud, z)) == pytest.approx(expected, rel=1e-5)
 
@@ -87,7 +87,9 @@ def test_responsibilities_are_posteriors(key: Array) -> None:
     cloud = start(population, key)
     sample = draw(population, cloud)
     log_prob = jax.jit(jax.vmap(made("normal", True).log_prob, (None, 0)))
-    logs = np.stack([log_prob(Cloud(center[None]), members_of(sample)) for center in np.asarray(cloud.center)], axis=1)
+    logs = np.stack(
+        [log_prob(Parameters(center[None]), members_of(sample)) for center in np.asarray(cloud.center)], axis=1
+    )
     densities = np.exp(logs)
     expected = densities / densities.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(np.asarray(shares_of(sample)).reshape(40, 3), expected, atol=1e-5)
@@ -96,7 +98,9 @@ def test_responsibilities_are_posteriors(key: Array) -> None:
 def test_responsibilities_keep_their_digits_far_from_the_origin() -> None:
     centers = 0.01 * np.random.default_rng(0).normal(size=(2, 1000))
     population = compiled(mixture(2, 0.02))
-    shares = [shares_of(draw(population, Cloud(jnp.asarray(centers + offset, jnp.float32)))) for offset in (0, 100)]
+    shares = [
+        shares_of(draw(population, Parameters(jnp.asarray(centers + offset, jnp.float32)))) for offset in (0, 100)
+    ]
     np.testing.assert_allclose(shares[0], shares[1], atol=2e-2)
 
 
@@ -162,7 +166,7 @@ def test_sigma_follows_its_schedule(key: Array) -> None:
 
 def test_noise_in_bfloat16_gives_nearly_the_same_gradient() -> None:
     exact, rough = made("normal", True), compiled(normal(0.3, noise_dtype=jnp.bfloat16))
-    cloud = Cloud(jnp.zeros((1, 300)))
+    cloud = Parameters(jnp.zeros((1, 300)))
     weights = jnp.asarray(np.random.default_rng(0).normal(size=400), jnp.float32)
     sample = draw(rough, cloud, 400)
     assert isinstance(sample.noise, Array)

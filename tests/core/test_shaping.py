@@ -37,7 +37,7 @@ def test_a_dimension_without_spread_but_for_rounding_stays_at_zero() -> None:
     np.testing.assert_allclose(shaped[:, 1:].std(axis=0), 1, rtol=1e-5)  # small, or far away, but there
 
 
-def test_robust_whitening_sees_the_spread_of_those_that_did_not_blow_up() -> None:
+def test_robust_standardizing_sees_the_spread_of_those_that_did_not_blow_up() -> None:
     clean, valid = np.random.default_rng(0).normal(size=(10_000, 2)).astype(np.float32), np.ones(10_000, bool)
     broken = clean.copy()
     broken[0] = 1e6

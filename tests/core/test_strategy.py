@@ -44,7 +44,7 @@ def test_standard_es_on_behavior_as_fitness_does_not() -> None:
 def distances(objective: str) -> np.ndarray:
     """How far the best of 40 mutations gets in each of 8 directions, after training on the toy world."""
     result = evolve("point", objective=objective, generations=40)
-    task, cloud = result.task, jax.tree.map(lambda leaf: leaf[0], result.state.cloud)
+    task, cloud = result.task, jax.tree.map(lambda leaf: leaf[0], result.state.parameters)
     sample = normal(0.05).sample(jax.random.key(5), cloud, 0, jnp.arange(20))
     outcome, _ = task.evaluate(jax.random.key(0), sample, ())
     angles = jnp.arange(8) * jnp.pi / 4
@@ -80,8 +80,8 @@ def test_diagonal_normal_learns_its_scales() -> None:
         population_size=500,
         generations=60,
     )
-    assert result.state.cloud.log_scale is not None
-    scales = np.exp(result.state.cloud.log_scale[0, 0])
+    assert result.state.parameters.log_scale is not None
+    scales = np.exp(result.state.parameters.log_scale[0, 0])
     assert scales[0] > 1.0
     assert 0.35 < scales[1] < 0.7
 
@@ -100,7 +100,7 @@ def test_baseline_changes_noise_not_mirrored_gradients() -> None:
         population = normal(0.05)
         algorithm = evolvability_es(population, max_variance(), optax.sgd(0.1), population_size=64, baseline=baseline)
         state = start(algorithm, task, 1, jax.random.key(0))
-        states.append(step(algorithm, whole(algorithm, population, task), state)[0].cloud.center)
+        states.append(step(algorithm, whole(algorithm, population, task), state)[0].parameters.center)
     np.testing.assert_allclose(states[0], states[1], atol=1e-5)
 
 
@@ -161,7 +161,7 @@ def test_ask_and_tell_is_the_same_strategy_as_step() -> None:
     for _ in range(3):
         state, _, _ = advance(state)
         loop.tell(jax.vmap(behavior)(loop.ask()))
-    np.testing.assert_allclose(loop.center, state.cloud.center[0], rtol=1e-5)
+    np.testing.assert_allclose(loop.center, state.parameters.center[0], rtol=1e-5)
 
 
 def test_ask_and_tell_keeps_the_form_of_parameters() -> None:
@@ -176,7 +176,7 @@ def test_ask_and_tell_keeps_the_form_of_parameters() -> None:
 
 def test_a_member_is_rebuilt_from_the_run_key_alone() -> None:
     loop = AskTell(jnp.zeros(4), population_size=10, population=normal(0.1))
-    rebuilt = normal(0.1).sample(noise_key(loop.state.key), loop.state.cloud, 0, jnp.array([3])).members()[1]
+    rebuilt = normal(0.1).sample(noise_key(loop.state.key), loop.state.parameters, 0, jnp.array([3])).members()[1]
     np.testing.assert_array_equal(rebuilt, loop.ask()[7])
 
 

@@ -14,7 +14,7 @@ import pytest
 from evolvability import Run, evolve
 from evolvability.config.schema import layered
 from evolvability.core.objectives import max_entropy, max_variance, mean_fitness
-from evolvability.core.types import outcome
+from evolvability.core.types import make_outcome
 from evolvability.explorer.page import bundle
 from evolvability.explorer.playground import export_playground, make_tab, replay_in_double
 from evolvability.studies.rebuild import evaluate, fresh_one, parent_of, watchable_task
@@ -71,7 +71,9 @@ def test_the_pages_weights_are_the_librarys(opened: Any, name: str, objective: A
     behavior = np.random.default_rng(0).normal(size=(30, 2)) @ np.array([[2.0, 1.0], [0.0, 0.5]])
     call = f"modules['playground/evolution'].OBJECTIVES.{name}({json.dumps(behavior.tolist())})"
     weights = np.array(in_module(opened, "playground/evolution", call))
-    expected = np.asarray(compiled_weights(objective(), outcome(jnp.asarray(behavior), jnp.asarray(behavior[:, 0])))[0])
+    expected = np.asarray(
+        compiled_weights(objective(), make_outcome(jnp.asarray(behavior), jnp.asarray(behavior[:, 0])))[0]
+    )
     np.testing.assert_allclose(weights - weights.mean(), expected - expected.mean(), atol=1e-4)
 
 
@@ -91,7 +93,7 @@ def test_a_few_generations_in_the_page_are_the_librarys(opened: Any, tmp_path: P
     settings |= {"optimizer": config.optimizer, "objective": config.objective}
     key = np.asarray(jax.random.key_data(start.key)).tolist()
     setup = json.dumps({"task": "point", "shapes": start.task.shapes, "num_steps": 20, "time_step": 0.1})
-    given = f"{np.asarray(start.cloud.center[0]).tolist()}, {key}, {json.dumps(settings)}"
+    given = f"{np.asarray(start.parameters.center[0]).tolist()}, {key}, {json.dumps(settings)}"
     code = bundle("playground/evolution", "playground/worlds")
     opened.goto("about:blank")
     center = opened.evaluate(
@@ -123,8 +125,11 @@ def test_a_number_names_the_same_parameters_in_every_population(opened: Any, pop
     run = Run(tmp_path / "run")
     parent = parent_of(run, watchable_task(run), run.rebuildable[-1])
     (told,) = make_tab("point", [run])["centers"]
-    scale = np.asarray(parent.drawn_by().scale(parent.cloud, parent.generation)).ravel().tolist()
-    drawn, center = json.dumps(told["population"] | {"scale": scale}), np.asarray(parent.cloud.center).ravel().tolist()
+    scale = np.asarray(parent.drawn_by().scale(parent.parameters, parent.generation)).ravel().tolist()
+    drawn, center = (
+        json.dumps(told["population"] | {"scale": scale}),
+        np.asarray(parent.parameters.center).ravel().tolist(),
+    )
     for number in (3, 23):
         brood = fresh_one(parent, number)
         call = f"found.parametersAt({drawn}, {center}, found.addressOf({drawn}, {{ fresh: {number} }}))"

@@ -19,12 +19,12 @@ import pytest
 from evolvability import Run, cli, evolve, load_policy
 from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, RunFolderError
-from evolvability.core.types import written_out
+from evolvability.core.types import sample_of
 from evolvability.explorer import data
 from evolvability.explorer.export import export_page
-from evolvability.explorer.films import film
 from evolvability.explorer.server import Handler, Server
 from evolvability.explorer.service import BROODS, Explorer, Kept
+from evolvability.explorer.videos import make_video
 from evolvability.studies import rebuild
 from evolvability.tasks.replay import Stage
 from evolvability.tasks.robots import ant, cheetah
@@ -132,7 +132,7 @@ def test_a_downloaded_policy_is_the_mutation_that_was_watched(which: str, ant_ru
     kind, _, number = which.partition("=")
     parent = rebuild.parent_of(ant_run, rebuild.watchable_task(ant_run), 2, 1)
     brood = BROODS[kind](parent, int(number))
-    brood = replace(brood, sample=written_out(jnp.asarray(policy.parameters)[None]), wanted=np.array([0]))
+    brood = replace(brood, sample=sample_of(jnp.asarray(policy.parameters)[None]), wanted=np.array([0]))
     ended = np.asarray(rebuild.evaluate(parent.task, parent, brood).behavior)[0]
     np.testing.assert_allclose(ended, arrays(explorer, f"replay?{where}")["behavior"], atol=1e-4)
 
@@ -262,15 +262,17 @@ def test_served_to_all_the_printed_address_works_elsewhere(ant_run: Run) -> None
 @pytest.mark.parametrize("speed", ["0.001", "0", "nan", "1e9"])
 def test_a_film_that_would_never_end_is_refused(speed: str) -> None:
     with pytest.raises(ConfigError, match=r"speed must be between .* and .*got"):
-        film(Stage(None, 0.01), [], "gif", speed=float(speed))
+        make_video(Stage(None, 0.01), [], "gif", speed=float(speed))
 
 
-def test_a_film_has_each_mutation_of_its_own_seed(ant_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    filmed: list[Any] = []
-    monkeypatch.setattr("evolvability.explorer.films.film", lambda stage, motions, *_, **__: filmed.extend(motions))
+def test_a_video_has_each_mutation_of_its_own_seed(ant_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded: list[Any] = []
+    monkeypatch.setattr(
+        "evolvability.explorer.videos.make_video", lambda stage, motions, *_, **__: recorded.extend(motions)
+    )
     Explorer([ant_run]).answer("video?run=0&format=gif&speed=1&cast=0.2.member.13,1.2.member.13")
     behavior = ant_run.behaviors(2)["behavior"][:, 13]
-    np.testing.assert_array_equal([motion.behavior[0] for motion in filmed], behavior)
+    np.testing.assert_array_equal([motion.behavior[0] for motion in recorded], behavior)
 
 
 def test_server_explains_an_error(served: str) -> None:

@@ -1,4 +1,4 @@
-"""What can be taken away from the explorer's page: pictures, films, and the page itself in one file."""
+"""What can be taken away from the explorer's page: pictures, videos, and the page itself in one file."""
 
 import warnings
 from pathlib import Path

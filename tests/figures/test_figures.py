@@ -21,7 +21,7 @@ from evolvability.figures.style import METHOD_COLORS, line_styles, new_figure
 from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.writer import RunWriter
 from evolvability.studies.adaptation import Adaptation, save_adaptation
-from evolvability.studies.groups import identity, run_names
+from evolvability.studies.groups import config_identity, run_names
 from evolvability.studies.offspring import save_offspring
 from evolvability.studies.races import Raced, save_race
 
@@ -89,17 +89,17 @@ def _jsonable(value: Any) -> Any:
 
 
 def test_identity_ignores_seeds_and_length_alone() -> None:
-    assert identity(config(seed=3, seeds=2, generations=7)) == identity(config(seed=0))
-    assert identity(config(sigma=0.25)) != identity(config())
-    assert identity(config(task_options={"start": 2.0})) != identity(config())
+    assert config_identity(config(seed=3, seeds=2, generations=7)) == config_identity(config(seed=0))
+    assert config_identity(config(sigma=0.25)) != config_identity(config())
+    assert config_identity(config(task_options={"start": 2.0})) != config_identity(config())
 
 
 @pytest.mark.parametrize(("objective", "idle"), [("max_variance", False), ("mean_fitness", True)])
 def test_identity_ignores_the_settings_of_other_objectives(objective: str, idle: bool) -> None:
-    plain = identity(config(objective=objective))
-    assert identity(config(objective=objective, bandwidth=0.5)) == plain
-    assert (identity(config(objective=objective, behavior_shaping="centered_ranks")) == plain) == idle
-    assert identity(config(bandwidth=0.5)) != identity(config())
+    plain = config_identity(config(objective=objective))
+    assert config_identity(config(objective=objective, bandwidth=0.5)) == plain
+    assert (config_identity(config(objective=objective, behavior_shaping="centered_ranks")) == plain) == idle
+    assert config_identity(config(bandwidth=0.5)) != config_identity(config())
 
 
 def test_names_tell_runs_of_one_method_apart_by_the_settings_that_differ() -> None:

@@ -11,7 +11,7 @@ from jax import Array
 from evolvability import ConfigError, evolve
 from evolvability.core.populations import mixture
 from evolvability.core.strategy import State
-from evolvability.core.types import outcome
+from evolvability.core.types import make_outcome
 from evolvability.methods.evolvability_search import TOURNAMENT, evolvability_search, in_turn, num_distinct
 from evolvability.studies.measures import num_distinct as counted_one_by_one
 from evolvability.tasks.interference import MOST_EVOLVABLE, pattern
@@ -35,8 +35,8 @@ def test_each_parent_is_judged_by_its_own_offspring(mirrored: bool) -> None:
         state = algorithm.init(jax.random.key(0), centers)
         sample = algorithm.ask(state)
         members = sample.members()
-        judged = algorithm.remember(state, outcome(members))
-        return members, sample.member_components(), judged.history, algorithm.weigh(judged, outcome(members))[1]
+        judged = algorithm.remember(state, make_outcome(members))
+        return members, sample.member_components(), judged.history, algorithm.weigh(judged, make_outcome(members))[1]
 
     members, owners, history, value = map(np.asarray, judge(jnp.array([[0.0], [4.0], [8.0]])))
     assert np.bincount(owners).tolist() == [8, 8, 8]
@@ -48,12 +48,12 @@ def test_each_parent_is_judged_by_its_own_offspring(mirrored: bool) -> None:
 def parents(counts: Array) -> State:
     algorithm = evolvability_search(in_turn(mixture(4, 0.1)), population_size=8, threshold=1.0)
     state = algorithm.init(jax.random.key(1), 10.0 * jnp.arange(4.0)[:, None])._replace(history=counts)
-    return algorithm.ascend(state, state.cloud)
+    return algorithm.ascend(state, state.parameters)
 
 
 def test_the_best_lives_on_and_the_others_descend_from_winners() -> None:
     after = parents(jnp.array([3, 9, 5, 1]))
-    centers = np.asarray(after.cloud.center)[:, 0]
+    centers = np.asarray(after.parameters.center)[:, 0]
     assert centers[0] == 10.0
     ancestors = np.round(centers / 10)
     assert np.abs(centers - 10 * ancestors).max() < 1.0  # mutations of sigma 0.1
@@ -65,8 +65,8 @@ def test_the_worst_wins_only_a_tournament_of_its_own() -> None:
     def worst_share(seed: int) -> Any:
         algorithm = evolvability_search(in_turn(mixture(4, 0.1)), population_size=8, threshold=1.0)
         start = algorithm.init(jax.random.key(seed), 10.0 * jnp.arange(4.0)[:, None])
-        after = algorithm.ascend(start._replace(history=jnp.array([3, 9, 5, 1])), start.cloud)
-        return jnp.mean(jnp.round(after.cloud.center[1:, 0] / 10) == 3)
+        after = algorithm.ascend(start._replace(history=jnp.array([3, 9, 5, 1])), start.parameters)
+        return jnp.mean(jnp.round(after.parameters.center[1:, 0] / 10) == 3)
 
     share = float(jnp.mean(jax.lax.map(worst_share, jnp.arange(2000))))
     assert share == pytest.approx(0.25**TOURNAMENT, abs=0.006)  # four standard errors

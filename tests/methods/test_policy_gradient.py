@@ -14,7 +14,7 @@ from jax import Array
 
 from benchmarks.estimators import compare, quality, until, weigh
 from evolvability import Config, ConfigError, Run, evolve, make_task, mixture, normal, resume
-from evolvability.core.types import Cloud, Sample, written_out
+from evolvability.core.types import Parameters, Sample, sample_of
 from evolvability.methods.policy_gradient import (
     Exploration,
     action_score,
@@ -23,7 +23,7 @@ from evolvability.methods.policy_gradient import (
     outcome_at,
     weights_over_time,
 )
-from evolvability.methods.rollouts import Actor, Episodes, log_prob
+from evolvability.methods.rollouts import Actor, Rollouts, log_prob
 from evolvability.tasks.base import world_of
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.world import Situation, World, directions
@@ -49,7 +49,7 @@ def counter() -> World:
 
 COUNTER = Exploration(counter(), STD, TIMES)
 POPULATION = normal(SIGMA, mirrored=False)
-Estimator = Callable[[Exploration, Sample, Episodes, Array], Cloud]
+Estimator = Callable[[Exploration, Sample, Rollouts, Array], Parameters]
 
 
 def true_gradient(times: tuple[int, ...]) -> float:
@@ -65,7 +65,7 @@ def true_gradient(times: tuple[int, ...]) -> float:
 def estimate(key: Array, estimator: Estimator) -> Array:
     key_noise, key_episodes = jax.random.split(key)
     center = jnp.array([[0.3, CENTER]])  # a weight on nothing, and the bias
-    sample = POPULATION.sample(key_noise, Cloud(center), 0, jnp.arange(2000))
+    sample = POPULATION.sample(key_noise, Parameters(center), 0, jnp.arange(2000))
     episodes = explore(COUNTER, key_episodes, sample)
     return estimator(COUNTER, sample, episodes, weights_over_time(weigh, episodes, TIMES)).center[0]
 
@@ -79,12 +79,12 @@ def estimates(estimator: Estimator) -> np.ndarray[Any, Any]:
 UNFITTED = partial(action_score, fitted=False)
 
 
-def parameter_score(exploration: Exploration, sample: Sample, episodes: Episodes, weights: Array) -> Cloud:
+def parameter_score(exploration: Exploration, sample: Sample, episodes: Rollouts, weights: Array) -> Parameters:
     del exploration, episodes
     return POPULATION.gradient(sample, jnp.sum(weights, axis=1))
 
 
-def last_action_alone(exploration: Exploration, sample: Sample, episodes: Episodes, weights: Array) -> Cloud:
+def last_action_alone(exploration: Exploration, sample: Sample, episodes: Rollouts, weights: Array) -> Parameters:
     """As the supplement prints it, with an indicator of t = tau on the score."""
     *_, last = exploration.watched
     only = episodes._replace(counts=episodes.counts & (jnp.arange(NUM_STEPS) == last - 1))
@@ -118,11 +118,11 @@ def point() -> Exploration:
 
 
 @pytest.fixture(scope="module")
-def acted(point: Exploration) -> tuple[Sample, Episodes]:
+def acted(point: Exploration) -> tuple[Sample, Rollouts]:
     @jax.jit
-    def act() -> tuple[Sample, Episodes]:
+    def act() -> tuple[Sample, Rollouts]:
         centers = jax.random.normal(jax.random.key(3), (2, point.world.policy.num_params)) / 2
-        sample = mixture(2, 0.3).sample(jax.random.key(4), Cloud(centers), 0, jnp.arange(10))
+        sample = mixture(2, 0.3).sample(jax.random.key(4), Parameters(centers), 0, jnp.arange(10))
         return sample, explore(point, jax.random.key(5), sample)
 
     sample, episodes = act()
@@ -131,7 +131,7 @@ def acted(point: Exploration) -> tuple[Sample, Episodes]:
     return sample, episodes._replace(counts=counts, valid=episodes.valid.at[2].set(False))
 
 
-def test_action_score_is_that_of_networks_written_out(point: Exploration, acted: tuple[Sample, Episodes]) -> None:
+def test_action_score_is_that_of_networks_written_out(point: Exploration, acted: tuple[Sample, Rollouts]) -> None:
     """Members' networks in full, log-densities in full, and a loop over the times: another way to the same."""
     sample, episodes = acted
     weights = jax.jit(lambda: weights_over_time(weigh, episodes, point.watched))()
@@ -152,7 +152,7 @@ def test_action_score_is_that_of_networks_written_out(point: Exploration, acted:
 
 
 def test_weights_are_squared_deviations_of_the_valid_at_each_time(
-    point: Exploration, acted: tuple[Sample, Episodes]
+    point: Exploration, acted: tuple[Sample, Rollouts]
 ) -> None:
     _, episodes = acted
     weights = jax.jit(lambda: weights_over_time(weigh, episodes, point.watched))()
@@ -168,7 +168,7 @@ def test_weights_are_squared_deviations_of_the_valid_at_each_time(
 def test_point_walks_in_its_world_as_in_its_task() -> None:
     task = make_task("point", {"num_steps": 12, "hidden": 4})
     exploration = Exploration(world_of(task), 0.0)
-    sample = written_out(jax.random.normal(jax.random.key(0), (6, exploration.world.policy.num_params)))
+    sample = sample_of(jax.random.normal(jax.random.key(0), (6, exploration.world.policy.num_params)))
     episodes = jax.jit(lambda: explore(exploration, jax.random.key(1), sample))()
     outcome, _ = jax.jit(lambda: task.evaluate(jax.random.key(2), sample, ()))()
     np.testing.assert_allclose(outcome_at(episodes, 12).behavior, outcome.behavior, atol=1e-6)
@@ -242,7 +242,7 @@ def test_a_run_with_drawn_actions_is_written_and_resumed_bit_by_bit(tmp_path: Pa
     whole, part = Run(tmp_path / "whole"), Run(tmp_path / "part")
     assert part.config == whole.config
     assert part.config.times == (10, 40)
-    np.testing.assert_array_equal(part.state()["cloud/center"], whole.state()["cloud/center"])
+    np.testing.assert_array_equal(part.state()["parameters/center"], whole.state()["parameters/center"])
 
 
 def test_every_action_is_credited_with_what_follows_it() -> None:

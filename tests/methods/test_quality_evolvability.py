@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from evolvability.core.objectives import max_entropy, max_variance
-from evolvability.core.shaping import centered_ranks, identity
+from evolvability.core.shaping import centered_ranks, unshaped
 from evolvability.methods.quality_evolvability import nondominated_fronts, qe_es
 from tests.conftest import clustered_outcome, compiled_weights
 
@@ -75,7 +75,7 @@ def test_the_default_is_katonas_ranking() -> None:
 def test_weights_are_the_ranks_of_fitness_and_contribution() -> None:
     """A member's contribution to the variance is its squared distance from the mean."""
     result = clustered_outcome()
-    weights, value = compiled_weights(qe_es(max_variance(identity), crowding=False), result)
+    weights, value = compiled_weights(qe_es(max_variance(unshaped), crowding=False), result)
     behavior = np.asarray(result.behavior)
     contribution = ((behavior - behavior.mean(axis=0)) ** 2).sum(axis=1)
     fronts = fronts_by_peeling(np.stack([result.fitness, contribution], axis=1))

@@ -82,7 +82,7 @@ STRANGE: list[tuple[str, bytes]] = [
     ("behaviors/000003.safetensors", arrays("behavior", "fitness", "valid", "component")),
     ("behaviors/000003.safetensors", arrays("behavior", "fitness", "valid", shape=(0, 0, 0))),
     ("centers/000002.safetensors", arrays("x")),
-    ("centers/000002.safetensors", arrays("cloud/center", "key")),
+    ("centers/000002.safetensors", arrays("parameters/center", "key")),
     ("adaptations/right.json", b'{"a": 1}'),
     ("adaptations/right.json", b'{"goal": "right"}'),
     ("adaptations/right.json", b'{"goal": 5, "scores": 5, "repeated": 6, "start_noise": 0}'),
@@ -140,8 +140,8 @@ def strange_checkpoint(path: Path, change: Callable[[dict[str, Any]], Any], **fa
     [
         lambda state: b"garbage",
         lambda state: {"x": np.zeros(3)},
-        lambda state: state | {"cloud/center": np.zeros(3)},
-        lambda state: state | {"cloud/center": state["cloud/center"][:0]},
+        lambda state: state | {"parameters/center": np.zeros(3)},
+        lambda state: state | {"parameters/center": state["parameters/center"][:0]},
     ],
 )
 def test_a_checkpoint_that_is_no_state_is_passed_over(change: Callable[[dict[str, Any]], Any], copy: Path) -> None:

@@ -82,7 +82,7 @@ def test_what_was_damaged_after_a_checkpoint_is_done_again(copy: Path, finished:
     assert_same_run(copy, finished)
     assert (copy / "behaviors" / "000011.safetensors.damaged").exists()
     np.testing.assert_array_equal(
-        Run(copy).drawn_around(10)["cloud/center"], Run(finished).drawn_around(10)["cloud/center"]
+        Run(copy).drawn_around(10)["parameters/center"], Run(finished).drawn_around(10)["parameters/center"]
     )
 
 

@@ -282,9 +282,9 @@ def test_what_is_kept_of_a_run_may_be_edited(copy: Path) -> None:
 def test_a_state_that_is_not_finite_is_never_saved(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"optimizer": "sgd", "learning_rate": 3e38, "l2": 1.0, "objective": "mean_fitness"}
     path = tmp_path / "run"
-    with pytest.raises(RunFolderError, match="cloud/center is not finite"):
+    with pytest.raises(RunFolderError, match="parameters/center is not finite"):
         evolve("point", generations=2, population_size=8, output=path, progress=False, goal="right", **settings)
-    assert all(np.isfinite(Run(path).state(one)["cloud/center"]).all() for one in checkpoint_generations(path))
+    assert all(np.isfinite(Run(path).state(one)["parameters/center"]).all() for one in checkpoint_generations(path))
     assert checkpoint_generations(path) == [0]
 
 

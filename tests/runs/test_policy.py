@@ -14,9 +14,9 @@ import safetensors.numpy
 
 from evolvability import (
     ConfigError,
-    Result,
     Run,
     RunFolderError,
+    TrainingResult,
     UserError,
     evolve,
     function_task,
@@ -57,7 +57,7 @@ class Cart(gymnasium.Env[Any, Any]):
 
 
 @pytest.fixture(scope="module")
-def cart() -> Result:
+def cart() -> TrainingResult:
     options = GymnasiumOptions(behavior="observation:0", hidden=4, observation_share=1.0)
     return evolve(gymnasium_task(Cart, options, name="cart"), seed=3, seeds=2, **SMALL)
 
@@ -79,8 +79,8 @@ def drive(act: Any) -> float:
     return float(observation[0])
 
 
-def test_a_pick_does_in_a_loop_of_ones_own_what_it_was_picked_for(cart: Result) -> None:
-    picked = cart.pick("left", k=6, repeats=1, of_seed=4)
+def test_a_pick_does_in_a_loop_of_ones_own_what_it_was_picked_for(cart: TrainingResult) -> None:
+    picked = cart.pick("left", mutations=6, repeats=1, of_seed=4)
     assert drive(picked.policy) == pytest.approx(-picked.performance, rel=1e-5)
     again = cart.policy(picked.parameters, of_seed=4)
     assert drive(again) == drive(picked.policy)
@@ -88,7 +88,7 @@ def test_a_pick_does_in_a_loop_of_ones_own_what_it_was_picked_for(cart: Result) 
     assert drive(cart.policy(picked.parameters, of_seed=3)) != pytest.approx(drive(again), rel=1e-3)
 
 
-def test_parameters_are_not_taken_without_the_statistics_that_they_need(cart: Result, tmp_path: Path) -> None:
+def test_parameters_are_not_taken_without_the_statistics_that_they_need(cart: TrainingResult, tmp_path: Path) -> None:
     center, task = cart.centers[0, 0], cart.task
     for call in (lambda: pick_mutation(task, center, "left"), lambda: measure(task, center)):
         with pytest.raises(ConfigError, match=r"'cart' .*statistics.*run\.pick"):
@@ -106,16 +106,16 @@ def test_parameters_are_not_taken_without_the_statistics_that_they_need(cart: Re
     assert drive(picked.policy) == pytest.approx(-picked.performance, rel=1e-5)
 
 
-def test_a_number_of_mutations_is_whole_and_positive(cart: Result) -> None:
+def test_a_number_of_mutations_is_whole_and_positive(cart: TrainingResult) -> None:
     for number in (0, 2.5):
         with pytest.raises(ConfigError, match=f"got {number}"):
             cart.mutations(number, of_seed=3)  # type: ignore[arg-type]
         with pytest.raises(ConfigError, match=f"got {number}"):
-            cart.pick("left", k=number, of_seed=3)  # type: ignore[arg-type]
+            cart.pick("left", mutations=number, of_seed=3)  # type: ignore[arg-type]
 
 
-def test_mutations_are_those_that_are_picked_from(cart: Result) -> None:
-    picked = cart.pick("right", k=5, repeats=1, of_seed=3)
+def test_mutations_are_those_that_are_picked_from(cart: TrainingResult) -> None:
+    picked = cart.pick("right", mutations=5, repeats=1, of_seed=3)
     mutations = cart.mutations(5, of_seed=3)
     np.testing.assert_array_equal(mutations[picked.chosen], picked.parameters)
     steps = (cart.mutations(400, seed=1, of_seed=3) - cart.centers[0, 0]) / 0.3
@@ -127,12 +127,12 @@ def test_a_run_folder_picks_what_ees_adapt_does_and_so_does_a_slim_export(pole: 
     (adapted,) = adapt(pole, ["left"], mutations=4, repeats=1)
     assert adapted.parameters is not None
     for run in (pole, Run(export(pole, tmp_path / "slim"))):
-        picked = run.pick("left", k=4, repeats=1, of_seed=1)
+        picked = run.pick("left", mutations=4, repeats=1, of_seed=1)
         np.testing.assert_array_equal(picked.parameters, adapted.parameters[1])
         np.testing.assert_array_equal(picked.scores, adapted.scores[1])
 
 
-def test_numpy_and_jax_act_alike_one_by_one_and_in_rows(pole: Run, cart: Result) -> None:
+def test_numpy_and_jax_act_alike_one_by_one_and_in_rows(pole: Run, cart: TrainingResult) -> None:
     rows = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
     act = pole.policy(pole.center[0, 0], of_seed=0)
     one_by_one = [act(row) for row in rows]
@@ -162,7 +162,7 @@ def test_ees_adapt_saves_what_acts_elsewhere(pole: Run, tmp_path: Path, capsys: 
     main(["adapt", str(pole.path), "--direction", "left", "-k", "4", "--repeats", "1", "--save", str(tmp_path)])
     file = tmp_path / "pole-left-1.safetensors"
     assert str(file) in capsys.readouterr().out.replace("\n", "")
-    picked, act = pole.pick("left", k=4, repeats=1, of_seed=1), load_policy(file)
+    picked, act = pole.pick("left", mutations=4, repeats=1, of_seed=1), load_policy(file)
     np.testing.assert_array_equal(act.parameters, picked.parameters)
     rows = np.random.default_rng(1).normal(size=(20, 4))
     np.testing.assert_array_equal(act(rows), picked.policy(rows))
@@ -172,8 +172,8 @@ def test_ees_adapt_saves_what_acts_elsewhere(pole: Run, tmp_path: Path, capsys: 
     assert len(born.behavior) == 4
 
 
-def test_unbounded_actions_keep_their_infinities_in_a_file(cart: Result, tmp_path: Path) -> None:
-    policy = cart.pick("left", k=2, repeats=1, of_seed=3).policy
+def test_unbounded_actions_keep_their_infinities_in_a_file(cart: TrainingResult, tmp_path: Path) -> None:
+    policy = cart.pick("left", mutations=2, repeats=1, of_seed=3).policy
     policy.save(tmp_path / "one.safetensors")
     assert drive(load_policy(tmp_path / "one.safetensors")) == drive(policy)
     with safetensors.safe_open(tmp_path / "one.safetensors", "numpy") as file:
@@ -183,11 +183,11 @@ def test_unbounded_actions_keep_their_infinities_in_a_file(cart: Result, tmp_pat
     assert clipped(2)(np.array([1e30, -1e30])).tolist() == pytest.approx([1e30, -1e30])
 
 
-def test_damaged_and_foreign_files_get_one_sentence(cart: Result, tmp_path: Path) -> None:
+def test_damaged_and_foreign_files_get_one_sentence(cart: TrainingResult, tmp_path: Path) -> None:
     path = tmp_path / "one.safetensors"
     with pytest.raises(UserError, match=r"one\.safetensors cannot be read"):
         load_policy(path)
-    cart.pick("left", k=2, repeats=1, of_seed=3).policy.save(path)
+    cart.pick("left", mutations=2, repeats=1, of_seed=3).policy.save(path)
     whole = path.read_bytes()
     flipped = bytearray(whole)
     flipped[-5] ^= 64
@@ -216,17 +216,17 @@ def _metadata(data: bytes) -> dict[str, Any]:
     return dict(json.loads(header["__metadata__"]["policy"]))
 
 
-def test_what_cannot_act_says_so(cart: Result, tmp_path: Path) -> None:
+def test_what_cannot_act_says_so(cart: TrainingResult, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"of 3 numbers is expected, got one of shape \(4,\)"):
         cart.policy(cart.centers[0, 0], of_seed=3)(np.zeros(4))
     with pytest.raises(ConfigError, match="has 2 parameters, but task 'cart'"):
         cart.policy(np.zeros(2), of_seed=3)
     run = evolve(function_task(lambda x: x, jnp.zeros(2)), generations=1, population_size=4, progress=False)
-    assert run.pick("left", k=3, repeats=1).performance > 0
+    assert run.pick("left", mutations=3, repeats=1).performance > 0
     with pytest.raises(ConfigError, match="are no network"):
         run.policy(run.center)
     with pytest.raises(ConfigError, match="are no network"):
-        run.pick("left", k=3, repeats=1).policy.save(tmp_path / "arm.safetensors")
+        run.pick("left", mutations=3, repeats=1).policy.save(tmp_path / "arm.safetensors")
 
 
 def test_ees_adapt_saves_no_pick_over_another(pole: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,7 +263,7 @@ def test_a_folder_without_a_checkpoint_says_so(pole: Run, tmp_path: Path, capsys
 
 
 @needs("onnx", "onnx")
-def test_an_onnx_graph_acts_like_the_policy(pole: Run, cart: Result, tmp_path: Path) -> None:
+def test_an_onnx_graph_acts_like_the_policy(pole: Run, cart: TrainingResult, tmp_path: Path) -> None:
     from onnx.reference import ReferenceEvaluator
 
     rows = 3 * np.random.default_rng(2).normal(size=(50, 4)).astype(np.float32)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evolvability import Config, ConfigError, Run, RunFolderError, evolve, function_task, make_task, outcome
+from evolvability import Config, ConfigError, Run, RunFolderError, evolve, function_task, make_outcome, make_task
 from evolvability.config.schema import layered
 from evolvability.runs.export import export, folder_size
 from evolvability.tasks.goals import goal_named, with_goal
@@ -41,11 +41,11 @@ def arm(x: jax.Array) -> jax.Array:
 
 def test_each_seed_starts_at_its_own_trained_center_with_a_fresh_optimizer(parent: Run) -> None:
     state = Evolution(point(start_from=str(parent.path), objective="mean_fitness")).start()
-    np.testing.assert_array_equal(state.cloud.center, parent.center)
+    np.testing.assert_array_equal(state.parameters.center, parent.center)
     assert not any(np.any(leaf) for leaf in jax.tree.leaves(state.optimizer))
     assert state.generation.tolist() == [0, 0]
     alone = Evolution(point(start_from=str(parent.path), seed=5, seeds=1)).start()
-    np.testing.assert_array_equal(alone.cloud.center, parent.center[1:])
+    np.testing.assert_array_equal(alone.parameters.center, parent.center[1:])
 
 
 def test_noise_is_not_that_of_training(parent: Run) -> None:
@@ -65,7 +65,7 @@ def test_observation_statistics_carry_over(tmp_path: Path) -> None:
 
 def test_new_species_start_at_independent_samples_of_the_trained_population(parent: Run) -> None:
     split = point(start_from=str(parent.path), population="mixture", components=40)
-    centers = np.asarray(Evolution(split).start().cloud.center)
+    centers = np.asarray(Evolution(split).start().parameters.center)
     steps = (centers - parent.center) / parent.config.sigma
     assert centers.shape[:2] == (2, 40)
     np.testing.assert_allclose(steps.std(), 1, atol=0.03)  # 6,080 numbers: a standard error of 0.01
@@ -77,8 +77,8 @@ def test_learned_scales_carry_over(tmp_path: Path) -> None:
     config = layered("interference", values=SMALL | {"population": "diagonal_normal"})
     train(Evolution(config), tmp_path / "parent")
     child = Evolution(replace(config, start_from=str(tmp_path / "parent")))
-    learned = Run(tmp_path / "parent").state()["cloud/log_scale"]
-    np.testing.assert_array_equal(child.start().cloud.log_scale, learned)
+    learned = Run(tmp_path / "parent").state()["parameters/log_scale"]
+    np.testing.assert_array_equal(child.start().parameters.log_scale, learned)
     assert np.all(learned != np.float32(np.log(config.sigma)))
 
 
@@ -119,7 +119,7 @@ def test_a_run_of_another_task_is_no_start(parent: Run) -> None:
 
 def test_goals_are_directions_points_and_fitness() -> None:
     task = make_task("point")
-    seen = outcome(jnp.array([[3.0, 4.0], [-1.0, 0.0]]), jnp.array([7.0, 8.0]))
+    seen = make_outcome(jnp.array([[3.0, 4.0], [-1.0, 0.0]]), jnp.array([7.0, 8.0]))
     expected: dict[str, list[float]] = {
         "right": [3, -1],
         "left": [-3, 1],
@@ -175,12 +175,12 @@ def test_a_slim_export_reads_like_the_run_and_can_be_started_from(parent: Run, t
     assert not [name for name in copy.state() if name.startswith("optimizer")]
     assert folder_size(copy.path) < folder_size(parent.path)
     state = Evolution(point(start_from=str(copy.path))).start()
-    np.testing.assert_array_equal(state.cloud.center, parent.center)
+    np.testing.assert_array_equal(state.parameters.center, parent.center)
 
 
 def test_centers_in_half_precision_differ_by_far_less_than_a_mutation(parent: Run, tmp_path: Path) -> None:
     copy = Run(export(parent, tmp_path / "copy", half=True))
-    assert copy.state()["cloud/center"].dtype == np.float16
+    assert copy.state()["parameters/center"].dtype == np.float16
     assert copy.center.dtype == np.float32
     assert np.abs(copy.center - parent.center).max() < 0.01 * parent.config.sigma
 

@@ -103,7 +103,7 @@ def test_center_is_unmutated(tmp_path: Path) -> None:
     run = small_run(tmp_path, "interference", population="mixture", components=3)
     task = watchable_task(run)
     parent = parent_of(run, task, 1)
-    x = np.asarray(parent.cloud.center)[:, 0]
+    x = np.asarray(parent.parameters.center)[:, 0]
     expected = 5 * np.sin(x / 5) * np.sin(20 * x)
     np.testing.assert_allclose(np.asarray(evaluate(task, parent, center(parent)).behavior)[:, 0], expected, atol=1e-5)
 

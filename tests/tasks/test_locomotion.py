@@ -39,8 +39,8 @@ def task(name: str, **options: Any) -> Task:
 
 def draw(task: Task, num_members: int = NUM_MEMBERS) -> Sample:
     def drawn(draws: Array) -> Sample:
-        cloud = POPULATION.init(jax.random.key(2), task.init(jax.random.key(0))[None])
-        return POPULATION.sample(jax.random.key(1), cloud, 0, draws)
+        parameters = POPULATION.init(jax.random.key(2), task.init(jax.random.key(0))[None])
+        return POPULATION.sample(jax.random.key(1), parameters, 0, draws)
 
     return jax.jit(drawn)(POPULATION.draws(num_members))
 

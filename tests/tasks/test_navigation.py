@@ -14,7 +14,7 @@ from evolvability import Run, make_task
 from evolvability.config.schema import Config, layered, to_toml
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.strategy import Algorithm
-from evolvability.core.types import written_out
+from evolvability.core.types import sample_of
 from evolvability.figures.registry import draw_figure
 from evolvability.methods.meta_gradient import adapt
 from evolvability.methods.rollouts import Actor, roll_out
@@ -146,7 +146,7 @@ def test_world_and_population_see_the_same_task(run: Run) -> None:
     start = starts_of(run, run.parents())[0]
     actor = Actor(start.center[None], jnp.full((1, 2), -30.0))
     ended = jax.jit(lambda actor: roll_out(WORLD, jax.random.key(0), actor, jnp.zeros((1, 2)), (), 1, 0.99)[1])(actor)
-    outcome, _ = evaluator(TASK)(jax.random.key(0), written_out(start.center[None]), ())
+    outcome, _ = evaluator(TASK)(jax.random.key(0), sample_of(start.center[None]), ())
     np.testing.assert_allclose(ended.behavior[0], outcome.behavior, atol=1e-4)
 
 

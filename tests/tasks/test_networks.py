@@ -17,16 +17,16 @@ POLICY = mlp(SIZES)
 
 def draw(population: Population, key: Array) -> Sample:
     centers = jax.vmap(POLICY.init)(jax.random.split(key, population.num_components))
-    cloud = population.init(key, centers)
+    parameters = population.init(key, centers)
     # 18 members: the last block of draws is not full.
-    return population.sample(key, cloud, 0, population.draws(18))
+    return population.sample(key, parameters, 0, population.draws(18))
 
 
 def by_kernel(sample: Sample, observations: Array) -> Array:
     return kernel_actor(POLICY.shapes, sample)(observations)
 
 
-def written_out(sample: Sample, observations: Array) -> Any:
+def sample_of(sample: Sample, observations: Array) -> Any:
     members = np.asarray(sample.members())
     return np.stack([network(SIZES, own)(seen) for own, seen in zip(members, np.asarray(observations), strict=True)])
 
@@ -44,7 +44,7 @@ def written_out(sample: Sample, observations: Array) -> Any:
 def test_kernel_acts_like_networks_written_out(population: Population) -> None:
     sample = draw(population, jax.random.key(0))
     observations = jax.random.normal(jax.random.key(1), (sample.num_members, SIZES[0]))
-    np.testing.assert_allclose(by_kernel(sample, observations), written_out(sample, observations), atol=1e-5)
+    np.testing.assert_allclose(by_kernel(sample, observations), sample_of(sample, observations), atol=1e-5)
 
 
 def test_kernel_lets_no_nan_pass_as_a_number() -> None:
@@ -60,7 +60,7 @@ def test_kernel_keeps_seeds_apart() -> None:
     found = jax.jit(jax.vmap(by_kernel))(samples, observations)
     for seed in range(3):
         sample = jax.tree.map(lambda leaf, own=seed: leaf[own], samples)
-        np.testing.assert_allclose(found[seed], written_out(sample, observations[seed]), atol=1e-5)
+        np.testing.assert_allclose(found[seed], sample_of(sample, observations[seed]), atol=1e-5)
 
 
 def test_kernel_is_for_noise_in_rows_of_an_even_number_and_layers_that_fit() -> None:

@@ -34,15 +34,15 @@ def acted(sample: Sample, observations: Any) -> Any:
 def draw(population: Population, policy: Policy = POLICY, num_members: int = 12) -> Sample:
     def drawn(key: Array) -> Sample:
         centers = jax.vmap(policy.init)(jax.random.split(key, population.num_components))
-        cloud = population.init(jax.random.key(2), centers)
-        if cloud.log_scale is not None:  # every parameter a different one
-            cloud = cloud._replace(log_scale=cloud.log_scale + jnp.linspace(-1, 1, policy.num_params))
-        return population.sample(jax.random.key(1), cloud, 0, population.draws(num_members))
+        parameters = population.init(jax.random.key(2), centers)
+        if parameters.log_scale is not None:  # every parameter a different one
+            parameters = parameters._replace(log_scale=parameters.log_scale + jnp.linspace(-1, 1, policy.num_params))
+        return population.sample(jax.random.key(1), parameters, 0, population.draws(num_members))
 
     return jax.jit(drawn)(jax.random.key(0))
 
 
-def written_out(parameters: Array, observation: Array) -> Array:
+def sample_of(parameters: Array, observation: Array) -> Array:
     """The network of one member, the plain way."""
     offset, hidden = 0, observation
     for layer, (num_in, num_out) in enumerate(itertools.pairwise(SIZES)):
@@ -59,7 +59,7 @@ def written_out(parameters: Array, observation: Array) -> Array:
 def test_structured_policy_equals_networks_written_out(kind: str, library: str) -> None:
     sample = draw(POPULATIONS[kind])
     observations = jax.random.normal(jax.random.key(2), (sample.num_members, SIZES[0]))
-    expected = jax.jit(lambda sample: jax.vmap(written_out)(sample.members(), observations))(sample)
+    expected = jax.jit(lambda sample: jax.vmap(sample_of)(sample.members(), observations))(sample)
     given: Any = sample
     inputs: Any = observations
     if library == "numpy":

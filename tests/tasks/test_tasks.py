@@ -15,7 +15,7 @@ from evolvability.config.build import build_population
 from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, UserError
 from evolvability.core.populations import normal
-from evolvability.core.types import Cloud, Sample, written_out
+from evolvability.core.types import Parameters, Sample, sample_of
 from evolvability.runs.picking import evaluator
 from evolvability.tasks.interference import pattern
 from evolvability.tasks.registry import TASKS
@@ -28,7 +28,7 @@ def members_of(start: Any, num_members: int = 6) -> Sample:
 
 @jax.jit
 def sampled(start: Array, draws: Array) -> Sample:
-    return normal(0.1).sample(jax.random.key(0), Cloud(start[None]), 0, draws)
+    return normal(0.1).sample(jax.random.key(0), Parameters(start[None]), 0, draws)
 
 
 TINY: dict[str, Any] = {"num_steps": 5, "hidden": 16, "env": "CartPole-v1"}
@@ -79,7 +79,7 @@ def test_every_task_works_with_every_population(name: str, population: str) -> N
     def both(key: Array) -> tuple[Sample, Sample]:
         centers = jax.vmap(task.init)(jax.random.split(key, drawn.num_components))
         sample = drawn.sample(jax.random.key(1), drawn.init(jax.random.key(2), centers), 0, drawn.draws(8))
-        return sample, written_out(sample.members())
+        return sample, sample_of(sample.members())
 
     key, evaluate = jax.random.key(3), evaluator(task)
     (in_parts, _), (in_full, _) = (evaluate(key, sample, task.memory) for sample in jax.jit(both)(jax.random.key(0)))
@@ -96,9 +96,11 @@ def test_noise_of_low_rank_is_full_where_a_network_is_small(name: str) -> None:
         build_population(layered(name, values=values | {"population": population}), task.shapes)
         for population in ("low_rank", "normal")
     )
-    cloud = low.init(jax.random.key(0), task.init(jax.random.key(0))[None])
+    parameters = low.init(jax.random.key(0), task.init(jax.random.key(0))[None])
     one, other = (
-        jax.jit(lambda draws, drawn=drawn: drawn.sample(jax.random.key(1), cloud, 0, draws).members())(drawn.draws(8))
+        jax.jit(lambda draws, drawn=drawn: drawn.sample(jax.random.key(1), parameters, 0, draws).members())(
+            drawn.draws(8)
+        )
         for drawn in (low, full)
     )
     np.testing.assert_allclose(one, other, rtol=1e-6)

@@ -7,7 +7,7 @@ import pytest
 from jax import Array
 
 from evolvability import make_task
-from evolvability.core.types import written_out
+from evolvability.core.types import sample_of
 from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.tasks.base import world_of
 from evolvability.tasks.from_world import task_from_world
@@ -54,7 +54,7 @@ def test_members_of_toy_tasks_do_what_their_networks_do_step_by_step_in_the_worl
         path.append(now.position)
     assert task.stage is not None
     assert task.stage.replay is not None
-    sample = written_out(members)
+    sample = sample_of(members)
     motion = task.stage.replay(jax.random.key(0), sample, ())
     done, _ = jax.jit(task.evaluate)(jax.random.key(0), sample, ())
     np.testing.assert_allclose(motion.path, np.stack(path, axis=1), atol=1e-5)
@@ -79,7 +79,7 @@ def test_episodes_that_end_early_or_break_down_are_told() -> None:
     policy = mlp((1, 2, 2))
     world = World(policy, 1, 2, 5, begin, advance, directions(2))
     task = task_from_world("stairs", ("x", "y"), world, lambda position: position[:, 0], 0.1)
-    sample = written_out(jnp.zeros((3, policy.num_params)))
+    sample = sample_of(jnp.zeros((3, policy.num_params)))
     done, _ = jax.jit(task.evaluate)(jax.random.key(0), sample, ())
     assert done.num_steps.tolist() == [2, 3, 5]
     assert done.valid.tolist() == [True, False, True]
@@ -104,7 +104,7 @@ def test_robot_steps_in_its_world_as_under_an_engine() -> None:
         compiler_options={"xla_backend_optimization_level": 0},
     )
     batch, ended, pooled = run(actors)
-    outcome, memory = task.evaluate(jax.random.key(1), written_out(sound[None]), task.memory)
+    outcome, memory = task.evaluate(jax.random.key(1), sample_of(sound[None]), task.memory)
     assert ended.valid[:, 0].tolist() == [True, False]
     np.testing.assert_allclose(ended.behavior[0, 0], outcome.behavior[0], atol=1e-4)
     np.testing.assert_allclose(ended.fitness[0, 0], -outcome.behavior[0, 0], atol=1e-4)  # asked to go left

@@ -19,7 +19,7 @@ from evolvability import Run, evolve, resume
 from evolvability.config.schema import layered
 from evolvability.core.errors import ClusterError, ConfigError
 from evolvability.runs.contents import metric_arrays
-from evolvability.training.driver import Result
+from evolvability.training.driver import TrainingResult
 from evolvability.training.evolution import Evolution
 from evolvability.workers.connect import make_pool
 from evolvability.workers.dask import DaskPool
@@ -56,7 +56,7 @@ def client(cluster: Cluster) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> TrainingResult:
     return evolve(diary_task(Diary(tmp_path_factory.mktemp("alone") / "diary.txt")), **SETTINGS)
 
 
@@ -85,7 +85,7 @@ DISTURBANCES: list[Callable[[Cluster], None]] = [kill, add, remove, stop, kill]
 
 @pytest.mark.parametrize("num_runs", [4, pytest.param(20, marks=pytest.mark.full)])
 def test_disturbed_runs_end_with_the_same_bits(
-    num_runs: int, cluster: Cluster, client: Client, undisturbed: Result, tmp_path: Path
+    num_runs: int, cluster: Cluster, client: Client, undisturbed: TrainingResult, tmp_path: Path
 ) -> None:
     chance = random.Random(0)
     diary = Diary(tmp_path / "diary.txt", seconds=SECONDS)
@@ -106,7 +106,7 @@ def test_disturbed_runs_end_with_the_same_bits(
             states, rows, _ = zip(*evolution.generations(start), strict=True)
         thread.join()
         metrics = metric_arrays([row for (row,) in rows], 1)
-        assert_same(Result(states[-1], metrics, evolution.task, evolution.config, by_name=False), undisturbed)
+        assert_same(TrainingResult(states[-1], metrics, evolution.task, evolution.config, by_name=False), undisturbed)
         assert (metrics["num_steps"] == POPULATION_SIZE * NUM_STEPS).all()  # nobody counts twice
         assert set(diary.evaluated()) == EVERYONE
         again += diary.evaluated().total() - len(EVERYONE)
@@ -148,7 +148,7 @@ def test_only_integers_and_one_center_a_worker_travel(
     assert not pool._sent  # a center is dropped when its generation is over
 
 
-def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: Result, tmp_path: Path) -> None:
+def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: TrainingResult, tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary.txt", seconds=SECONDS)
     with cluster_in(tmp_path, num_workers=1) as cluster, Client(cluster.address, timeout=PATIENCE) as client:
         client._timeout = 1  # seconds that it looks for its scheduler

@@ -28,7 +28,7 @@ from evolvability.core.cores import machine_memory
 from evolvability.core.errors import ClusterError
 from evolvability.core.keys import noise_key
 from evolvability.tasks.simulators import Address, simulator_task
-from evolvability.training.driver import Result
+from evolvability.training.driver import TrainingResult
 from evolvability.training.evolution import Evolution, InvalidMembersError
 from evolvability.workers.connect import make_pool
 from evolvability.workers.evaluator import NUM_SUMS, split
@@ -57,12 +57,12 @@ def two_processes() -> Iterator[LocalProcesses]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> TrainingResult:
     diary = Diary(tmp_path_factory.mktemp("undisturbed") / "diary.txt")
     return evolve(diary_task(diary), **SETTINGS)
 
 
-def assert_same(result: Result, other: Result) -> None:
+def assert_same(result: TrainingResult, other: TrainingResult) -> None:
     assert np.asarray(result.centers).tobytes() == np.asarray(other.centers).tobytes()
     leaves, others = (jax.tree.leaves(each.state.memory) for each in (result, other))
     assert all(
@@ -72,7 +72,9 @@ def assert_same(result: Result, other: Result) -> None:
         np.testing.assert_array_equal(result.metrics[name], other.metrics[name], err_msg=name)
 
 
-def test_local_processes_give_the_same_bits(undisturbed: Result, two_processes: LocalProcesses, tmp_path: Path) -> None:
+def test_local_processes_give_the_same_bits(
+    undisturbed: TrainingResult, two_processes: LocalProcesses, tmp_path: Path
+) -> None:
     diary = Diary(tmp_path / "diary.txt", seconds=0.005)
     assert_same(evolve(diary_task(diary), **SETTINGS, workers=two_processes), undisturbed)
     assert set(diary.evaluated()) == EVERYONE
@@ -81,13 +83,13 @@ def test_local_processes_give_the_same_bits(undisturbed: Result, two_processes: 
     assert os.getpid() not in diary.processes()
 
 
-def test_any_executor_gives_the_same_bits(undisturbed: Result, tmp_path: Path) -> None:
+def test_any_executor_gives_the_same_bits(undisturbed: TrainingResult, tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary.txt")
     with ThreadPoolExecutor(3) as executor:
         assert_same(evolve(diary_task(diary), **SETTINGS, workers=executor), undisturbed)
 
 
-def test_executor_s_worker_that_hangs_changes_no_bit(undisturbed: Result, tmp_path: Path) -> None:
+def test_executor_s_worker_that_hangs_changes_no_bit(undisturbed: TrainingResult, tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary.txt", at={13: "pause"})
     with ThreadPoolExecutor(2) as executor:
         evolve(diary_task(Diary(tmp_path / "before.txt")), **SETTINGS, workers=executor)  # compiles in both threads
@@ -96,7 +98,7 @@ def test_executor_s_worker_that_hangs_changes_no_bit(undisturbed: Result, tmp_pa
 
 
 def test_processes_that_are_killed_or_stopped_change_no_bit(
-    undisturbed: Result, two_processes: LocalProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    undisturbed: TrainingResult, two_processes: LocalProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     diary = Diary(tmp_path / "diary.txt", seconds=0.03)
     monkeypatch.setattr(two_processes, "deadline", 4.0)
@@ -153,7 +155,7 @@ def test_member_that_raises_is_the_only_one_that_does_not_count(trouble: str, tm
     ["normal", *(pytest.param(name, marks=pytest.mark.full) for name in ("low_rank", "diagonal_normal", "mixture"))],
 )
 def test_summed_gradient_is_the_population_s(population: str, tmp_path: Path) -> None:
-    config = Config("python:diary", population=population, rank=1, population_size=40, units=7)  # type: ignore[arg-type]
+    config = Config("python:diary", population=population, rank=1, population_size=40, worker_batches=7)  # type: ignore[arg-type]
     task = diary_task(Diary(tmp_path / "diary.txt"))
     evolution = Evolution(config, task)
     state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
@@ -163,7 +165,7 @@ def test_summed_gradient_is_the_population_s(population: str, tmp_path: Path) ->
     weights = jnp.linspace(-1, 2, 40)
     (gradient,) = evaluator.gradient([broadcast], [weights])
     whole = build_population(config, task.shapes)
-    sample = whole.sample(noise_key(state.key), state.cloud, state.generation, whole.draws(40))
+    sample = whole.sample(noise_key(state.key), state.parameters, state.generation, whole.draws(40))
     expected = whole.gradient(sample, weights)
     for found, right in zip(jax.tree.leaves(gradient), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(found, right, rtol=2e-5, atol=1e-5)
@@ -172,7 +174,7 @@ def test_summed_gradient_is_the_population_s(population: str, tmp_path: Path) ->
 
 
 def test_unit_of_one_has_the_bits_of_a_whole_population(tmp_path: Path) -> None:
-    config = Config("python:diary", population_size=40, units=1)
+    config = Config("python:diary", population_size=40, worker_batches=1)
     task = diary_task(Diary(tmp_path / "diary.txt"))
     evolution = Evolution(config, task)
     evaluator = evolution.evaluator
@@ -196,14 +198,14 @@ def test_units_do_not_grow_with_the_population() -> None:
 
 
 @pytest.mark.full
-def test_seeds_side_by_side_are_the_seeds_alone(undisturbed: Result, tmp_path: Path) -> None:
+def test_seeds_side_by_side_are_the_seeds_alone(undisturbed: TrainingResult, tmp_path: Path) -> None:
     both = evolve(diary_task(Diary(tmp_path / "diary.txt")), **SETTINGS, seeds=2)
     assert np.asarray(both.centers[0]).tobytes() == np.asarray(undisturbed.centers[0]).tobytes()
     assert not np.array_equal(both.centers[0], both.centers[1])
 
 
 @pytest.mark.full
-def test_resumed_with_other_workers_is_the_same(undisturbed: Result, tmp_path: Path) -> None:
+def test_resumed_with_other_workers_is_the_same(undisturbed: TrainingResult, tmp_path: Path) -> None:
     task = diary_task(Diary(tmp_path / "diary.txt"))
     evolve(task, **{**SETTINGS, "generations": 1}, output=tmp_path / "run")
     with ThreadPoolExecutor(2) as executor:

@@ -14,7 +14,7 @@ from evolvability.runs.files import command_line, write_output
 from evolvability.runs.folder import Run
 
 if TYPE_CHECKING:
-    from evolvability.tasks.replay import Motion, Stage
+    from evolvability.tasks.replay import Recording, Stage
 
 MAX_ROBOTS = 16
 
@@ -46,9 +46,9 @@ def explore(
             mutations; 50 of each unless given, or 10 of an environment that draws itself.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
-    from evolvability.explorer.films import draw_without_window
     from evolvability.explorer.server import EVERYWHERE, Server
     from evolvability.explorer.service import Explorer
+    from evolvability.explorer.videos import draw_without_window
 
     found = open_runs(runs, dimensions, trust=trust)
     # Before anything imports MuJoCo, which chooses how to draw at that moment.
@@ -70,8 +70,8 @@ def explore(
 def write_page(run: Run, output: Path, embed: int | None = None) -> None:
     """Write one run as a page that simulates, or plays what was recorded, and say which."""
     from evolvability.explorer.export import export_page
-    from evolvability.explorer.films import draw_without_window
     from evolvability.explorer.playground import export_playground, why_not
+    from evolvability.explorer.videos import draw_without_window
 
     draw_without_window()  # environments that draw themselves are recorded
     if reason := why_not(run) if embed is None else "--embed asks for it":
@@ -92,32 +92,32 @@ def video(
     output: Annotated[Path, arg(metavar="FILE")] = Path("video.mp4"),
     trust: bool = False,
 ) -> None:
-    """Film mutations walking, several in one scene.
+    """Make a video of mutations walking, several in one scene.
 
     Without a window: members of a recorded generation, or fresh mutations of its center.
 
     Args:
         run: The run folder.
         offspring: Which members of the generation, by number, at most 16.
-        fresh: Film so many fresh mutations instead.
+        fresh: Show so many fresh mutations instead.
         generation: Which generation; the last whose center was kept unless given.
         seed: Of a run with several; the first unless given.
-        speed: How much faster than life the film plays.
+        speed: How much faster than life the video plays.
         output: The file to write, ending in .mp4 or .gif.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
-    from evolvability.explorer.films import draw_without_window, film
+    from evolvability.explorer.videos import draw_without_window, make_video
 
     # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
     found = Run(run, trust=trust)
     stage, motions = _cast(found, offspring, fresh, generation, found.seeds[0] if seed is None else seed)
-    write_output(output, film(stage, motions, output.suffix.lower().removeprefix("."), speed=speed))
+    write_output(output, make_video(stage, motions, output.suffix.lower().removeprefix("."), speed=speed))
     print_text(f"wrote {output}")
 
 
-def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: int) -> "tuple[Stage, list[Motion]]":
-    """Who is filmed: the stage, and each one's motion."""
+def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: int) -> "tuple[Stage, list[Recording]]":
+    """Who is shown: the stage, and each one's motion."""
     from evolvability.studies.rebuild import fresh_one, members, parent_of, replay, watchable_task
 
     indices = parse_numbers(offspring, "--offspring")
@@ -128,16 +128,16 @@ def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: in
     if seed not in run.seeds:
         raise ConfigError(f"{run.path} has the seeds {run.seeds.start} to {run.seeds.stop - 1}, but not {seed}.")
     if not run.rebuildable:
-        raise ConfigError(f"{run.path}: its centers were left out, so there is nothing to film mutations of.")
+        raise ConfigError(f"{run.path}: its centers were left out, so there is nothing to draw mutations around.")
     task = watchable_task(run)
     if task.stage is None or (task.stage.model is None and task.stage.simulator is None):
-        why = "does not draw itself (no render mode rgb_array)" if task.simulator else "has no robot to film"
+        why = "does not draw itself (no render mode rgb_array)" if task.simulator else "has no robot to show in a video"
         raise ConfigError(f"Task '{task.name}' {why}. Its behaviors: {command_line('figure', 'behaviors', run.path)}")
     if generation is None:
         # A checkpoint is ahead of what was recorded: its members may never have been evaluated.
         kept = [known for known in run.rebuildable if fresh or known in run.recorded]
         if not kept:
-            raise ConfigError(f"{run.path}: no recorded generation's center was kept. Film fresh ones: --fresh 8.")
+            raise ConfigError(f"{run.path}: no recorded generation's center was kept. Show fresh ones: --fresh 8.")
         generation = kept[-1]
     parent = parent_of(run, task, generation, run.seeds.index(seed))
     broods = [members(parent, indices)] if indices else [fresh_one(parent, index) for index in range(fresh)]

@@ -6,7 +6,13 @@ from typing import Any
 import jax.numpy as jnp
 import optax
 
-from evolvability.config.objective_text import ES_MAML, EVOLVABILITY_SEARCH, names_in, parse_objective, spelled
+from evolvability.config.objective_text import (
+    ES_MAML,
+    EVOLVABILITY_SEARCH,
+    names_in,
+    normalize_objective,
+    parse_objective,
+)
 from evolvability.config.pieces import Pieces, check_objective, no_object
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError
@@ -79,7 +85,7 @@ def objective_named(text: str) -> Objective | StatefulObjective:
     Examples:
         >>> objective = objective_named("mean_fitness + 0.1*max_entropy")
     """
-    text = spelled(text)
+    text = normalize_objective(text)
     for name in names_in(text).intersection(KEEP_ARCHIVE):
         given = f"evolvability.methods.novelty.{name}(num_behaviors=2)"
         raise ConfigError(f"'{name}' does not tell how many dimensions behaviors have. Give {given}.")

@@ -58,7 +58,7 @@ def names_in(objective: str) -> set[str]:
     return {objective} if whole else {name for _, name in parse_objective(objective)}
 
 
-def spelled(objective: str) -> str:
+def normalize_objective(objective: str) -> str:
     """An objective without spaces, and with underscores where its names, not its numbers, have dashes."""
     if not isinstance(objective, str):
         raise ConfigError(f"objective: a text such as 'max_entropy' is expected, got {objective!r}.")

@@ -17,9 +17,9 @@ from evolvability.core.errors import ConfigError
 from evolvability.core.objectives import Objective
 from evolvability.core.populations import Population
 from evolvability.core.stateful_objectives import StatefulObjective, lifted
-from evolvability.core.types import outcome
+from evolvability.core.types import make_outcome
 from evolvability.methods.registry import OBJECTIVES
-from evolvability.tasks.own_code import told
+from evolvability.tasks.own_code import explain_errors
 from evolvability.tasks.registry import FROM_PYTHON
 
 OWN_SETTINGS = {
@@ -46,7 +46,7 @@ class Pieces(NamedTuple):
     optimizer: optax.GradientTransformation | None = None
 
 
-def taken_apart(settings: dict[str, Any]) -> tuple[dict[str, Any], Pieces]:
+def split_pieces(settings: dict[str, Any]) -> tuple[dict[str, Any], Pieces]:
     """Settings as a configuration records them, and the objects among them."""
     given = {name: settings[name] for name in Pieces._fields if not isinstance(settings.get(name, ""), str)}
     records = {name: _record(name, piece) for name, piece in given.items()}
@@ -84,8 +84,8 @@ def no_object(name: str, recorded: str) -> ConfigError:
 
 def check_objective(objective: Objective | StatefulObjective, num_behaviors: int) -> None:
     """Try an objective in the abstract, so that what cannot work says so before the first generation."""
-    stateful, probe = lifted(objective), outcome(jnp.zeros((4, num_behaviors)))
-    with told("The objective raised", ConfigError):
+    stateful, probe = lifted(objective), make_outcome(jnp.zeros((4, num_behaviors)))
+    with explain_errors("The objective raised", ConfigError):
         now = stateful.at(stateful.init(), jnp.zeros((), int))
         traced = jax.make_jaxpr(now)(probe, jnp.zeros(4))
     shapes = [value.shape for value in traced.out_avals]
@@ -110,8 +110,8 @@ def _record(name: str, piece: Any) -> dict[str, Any]:
         return dict(settings)
     record: dict[str, Any] = {name: FROM_PYTHON + _name(piece)}
     if isinstance(piece, Population):
-        cloud = piece.init(jax.random.key(0), jnp.zeros((piece.num_components, 1)))
-        record |= {"sigma": float(str(jnp.mean(piece.scale(cloud, 0)))), "mirrored": piece.num_signs == 2}
+        parameters = piece.init(jax.random.key(0), jnp.zeros((piece.num_components, 1)))
+        record |= {"sigma": float(str(jnp.mean(piece.scale(parameters, 0)))), "mirrored": piece.num_signs == 2}
         record |= {"components": piece.num_components} if piece.num_components > 1 else {}
     return record
 

@@ -13,7 +13,7 @@ from tyro.conf import Suppress, arg
 
 # The `as` marks a name that others import from here.
 from evolvability.config.objective_text import ES_MAML as ES_MAML
-from evolvability.config.objective_text import EVOLVABILITY_SEARCH, STANDALONE_OBJECTIVES, names_in, spelled
+from evolvability.config.objective_text import EVOLVABILITY_SEARCH, STANDALONE_OBJECTIVES, names_in, normalize_objective
 from evolvability.config.objective_text import MAML as MAML
 from evolvability.core.errors import ConfigError, unknown
 from evolvability.core.populations import DEFAULT_RANK
@@ -167,7 +167,7 @@ class Config:
     """Seconds between checkpoints: at most this much work is lost when a run is killed."""
     max_invalid: float = setting(0.5, Rule("between 0 and 1", lambda value: 0 <= value <= 1), same_course=True)
     """Stop when more than this share of a generation's members is invalid."""
-    units: int = setting(256, ONE_OR_MORE, same_course=True)
+    worker_batches: int = setting(256, ONE_OR_MORE, same_course=True)
     """Pieces of work that a generation of a simulator on workers is cut into, at most; several for each worker."""
 
     @property
@@ -188,7 +188,7 @@ class Config:
 
     def __post_init__(self) -> None:
         # The dataclass is frozen, so its fields are put in order past it.
-        object.__setattr__(self, "objective", spelled(self.objective))
+        object.__setattr__(self, "objective", normalize_objective(self.objective))
         object.__setattr__(self, "times", tuple(self.times))  # TOML has lists
         if isinstance(self.task_options, dict):
             entry = task_entry(self.task)
@@ -234,7 +234,8 @@ def layered(
     entry = task_entry(task)
     values = values or {}
     # Looked up before the layers are merged, since it decides over two of them.
-    chosen = spelled(objective or values.get("objective") or entry.defaults.get("objective") or Config.objective)
+    asked = objective or values.get("objective") or entry.defaults.get("objective") or Config.objective
+    chosen = normalize_objective(asked)
     if preset is not None and preset not in PRESETS:
         raise ConfigError(unknown("preset", preset, PRESETS))
     settings = merged(

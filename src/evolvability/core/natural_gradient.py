@@ -13,7 +13,7 @@ separable form.
 import jax.numpy as jnp
 import optax
 
-from evolvability.core.types import Cloud
+from evolvability.core.types import Parameters
 
 
 def natural_gradient() -> optax.GradientTransformation:
@@ -24,19 +24,19 @@ def natural_gradient() -> optax.GradientTransformation:
 
     Examples:
         >>> optimizer = optax.chain(natural_gradient(), optax.sgd(1.0))
-        >>> cloud = Cloud(jnp.zeros((1, 2)), jnp.log(jnp.array([[0.5, 2.0]])))
-        >>> descent = Cloud(-jnp.ones((1, 2)), -jnp.ones((1, 2)))
-        >>> updates, _ = optimizer.update(descent, optimizer.init(cloud), cloud)
+        >>> parameters = Parameters(jnp.zeros((1, 2)), jnp.log(jnp.array([[0.5, 2.0]])))
+        >>> descent = Parameters(-jnp.ones((1, 2)), -jnp.ones((1, 2)))
+        >>> updates, _ = optimizer.update(descent, optimizer.init(parameters), parameters)
         >>> updates.center, updates.log_scale
         (Array([[0.25, 4.  ]], dtype=float32), Array([[0.5, 0.5]], dtype=float32))
     """
 
-    def precondition(gradient: Cloud, cloud: Cloud | None) -> Cloud:
-        if cloud is None or cloud.log_scale is None or gradient.log_scale is None:
+    def precondition(gradient: Parameters, parameters: Parameters | None) -> Parameters:
+        if parameters is None or parameters.log_scale is None or gradient.log_scale is None:
             raise ValueError(
-                "natural_gradient: a cloud with learned standard deviations is expected, that of diagonal_normal. With "
-                "a fixed one it is the plain gradient times sigma^2: change the learning rate."
+                "natural_gradient: parameters with learned standard deviations are expected, those of diagonal_normal. "
+                "With a fixed one it is the plain gradient times sigma^2: change the learning rate."
             )
-        return Cloud(gradient.center * jnp.exp(2 * cloud.log_scale), gradient.log_scale / 2)
+        return Parameters(gradient.center * jnp.exp(2 * parameters.log_scale), gradient.log_scale / 2)
 
     return optax.stateless(precondition)

@@ -25,8 +25,10 @@ Shapes = tuple[tuple[int, ...], ...]  # the shapes of the arrays that a paramete
 class Factors(NamedTuple):
     r"""The noise of one matrix, $E = A^\top B$, of every draw."""
 
-    left: Array  # (num_draws, rank, num_inputs) $A$, standard normal
-    right: Array  # (num_draws, rank, num_outputs) $B$, standard normal divided by the square root of the rank
+    left: Array
+    """(num_draws, rank, num_inputs) $A$, standard normal."""
+    right: Array
+    """(num_draws, rank, num_outputs) $B$, standard normal divided by the square root of the rank."""
 
 
 Block = Array | Factors  # the noise of one array: (num_draws, *shape), or in factors
@@ -35,7 +37,8 @@ Block = Array | Factors  # the noise of one array: (num_draws, *shape), or in fa
 class LowRank(NamedTuple):
     """Noise array by array."""
 
-    blocks: tuple[Block, ...]  # of each array, in the order of the parameters
+    blocks: tuple[Block, ...]
+    """Of each array, in the order of the parameters."""
 
 
 Noise = Array | LowRank  # the noise of some draws: (num_draws, num_params), or array by array
@@ -131,8 +134,8 @@ def noise_sum(pulls: Array, noise: Noise | Block) -> Array:
 def rows(noise: Noise | Block) -> Array:
     """(num_draws, num_params) written out."""
     if isinstance(noise, LowRank):
-        written_out = [rows(block) for block in noise.blocks]
-        return jnp.concatenate([block.reshape(len(block), math.prod(block.shape[1:])) for block in written_out], axis=1)
+        parts = [rows(block) for block in noise.blocks]
+        return jnp.concatenate([block.reshape(len(block), math.prod(block.shape[1:])) for block in parts], axis=1)
     if isinstance(noise, Factors):
         return jnp.einsum("dri,dro->dio", noise.left, noise.right, preferred_element_type=jnp.float32)
     return noise

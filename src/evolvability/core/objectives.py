@@ -17,7 +17,7 @@ from jax import Array
 
 from evolvability.core.density import kernel_density
 from evolvability.core.expectation import expect
-from evolvability.core.shaping import Shaping, centered_ranks, identity, masked_mean_and_std, shaping_name, standardize
+from evolvability.core.shaping import Shaping, centered_ranks, masked_mean_and_std, shaping_name, standardize, unshaped
 from evolvability.core.types import Outcome, named
 
 Objective = Callable[[Outcome, Array], Array]
@@ -80,8 +80,8 @@ def sample_weights(objective: Objective, outcome: Outcome) -> tuple[Array, Array
         value: the objective.
 
     Examples:
-        >>> from evolvability.core.types import outcome
-        >>> sample_weights(max_variance(), outcome(jnp.array([[0.0], [2.0], [4.0]])))[0].round(2)
+        >>> from evolvability.core.types import make_outcome
+        >>> sample_weights(max_variance(), make_outcome(jnp.array([[0.0], [2.0], [4.0]])))[0].round(2)
         Array([1.5, 0. , 1.5], dtype=float32)
     """
     num_members = outcome.behavior.shape[0]
@@ -100,6 +100,6 @@ def raw_variance(outcome: Outcome) -> Array:
 def largest_share(outcome: Outcome) -> Array:
     """The largest share of the squared deviations of any dimension that one member holds; 0 where all agree."""
     mean, _ = masked_mean_and_std(outcome.behavior, outcome.valid)
-    squares = identity(outcome.behavior - mean, outcome.valid) ** 2
+    squares = unshaped(outcome.behavior - mean, outcome.valid) ** 2
     total = jnp.sum(squares, axis=0)
     return jnp.max(squares / jnp.where(total > 0, total, 1))

@@ -23,31 +23,38 @@ from jax.typing import DTypeLike
 from evolvability.core.noise import Noise, Shapes, noise_sum, num_numbers, rows
 from evolvability.core.noise import low_rank as low_rank_noise
 from evolvability.core.normals import standard_normal
-from evolvability.core.types import Cloud, Sample, keys_of, named
+from evolvability.core.types import Parameters, Sample, keys_of, named
 
 DEFAULT_RANK = 20
 """Of noise of low rank: MaxVar's and MaxEnt's gradients have a bias that falls as 1 / rank; see docs/populations.md."""
 Schedule = float | Callable[[Array], Array]
-Draw = Callable[[Array, Cloud, Array | int, Array], Noise]  # `(key, cloud, generation, draws) -> Noise`
-Scale = Callable[[Cloud, Array | int], Array]
-"""``(cloud, generation) -> (num_components, 1) or (num_components, num_params)``, the standard deviations."""
+Draw = Callable[[Array, Parameters, Array | int, Array], Noise]  # `(key, parameters, generation, draws) -> Noise`
+Scale = Callable[[Parameters, Array | int], Array]
+"""``(parameters, generation) -> (num_components, 1) or (num_components, num_params)``, the standard deviations."""
 
 
 @dataclass(frozen=True)
 class Population:
     """A family of distributions over parameter vectors."""
 
-    init: Callable[[Array, Array], Cloud]  # `(key, centers) -> Cloud` from (num_components, num_params) starting means
-    # `(key, cloud, generation, draws) -> Sample` for any array of draw indices
-    sample: Callable[[Array, Cloud, Array | int, Array], Sample]
-    # `(key, generation, draws) -> (num_draws,)`, the component each draw belongs to
+    init: Callable[[Array, Array], Parameters]
+    """`(key, centers) -> Parameters` from (num_components, num_params) starting means."""
+    sample: Callable[[Array, Parameters, Array | int, Array], Sample]
+    """`(key, parameters, generation, draws) -> Sample` for any array of draw indices."""
     components: Callable[[Array, Array | int, Array], Array]
-    scale: Scale  # `(cloud, generation) -> standard deviations`, of every component, for all parameters or for each
-    log_prob: Callable[..., Array]  # `(cloud, parameters, generation=0) -> scalar` at one (num_params,) vector
-    gradient: Callable[[Sample, Array], Cloud]  # `(sample, weights) -> Cloud`, the ascent direction
-    num_components: int  # how many means there are
-    num_signs: int  # members per draw; 2 when sampling is mirrored
-    name: str = ""  # what a run's record calls it
+    """`(key, generation, draws) -> (num_draws,)`, the component each draw belongs to."""
+    scale: Scale
+    """`(parameters, generation) -> standard deviations`, of every component, for all parameters or for each."""
+    log_prob: Callable[..., Array]
+    """`(parameters, vector, generation=0) -> scalar` at one (num_params,) vector."""
+    gradient: Callable[[Sample, Array], Parameters]
+    """`(sample, weights) -> Parameters`, the ascent direction."""
+    num_components: int
+    """How many means there are."""
+    num_signs: int
+    """Members per draw; 2 when sampling is mirrored."""
+    name: str = ""
+    """What a run's record calls it."""
 
     def draws(self, population_size: int) -> Array:
         """The draw indices of a whole population."""
@@ -97,8 +104,8 @@ def low_rank(
         raise ValueError(f"low_rank: none of the parameters' arrays is a matrix; their shapes are {known}. Use normal.")
     numbers = num_numbers(shapes, rank)
 
-    def draw(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Noise:
-        del cloud
+    def draw(key: Array, parameters: Parameters, generation: Array | int, draws: Array) -> Noise:
+        del parameters
         return low_rank_noise(draw_noise(key, generation, draws, numbers, noise_dtype), shapes, rank)
 
     return _population("low_rank", draw, _fixed(sigma, 1), _gradient, mirrored)
@@ -114,15 +121,17 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
     """
     log_sigma = jnp.log(_schedule(sigma)(0))  # _schedule refuses what is not positive
 
-    def init(key: Array, centers: Array) -> Cloud:
+    def init(key: Array, centers: Array) -> Parameters:
         del key
-        return Cloud(centers, jnp.full_like(centers, log_sigma))
+        return Parameters(centers, jnp.full_like(centers, log_sigma))
 
-    def scale(cloud: Cloud, generation: Array | int) -> Array:
+    def scale(parameters: Parameters, generation: Array | int) -> Array:
         del generation
-        if cloud.log_scale is None:
-            raise ValueError("diagonal_normal: this cloud has no log_scale. Start it with the population's own init.")
-        return jnp.exp(cloud.log_scale)
+        if parameters.log_scale is None:
+            raise ValueError(
+                "diagonal_normal: these parameters have no log_scale. Start with the population's own init."
+            )
+        return jnp.exp(parameters.log_scale)
 
     gradient = partial(_gradient, learns_scale=True)
     population = _population("diagonal_normal", _full_noise(noise_dtype), scale, gradient, mirrored, init=init)
@@ -151,24 +160,24 @@ def mixture(
         raise ValueError(f"mixture: two components or more are expected, got {num_components}. For one, use normal.")
     sigma_at, full_noise = _schedule(sigma), _full_noise(noise_dtype)
 
-    def init(key: Array, centers: Array) -> Cloud:
+    def init(key: Array, centers: Array) -> Parameters:
         # Components at one point would get one gradient and never part: then each starts at a mutation of its own.
         together = jnp.all(centers == centers[0])
         mutations = centers + sigma_at(0) * jax.random.normal(key, centers.shape)
         # Not an `if`: under jit the answer is not known yet.
-        return Cloud(jnp.where(together, mutations, centers))
+        return Parameters(jnp.where(together, mutations, centers))
 
-    def draw(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Noise:
+    def draw(key: Array, parameters: Parameters, generation: Array | int, draws: Array) -> Noise:
         # `components` splits alike: it is called without any noise, by objectives with a history.
         key_noise, _ = jax.random.split(key)
-        return full_noise(key_noise, cloud, generation, draws)
+        return full_noise(key_noise, parameters, generation, draws)
 
     def components(key: Array, generation: Array | int, draws: Array) -> Array:
         _, key_component = jax.random.split(key)
         choose = jax.vmap(lambda key: jax.random.randint(key, (), 0, num_components))
         return choose(keys_of(jax.random.fold_in(key_component, generation), draws))
 
-    def gradient(sample: Sample, weights: Array) -> Cloud:
+    def gradient(sample: Sample, weights: Array) -> Parameters:
         sigma = sample.scale[0, 0]  # the same for all components
         per_draw = weights.reshape(sample.num_draws, -1)
         shares = per_draw[..., None] * responsibilities(sample)  # (draws, signs, components)
@@ -179,7 +188,7 @@ def mixture(
         flows = jnp.einsum("dsc,de->ce", shares, own)
         offsets = flows @ sample.center - flows.sum(axis=1, keepdims=True) * sample.center
         total = noise_sum(pulls, sample.noise) / sigma + offsets / sigma**2
-        return Cloud(total / sample.num_members)
+        return Parameters(total / sample.num_members)
 
     species: dict[str, Any] = {"init": init, "components": components, "num_components": num_components}
     population = _population("mixture", draw, _fixed(sigma, num_components), gradient, mirrored, **species)
@@ -212,10 +221,10 @@ def _population(
     name: str,
     draw: Draw,
     scale: Scale,
-    gradient: Callable[[Sample, Array], Cloud],
+    gradient: Callable[[Sample, Array], Parameters],
     mirrored: bool,
     *,
-    init: Callable[[Array, Array], Cloud] = lambda key, centers: Cloud(centers),
+    init: Callable[[Array, Array], Parameters] = lambda key, centers: Parameters(centers),
     components: Callable[[Array, Array | int, Array], Array] | None = None,
     num_components: int = 1,
 ) -> Population:
@@ -223,14 +232,14 @@ def _population(
     signs = jnp.array([1.0, -1.0]) if mirrored else jnp.array([1.0])
     choose = components or (lambda key, generation, draws: jnp.zeros(len(draws), jnp.int32))
 
-    def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
-        noise = draw(key, cloud, generation, draws)
+    def sample(key: Array, parameters: Parameters, generation: Array | int, draws: Array) -> Sample:
+        noise = draw(key, parameters, generation, draws)
         component = choose(key, generation, draws)
-        return Sample(cloud.center, scale(cloud, generation), noise, component, signs, draws)
+        return Sample(parameters.center, scale(parameters, generation), noise, component, signs, draws)
 
-    def log_prob(cloud: Cloud, parameters: Array, generation: Array | int = 0) -> Array:
+    def log_prob(parameters: Parameters, vector: Array, generation: Array | int = 0) -> Array:
         # An equal mixture of normals; noise of low rank has the density of the normal that it stands for.
-        densities = jax.scipy.stats.norm.logpdf(parameters, cloud.center, scale(cloud, generation)).sum(axis=1)
+        densities = jax.scipy.stats.norm.logpdf(vector, parameters.center, scale(parameters, generation)).sum(axis=1)
         return jax.nn.logsumexp(densities) - jnp.log(num_components)
 
     return Population(init, sample, choose, scale, log_prob, gradient, num_components, len(signs), name)
@@ -251,26 +260,28 @@ def _named(population: Population, sigma: Schedule, mirrored: bool, noise_dtype:
 
 
 def _full_noise(dtype: DTypeLike) -> Draw:
-    return lambda key, cloud, generation, draws: draw_noise(key, generation, draws, cloud.center.shape[1], dtype)
+    return lambda key, parameters, generation, draws: draw_noise(
+        key, generation, draws, parameters.center.shape[1], dtype
+    )
 
 
 def _fixed(sigma: Schedule, num_components: int) -> Scale:
     """One standard deviation for all parameters, by the generation alone."""
     sigma_at = _schedule(sigma)
-    return lambda cloud, generation: jnp.full((num_components, 1), sigma_at(generation))
+    return lambda parameters, generation: jnp.full((num_components, 1), sigma_at(generation))
 
 
-def _gradient(sample: Sample, weights: Array, learns_scale: bool = False) -> Cloud:
+def _gradient(sample: Sample, weights: Array, learns_scale: bool = False) -> Parameters:
     """Of one normal: d log p / d center = sign * noise / scale, and d log p / d log scale = noise^2 - 1."""
     per_draw = weights.reshape(sample.num_draws, -1)
     # Mirrored members share one row of the product.
     center = noise_sum(per_draw @ sample.sign, sample.noise)[None] / sample.scale / sample.num_members
     if not learns_scale:
-        return Cloud(center)
+        return Parameters(center)
     # The 1 is subtracted before the sum, which rounds weights to the noise's type: it would not cancel after it.
     noise = rows(sample.noise)
     spread = (noise.astype(jnp.float32) ** 2 - 1).astype(noise.dtype)
-    return Cloud(center, noise_sum(per_draw.sum(axis=1), spread)[None] / sample.num_members)
+    return Parameters(center, noise_sum(per_draw.sum(axis=1), spread)[None] / sample.num_members)
 
 
 def _schedule(sigma: Schedule) -> Callable[[Array | int], Array]:

@@ -17,11 +17,11 @@ def masked_mean_and_std(values: Array, valid: Array) -> tuple[Array, Array]:
     """Mean and standard deviation over the valid members, per dimension."""
     count = jnp.maximum(jnp.sum(valid), 1)
     # Relative to one of them: where all agree the deviations are zero, without the rounding of a mean.
-    some = identity(values, valid)[jnp.argmax(valid)]
-    shifted = identity(values - some, valid)
+    some = unshaped(values, valid)[jnp.argmax(valid)]
+    shifted = unshaped(values - some, valid)
     shift = jnp.sum(shifted, axis=0) / count
     # Masked again: the zero of an invalid member lies a whole shift from the mean.
-    variance = jnp.sum(identity((shifted - shift) ** 2, valid), axis=0) / count
+    variance = jnp.sum(unshaped((shifted - shift) ** 2, valid), axis=0) / count
     return some + shift, jnp.sqrt(variance)
 
 
@@ -30,7 +30,7 @@ def masked_mean(values: Array, where: Array) -> Array:
     return jnp.sum(jnp.where(where, values, 0)) / jnp.maximum(jnp.sum(where), 1)
 
 
-def identity(values: Array, valid: Array) -> Array:
+def unshaped(values: Array, valid: Array) -> Array:
     """The values as they are."""
     return jnp.where(_mask(values, valid), values, 0)
 
@@ -48,9 +48,9 @@ def standardize(values: Array, valid: Array) -> Array:
     """
     mean, std = masked_mean_and_std(values, valid)
     # A dimension in which all members agree, but for rounding, has nothing to scale: it stays at zero.
-    rounding = jnp.finfo(jnp.float32).eps * jnp.max(jnp.abs(identity(values, valid)), axis=0)
+    rounding = jnp.finfo(jnp.float32).eps * jnp.max(jnp.abs(unshaped(values, valid)), axis=0)
     # The nan of a 0 / 0 that is not chosen does no harm: no gradient passes through.
-    return identity(jnp.where(std > rounding, (values - mean) / std, 0), valid)
+    return unshaped(jnp.where(std > rounding, (values - mean) / std, 0), valid)
 
 
 def robust(values: Array, valid: Array) -> Array:
@@ -75,14 +75,14 @@ def centered_ranks(values: Array, valid: Array) -> Array:
     """
     # Invalid ones are last, where they take no rank from the others. Ranks count from one.
     ranks = jax.scipy.stats.rankdata(jnp.where(_mask(values, valid), values, jnp.inf), axis=0) - 1
-    return identity(ranks / jnp.maximum(jnp.sum(valid) - 1, 1) - 0.5, valid)
+    return unshaped(ranks / jnp.maximum(jnp.sum(valid) - 1, 1) - 0.5, valid)
 
 
 SHAPINGS: dict[str, Shaping] = {
     "standardize": standardize,
     "robust": robust,
     "centered_ranks": centered_ranks,
-    "none": identity,
+    "none": unshaped,
 }
 
 

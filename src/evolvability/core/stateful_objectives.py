@@ -19,12 +19,13 @@ from evolvability.core.types import Outcome, PyTree
 class StatefulObjective(NamedTuple):
     """An objective with a history."""
 
-    # `() -> history`, any pytree of arrays; it is saved with the State, and batched over seeds
     init: Callable[[], PyTree]
-    # `(history, centers) -> history`, once per generation, before its members are weighed; centers: what each
-    # component's center does, an Outcome with one row per component (see `center_outcome`)
+    """`() -> history`, any pytree of arrays; it is saved with the State, and batched over seeds."""
     remember: Callable[[PyTree, Outcome], PyTree]
-    at: Callable[[PyTree, Array], Objective]  # `(history, generation) -> Objective`, what is climbed at that moment
+    """`(history, centers) -> history`, once per generation, before its members are weighed; centers: what each
+    component's center does, an Outcome with one row per component (see `center_outcome`)."""
+    at: Callable[[PyTree, Array], Objective]
+    """`(history, generation) -> Objective`, what is climbed at that moment."""
 
 
 class Ramp(NamedTuple):

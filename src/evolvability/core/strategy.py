@@ -14,18 +14,24 @@ from evolvability.core.objectives import Objective, largest_share, raw_variance,
 from evolvability.core.populations import Population
 from evolvability.core.shaping import masked_mean
 from evolvability.core.stateful_objectives import StatefulObjective, center_outcome, lifted
-from evolvability.core.types import Cloud, Outcome, PyTree, Sample
+from evolvability.core.types import Outcome, Parameters, PyTree, Sample
 
 
 class State(NamedTuple):
     """What the next generation needs, and nothing else. Checkpoints hold it by the names of these fields."""
 
-    key: Array  # the run's key. It never changes: randomness is addressed by (key, generation, index).
-    generation: Array  # how many generations are done
-    cloud: Cloud  # the population's learned parameters
-    optimizer: optax.OptState  # the optimizer's own state
-    memory: PyTree  # what the task carries between generations
-    history: PyTree = ()  # what the objective carries, where it has a history
+    key: Array
+    """The run's key. It never changes: randomness is addressed by (key, generation, index)."""
+    generation: Array
+    """How many generations are done."""
+    parameters: Parameters
+    """The population's learned parameters."""
+    optimizer: optax.OptState
+    """The optimizer's own state."""
+    memory: PyTree
+    """What the task carries between generations."""
+    history: PyTree = ()
+    """What the objective carries, where it has a history."""
 
 
 class Info(NamedTuple):
@@ -47,16 +53,18 @@ class Info(NamedTuple):
 class Algorithm(NamedTuple):
     """A strategy as pure functions; ``jit`` them once, in the driver."""
 
-    # `(key, centers, memory) -> State`, with starting means of shape (num_components, num_params)
     init: Callable[..., State]
-    # `(state, draws) -> Sample`, the members to evaluate; all of them unless draws are given
+    """`(key, centers, memory) -> State`, with starting means of shape (num_components, num_params)."""
     ask: Callable[..., Sample]
-    # `(state, outcome) -> State`, with what the objective is to remember of this generation
+    """`(state, draws) -> Sample`, the members to evaluate; all of them unless draws are given."""
     remember: Callable[[State, Outcome], State]
-    # `(state, outcome) -> (weights, value)`, how much each member pulls, and the objective's value
+    """`(state, outcome) -> State`, with what the objective is to remember of this generation."""
     weigh: Callable[[State, Outcome], tuple[Array, Array]]
-    ascend: Callable[[State, Cloud], State]  # `(state, gradient) -> State`, one optimizer step; the generation is done
-    describe: Callable[[State, Outcome, Array, Cloud], Info]  # `(state, outcome, value, gradient) -> Info`
+    """`(state, outcome) -> (weights, value)`, how much each member pulls, and the objective's value."""
+    ascend: Callable[[State, Parameters], State]
+    """`(state, gradient) -> State`, one optimizer step; the generation is done."""
+    describe: Callable[[State, Outcome, Array, Parameters], Info]
+    """`(state, outcome, value, gradient) -> Info`."""
 
 
 def evolvability_es(
@@ -84,8 +92,8 @@ def evolvability_es(
     stateful = lifted(objective)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
-        cloud = population.init(key_for(Purpose.START, key), centers)
-        return State(key, jnp.zeros((), jnp.int32), cloud, optimizer.init(cloud), memory, stateful.init())
+        parameters = population.init(key_for(Purpose.START, key), centers)
+        return State(key, jnp.zeros((), jnp.int32), parameters, optimizer.init(parameters), memory, stateful.init())
 
     def remember(state: State, outcome: Outcome) -> State:
         # Drawn again from their addresses, which takes no noise: members may be on other processes.
@@ -101,32 +109,32 @@ def evolvability_es(
         # Zero again: the baseline must not give invalid members a pull.
         return jnp.where(outcome.valid, weights - baseline * mean, 0), value
 
-    def ascend(state: State, gradient: Cloud) -> State:
-        gradient = gradient._replace(center=gradient.center - l2 * state.cloud.center)
+    def ascend(state: State, gradient: Parameters) -> State:
+        gradient = gradient._replace(center=gradient.center - l2 * state.parameters.center)
         descent = jax.tree.map(jnp.negative, gradient)  # Negated: optax descends.
-        updates, optimizer_state = optimizer.update(descent, state.optimizer, state.cloud)
-        cloud = optax.apply_updates(state.cloud, updates)
-        return state._replace(generation=state.generation + 1, cloud=cloud, optimizer=optimizer_state)
+        updates, optimizer_state = optimizer.update(descent, state.optimizer, state.parameters)
+        parameters = optax.apply_updates(state.parameters, updates)
+        return state._replace(generation=state.generation + 1, parameters=parameters, optimizer=optimizer_state)
 
-    return Algorithm(init, asking(population, draws), remember, weigh, ascend, partial(describe, population))
+    return Algorithm(init, sampler(population, draws), remember, weigh, ascend, partial(describe, population))
 
 
-def asking(population: Population, all_draws: Array) -> Callable[..., Sample]:
+def sampler(population: Population, all_draws: Array) -> Callable[..., Sample]:
     """``(state, draws) -> Sample``: members are drawn anew from their address whenever they are asked for."""
 
     def ask(state: State, draws: Array = all_draws) -> Sample:
-        return population.sample(noise_key(state.key), state.cloud, state.generation, draws)
+        return population.sample(noise_key(state.key), state.parameters, state.generation, draws)
 
     return ask
 
 
-def describe(population: Population, state: State, outcome: Outcome, value: Array, gradient: Cloud) -> Info:
+def describe(population: Population, state: State, outcome: Outcome, value: Array, gradient: Parameters) -> Info:
     """The diagnostics of one generation; ``state`` is the one that it was drawn from."""
     return Info(
         objective=value,
         gradient_norm=jnp.linalg.norm(gradient.center),
-        center_norm=jnp.linalg.norm(state.cloud.center),
-        sigma=jnp.mean(population.scale(state.cloud, state.generation)),
+        center_norm=jnp.linalg.norm(state.parameters.center),
+        sigma=jnp.mean(population.scale(state.parameters, state.generation)),
         **describe_members(outcome),
     )
 

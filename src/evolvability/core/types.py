@@ -22,12 +22,13 @@ def named(piece: Any, **settings: Any) -> Any:
     return piece
 
 
-class Cloud(NamedTuple):
+class Parameters(NamedTuple):
     """The learned parameters of a population."""
 
-    center: Array  # (num_components, num_params) the means
-    # (num_components, num_params) log standard deviations, where the population learns them
+    center: Array
+    """(num_components, num_params) the means."""
     log_scale: Array | None = None
+    """(num_components, num_params) log standard deviations, where the population learns them."""
 
 
 class Sample(NamedTuple):
@@ -38,12 +39,18 @@ class Sample(NamedTuple):
         parameters = center[component] + sign * scale * noise
     """
 
-    center: Array  # (num_components, num_params) the means
-    scale: Array  # (num_components, 1) or (num_components, num_params) the standard deviations
-    noise: Noise  # (num_draws, num_params) standard normal, or in factors: see `evolvability.core.noise`
-    component: Array  # (num_draws,) which component each draw belongs to
-    sign: Array  # (num_signs,) `[1]`, or `[1, -1]` for mirrored members
-    draw: Array  # (num_draws,) the index of each draw in its generation
+    center: Array
+    """(num_components, num_params) the means."""
+    scale: Array
+    """(num_components, 1) or (num_components, num_params) the standard deviations."""
+    noise: Noise
+    """(num_draws, num_params) standard normal, or in factors: see `evolvability.core.noise`."""
+    component: Array
+    """(num_draws,) which component each draw belongs to."""
+    sign: Array
+    """(num_signs,) `[1]`, or `[1, -1]` for mirrored members."""
+    draw: Array
+    """(num_draws,) the index of each draw in its generation."""
 
     @property
     def num_draws(self) -> int:
@@ -62,7 +69,7 @@ class Sample(NamedTuple):
 
     def members(self) -> Array:
         """(num_members, num_params) every member written out. For small networks, or a few members."""
-        write = _in_one_program if isinstance(self.component, Array) else _written_out  # NumPy's stay NumPy's
+        write = _in_one_program if isinstance(self.component, Array) else _members  # NumPy's stay NumPy's
         members: Array = write(self.center, self.scale, rows(self.noise), self.component, self.sign)
         return members
 
@@ -80,13 +87,13 @@ class Sample(NamedTuple):
         return keys_of(key, self.member_indices())
 
 
-def _written_out(center: Array, scale: Array, noise: Array, component: Array, sign: Array) -> Array:
+def _members(center: Array, scale: Array, noise: Array, component: Array, sign: Array) -> Array:
     # (num_draws, num_signs, num_params): the members of a draw become neighbors.
     steps = (scale[component] * noise)[:, None] * sign[:, None]
     return (center[component][:, None] + steps).reshape(len(noise) * len(sign), -1)
 
 
-_in_one_program = jax.jit(_written_out, inline=True)
+_in_one_program = jax.jit(_members, inline=True)
 
 
 def keys_of(key: Array, indices: Array) -> Array:
@@ -94,7 +101,7 @@ def keys_of(key: Array, indices: Array) -> Array:
     return jax.vmap(jax.random.fold_in, (None, 0))(key, indices)
 
 
-def written_out(parameters: Array, draw: Array | None = None) -> Sample:
+def sample_of(parameters: Array, draw: Array | None = None) -> Sample:
     """Any (num_members, num_params) parameters as members: each its own draw, from a center of zero."""
     number, num_params = parameters.shape
     component = jnp.zeros(number, jnp.int32)
@@ -106,10 +113,14 @@ def written_out(parameters: Array, draw: Array | None = None) -> Sample:
 class Outcome(NamedTuple):
     """All that ever leaves a simulator."""
 
-    behavior: Array  # (num_members, num_behaviors) what each member did
-    fitness: Array  # (num_members,) how well; zeros where the task has no fitness
-    valid: Array  # (num_members,) False for a member whose episode broke down: it counts for nothing
-    num_steps: Array  # (num_members,) simulated steps of each member
+    behavior: Array
+    """(num_members, num_behaviors) what each member did."""
+    fitness: Array
+    """(num_members,) how well; zeros where the task has no fitness."""
+    valid: Array
+    """(num_members,) False for a member whose episode broke down: it counts for nothing."""
+    num_steps: Array
+    """(num_members,) simulated steps of each member."""
 
 
 LARGEST = 1e15  # behaviors and fitness beyond it do not count as valid: float32 could not hold the sum of their squares
@@ -120,11 +131,11 @@ def is_usable(values: Any) -> Any:
     return abs(values) <= LARGEST  # not so for nan
 
 
-def outcome(behavior: Array, fitness: Array | None = None, num_steps: Array | None = None) -> Outcome:
+def make_outcome(behavior: Array, fitness: Array | None = None, num_steps: Array | None = None) -> Outcome:
     """An Outcome from behaviors; members whose behavior or fitness is not finite, or beyond `LARGEST`, are invalid.
 
     Examples:
-        >>> outcome(jnp.array([[1.0], [jnp.nan]])).valid
+        >>> make_outcome(jnp.array([[1.0], [jnp.nan]])).valid
         Array([ True, False], dtype=bool)
     """
     behavior = jnp.asarray(behavior, jnp.float32)

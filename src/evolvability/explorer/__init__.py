@@ -1,1 +1,1 @@
-"""The page on which a person clicks a mutation and watches it; films."""
+"""The page on which a person clicks a mutation and watches it; videos."""

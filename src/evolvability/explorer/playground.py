@@ -66,7 +66,7 @@ def make_tab(title: str, runs: Sequence[Run], **more: Any) -> dict[str, Any]:
             raise ConfigError(f"{run.path}: {reason}.")
     parents = [parent_of(run, _task(run), run.rebuildable[-1]) for run in runs]
     task = parents[0].task
-    half = sum(parent.cloud.center.nbytes for parent in parents) > MOST_BYTES
+    half = sum(parent.parameters.center.nbytes for parent in parents) > MOST_BYTES
     return {
         "title": title,
         "task": first.config.task,
@@ -116,9 +116,9 @@ def _setup(run: Run, task: Task) -> dict[str, Any]:
 def _center(run: Run, parent: Parent, half: bool) -> dict[str, Any]:
     """One run's center, how it is mutated, and what the mutations of its last population did."""
     config, population = parent.config, parent.drawn_by()
-    center = np.asarray(parent.cloud.center, np.float32)
+    center = np.asarray(parent.parameters.center, np.float32)
     is_short = half or bool((center.astype(np.float16) == center).all())  # a slim export's has 16 bits already
-    scales = np.asarray(population.scale(parent.cloud, parent.generation), np.float32)
+    scales = np.asarray(population.scale(parent.parameters, parent.generation), np.float32)
     mean, std = scaling(jax.tree.map(np.asarray, parent.memory)) if isinstance(parent.memory, Moments) else ((), ())
     cloud = data.cloud(run, run.recorded[-1], 0, SHOWN_MEMBERS)["behavior"] if run.recorded else np.zeros((0, 1))
     return {

@@ -18,7 +18,7 @@ from evolvability.studies import rebuild
 from evolvability.studies.groups import run_names
 from evolvability.studies.rebuild import FRESH_TOGETHER, Brood
 from evolvability.tasks.base import Task
-from evolvability.tasks.replay import Motion, Stage
+from evolvability.tasks.replay import Recording, Stage
 
 Value = TypeVar("Value")
 Place = tuple[threading.Lock, list[Any]]
@@ -158,17 +158,17 @@ class Explorer:
         return parent.policy(brood.sample.members()[brood.wanted[0]]).to_file()
 
     def video(self, asked: Question) -> bytes:
-        """The episodes of several mutations as a film."""
-        from evolvability.explorer.films import film
+        """The episodes of several mutations as a video."""
+        from evolvability.explorer.videos import make_video
 
         task = self._task(asked)
         if task.stage is None or (task.stage.model is None and task.stage.simulator is None):
-            raise ConfigError(f"Task '{task.name}' has no robot to film. Save the view as PNG instead.")
+            raise ConfigError(f"Task '{task.name}' has no robot to show in a video. Save the view as PNG instead.")
         casts = [Question({**asked, **_address(word)}) for word in asked["cast"].split(",")]
         motions = [self._motion(one) for one in casts[:MAX_ROBOTS]]
-        return film(task.stage, motions, asked["format"], speed=float(asked["speed"]))
+        return make_video(task.stage, motions, asked["format"], speed=float(asked["speed"]))
 
-    def _motion(self, asked: Question) -> Motion:
+    def _motion(self, asked: Question) -> Recording:
         return self._simulated(asked, _kind(asked), rebuild.replay)
 
     def _parent(self, asked: Question) -> Parent:
@@ -219,7 +219,7 @@ def _address(word: str) -> dict[str, str]:
     return {"seed": seed, "generation": generation, kind: index}
 
 
-def _thinned(motion: Motion, time_step: float, most_pictures: int | None) -> data.Arrays:
+def _thinned(motion: Recording, time_step: float, most_pictures: int | None) -> data.Arrays:
     """A single member's motion at no more frames per second than are shown; the last moment is always among them."""
     last = int(motion.num_frames[0]) - 1
     every = max(1, round(1 / (FRAMES_PER_SECOND * time_step)))

@@ -33,12 +33,16 @@ class Band(NamedTuple):
 class Line:
     """One group of runs in one panel."""
 
-    name: str  # what tells it from the others
-    objective: str  # the group's, which decides the color
-    x: Array  # (num_points,) where the points lie
-    values: Array  # (num_seeds, num_points), nan where a seed has ended
-    # What of color, dashes and marker is not as the objective says
+    name: str
+    """What tells it from the others."""
+    objective: str
+    """The group's, which decides the color."""
+    x: Array
+    """(num_points,) where the points lie."""
+    values: Array
+    """(num_seeds, num_points), nan where a seed has ended."""
     look: Mapping[str, Any] = field(default_factory=dict)
+    """What of color, dashes and marker is not as the objective says."""
 
     @property
     def median(self) -> Array:
@@ -56,8 +60,10 @@ class Line:
 class Lines:
     """The lines of a figure."""
 
-    panels: dict[str, list[Line]]  # lines by the panel they are in
-    window: int = 1  # how many generations each point is the mean of
+    panels: dict[str, list[Line]]
+    """Lines by the panel they are in."""
+    window: int = 1
+    """How many generations each point is the mean of."""
 
     @property
     def firsts(self) -> dict[str, Line]:

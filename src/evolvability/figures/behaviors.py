@@ -42,13 +42,17 @@ SHOWN = {
 class Row:
     """The behaviors of one seed of a group of runs."""
 
-    name: str  # what tells the runs from the others
+    name: str
+    """What tells the runs from the others."""
     objective: str
-    seed: int  # the one shown
-    generations: Array  # (num_shown,) the generations shown
-    # (num_shown, num_bins) or (num_shown, num_bins, num_bins), the share of the valid members in each bin
+    seed: int
+    """The one shown."""
+    generations: Array
+    """(num_shown,) the generations shown."""
     shares: Array
-    third: Array | None = None  # like shares, means of the third dimension, nan in empty bins; None if not chosen
+    """(num_shown, num_bins) or (num_shown, num_bins, num_bins), the share of the valid members in each bin."""
+    third: Array | None = None
+    """Like shares, means of the third dimension, nan in empty bins; None if not chosen."""
 
     @property
     def title(self) -> str:
@@ -60,11 +64,16 @@ class Row:
 class Heatmaps:
     """Rows over the same bins."""
 
-    rows: list[Row]  # one per group of runs
-    edges: list[Array]  # (num_bins + 1,) of every dimension
-    labels: list[str]  # of every axis, one or two
-    least: float  # the share of a single member, in the largest population
-    third: str = ""  # the dimension that colors stand for; empty where they stand for shares
+    rows: list[Row]
+    """One per group of runs."""
+    edges: list[Array]
+    """(num_bins + 1,) of every dimension."""
+    labels: list[str]
+    """Of every axis, one or two."""
+    least: float
+    """The share of a single member, in the largest population."""
+    third: str = ""
+    """The dimension that colors stand for; empty where they stand for shares."""
 
 
 def data_from_runs(

@@ -7,14 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evolvability.figures.style import METHOD_COLORS, OTHER_COLORS, add_note, in_unit, new_figure
-from evolvability.studies.comparison import Report, p_text, title
+from evolvability.studies.comparison import ComparisonReport, p_text, title
 from evolvability.studies.groups import METHOD_NAMES
 
 MAX_BRACKETS = 6
 COLUMN = 18  # characters
 
 
-def draw(ax: Axes, report: Report) -> None:
+def draw(ax: Axes, report: ComparisonReport) -> None:
     """One column of dots per group, a bar at its median, a line over the median's interval."""
     for place, ((name, values), color) in enumerate(zip(report.values.items(), _colors(report), strict=True)):
         spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else np.zeros(1)
@@ -31,7 +31,7 @@ def draw(ax: Axes, report: Report) -> None:
         _draw_brackets(ax, report)
 
 
-def figure(report: Report) -> Figure:
+def figure(report: ComparisonReport) -> Figure:
     """The groups side by side."""
     drawing = new_figure(1.2 + 1.25 * len(report.values), 3.0 + 0.18 * min(len(report.comparisons), MAX_BRACKETS))
     ax = drawing.subplots()
@@ -52,7 +52,7 @@ def _wrapped(name: str) -> str:
     return "\n".join(fill(part, COLUMN, break_long_words=False) for part in name.replace(", ", ",\n").splitlines())
 
 
-def _draw_brackets(ax: Axes, report: Report) -> None:
+def _draw_brackets(ax: Axes, report: ComparisonReport) -> None:
     """A bracket between each two groups, the nearest ones lowest, with the p-value on it."""
     places = {name: place for place, name in enumerate(report.values)}
     low, high = ax.get_ylim()  # once: drawing brackets changes them
@@ -67,7 +67,7 @@ def _draw_brackets(ax: Axes, report: Report) -> None:
     ax.set_ylim(low, high + step * (len(pairs) + 0.5))
 
 
-def _colors(report: Report) -> list[str]:
+def _colors(report: ComparisonReport) -> list[str]:
     """A method's own color for every group of it: its columns are told apart by their names."""
     by_name = {METHOD_NAMES[objective]: color for objective, color in METHOD_COLORS.items()}
     spare = iter(OTHER_COLORS * len(report.values))

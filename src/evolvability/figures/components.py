@@ -38,12 +38,18 @@ class Species:
 
     name: str
     seed: int
-    behavior: Array  # (num_members, num_behaviors) of the valid members
-    component: Array  # (num_members,) the component of each
-    num_valid: int  # how many valid members there are; an export may have some of them
-    union: float  # the share of cells that all components together cover
-    each: list[float]  # the share of cells that each covers
-    specialization: float | None  # how far behavior tells the component, from 0 to 1; None for one component
+    behavior: Array
+    """(num_members, num_behaviors) of the valid members."""
+    component: Array
+    """(num_members,) the component of each."""
+    num_valid: int
+    """How many valid members there are; an export may have some of them."""
+    union: float
+    """The share of cells that all components together cover."""
+    each: list[float]
+    """The share of cells that each covers."""
+    specialization: float | None
+    """How far behavior tells the component, from 0 to 1; None for one component."""
 
 
 @dataclass(frozen=True)

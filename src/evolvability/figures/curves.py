@@ -12,7 +12,7 @@ from evolvability.core.errors import RunFolderError
 from evolvability.figures.bands import Line, Lines, Measured, add_legend, distinct, draw_lines, measured, stacked
 from evolvability.figures.style import ZERO_LINE, Array, fitness_unit, in_unit, letter, line_styles, new_figure
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import identity, run_names, unit_of
+from evolvability.studies.groups import config_identity, run_names, unit_of
 
 METRICS = {
     "variance": "variance of behavior",
@@ -48,7 +48,7 @@ def _pooled(runs: Sequence[Run], metrics: Iterable[str]) -> list[tuple[str, Conf
     """Of every group of runs that differ in their seeds alone: its name, a configuration, its seeds' metrics."""
     groups: dict[str, list[Measured]] = {}
     for run, own in measured(runs):
-        groups.setdefault(identity(run.config), []).append((run, own))
+        groups.setdefault(config_identity(run.config), []).append((run, own))
     configs = [group[0][0].config for group in groups.values()]
     pooled = [{metric: stacked(distinct(group, metric)) for metric in metrics} for group in groups.values()]
     return list(zip(run_names(configs), configs, pooled, strict=True))

@@ -23,11 +23,14 @@ CURVES = {"coverage": "coverage (share of cells)", "qd_score": "QD score"}
 class Illumination:
     """Archives with the same cells."""
 
-    curves: Lines  # coverage and QD score over evaluations, one line per run
-    # By run, (num_cells, num_cells) of the elites of its first seed; nan where a cell is empty
+    curves: Lines
+    """Coverage and QD score over evaluations, one line per run."""
     fitness: dict[str, Array]
-    reach: float  # half the width of the box of cells
-    labels: list[str]  # of the box's axes
+    """By run, (num_cells, num_cells) of the elites of its first seed; nan where a cell is empty."""
+    reach: float
+    """Half the width of the box of cells."""
+    labels: list[str]
+    """Of the box's axes."""
 
 
 def data_from_runs(runs: Sequence[Run]) -> Illumination:

@@ -28,7 +28,8 @@ class Further:
 
     fitness: Lines
     behaviors: Heatmaps
-    label: str  # of fitness, with its unit
+    label: str
+    """Of fitness, with its unit."""
 
     @property
     def starts(self) -> list[Line]:

@@ -27,11 +27,16 @@ GOAL_COLOR = OTHER_COLORS[2]  # none of a method's
 class Ends:
     """Where the members of one run ended."""
 
-    name: str  # what tells the run from the others
-    solved: tuple[int, int]  # how many of its seeds ever had a member at the goal, and how many seeds there are
-    seed: int  # the one shown, the first that was solved if any was
-    position: Array  # (num_dots, 2) of members of all recorded generations, earliest first
-    generation: Array  # (num_dots,) of each
+    name: str
+    """What tells the run from the others."""
+    solved: tuple[int, int]
+    """How many of its seeds ever had a member at the goal, and how many seeds there are."""
+    seed: int
+    """The one shown, the first that was solved if any was."""
+    position: Array
+    """(num_dots, 2) of members of all recorded generations, earliest first."""
+    generation: Array
+    """(num_dots,) of each."""
 
 
 def data_from_runs(runs: Sequence[Run]) -> list[Ends]:

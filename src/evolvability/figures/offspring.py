@@ -26,11 +26,15 @@ NOTE = "shown: of all seeds the one of median variance, by mutations of training
 class Offspring:
     """The mutations of one center."""
 
-    name: str  # what tells the run and the size of its mutations from the others
-    objective: str  # the run's
-    share: float  # of training's standard deviation, that of the mutations
+    name: str
+    """What tells the run and the size of its mutations from the others."""
+    objective: str
+    """The run's."""
+    share: float
+    """Of training's standard deviation, that of the mutations."""
     seed: int
-    behavior: Array  # (num_offspring, num_behaviors)
+    behavior: Array
+    """(num_offspring, num_behaviors)."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ class Histograms:
     rows: list[Offspring]
     edges: Array
     label: str
-    highest: float  # share of a row's offspring that is in one bin
+    highest: float
+    """Share of a row's offspring that is in one bin."""
     unit: str
 
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.core.types import Outcome, PyTree, Sample, keys_of, written_out
+from evolvability.core.types import Outcome, PyTree, Sample, keys_of, sample_of
 from evolvability.tasks.base import Task, world_of
 
 
@@ -38,12 +38,12 @@ def adapting(task: Task, *, episodes: int, sigma: float) -> Task:
         number = sample.member_indices()
         # Each try counts as a draw of its own: it has the key of an episode that no other has.
         numbers = (episodes * number[:, None] + jnp.arange(episodes)).ravel()
-        tried, _ = task.evaluate(key_tries, written_out(tries.reshape(-1, members.shape[1]), numbers), memory)
+        tried, _ = task.evaluate(key_tries, sample_of(tries.reshape(-1, members.shape[1]), numbers), memory)
         scores = goals.score(jnp.repeat(asked, episodes, axis=0), jnp.asarray(tried.behavior))
         # Where no try is valid, the first is taken: the member itself.
         best = jnp.argmax(jnp.where(tried.valid, scores, -jnp.inf).reshape(-1, episodes), axis=1)
         adapted = jnp.take_along_axis(tries, best[:, None, None], axis=1)[:, 0]
-        outcome, seen = task.evaluate(key_last, written_out(adapted, number), memory)
+        outcome, seen = task.evaluate(key_last, sample_of(adapted, number), memory)
         # Adapting costs steps too: they count as the member's.
         num_steps = outcome.num_steps + jnp.asarray(tried.num_steps).reshape(-1, episodes).sum(axis=1)
         fitness = goals.score(asked, jnp.asarray(outcome.behavior))

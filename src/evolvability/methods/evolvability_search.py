@@ -18,8 +18,8 @@ from jax import Array
 
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.populations import Population
-from evolvability.core.strategy import Algorithm, State, asking, describe
-from evolvability.core.types import Cloud, Outcome, PyTree, Sample
+from evolvability.core.strategy import Algorithm, State, describe, sampler
+from evolvability.core.types import Outcome, Parameters, PyTree, Sample
 
 TOURNAMENT = 3  # parents drawn at random, of whom the most evolvable has a successor
 
@@ -34,14 +34,14 @@ def in_turn(population: Population) -> Population:
         del key, generation
         return draws % population.num_components
 
-    def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
-        drawn = population.sample(key, cloud, generation, draws)
+    def sample(key: Array, parameters: Parameters, generation: Array | int, draws: Array) -> Sample:
+        drawn = population.sample(key, parameters, generation, draws)
         # Noise does not depend on the component, so another can be put in its place.
         return drawn._replace(component=components(key, generation, draws))
 
-    def gradient(sample: Sample, weights: Array) -> Cloud:
+    def gradient(sample: Sample, weights: Array) -> Parameters:
         del weights
-        return Cloud(jnp.zeros_like(sample.center))
+        return Parameters(jnp.zeros_like(sample.center))
 
     return replace(population, components=components, sample=sample, gradient=gradient)
 
@@ -82,9 +82,9 @@ def evolvability_search(population: Population, *, population_size: int, thresho
     draws = population.draws(population_size)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
-        cloud = population.init(key_for(Purpose.START, key), centers)
+        parameters = population.init(key_for(Purpose.START, key), centers)
         counts = jnp.zeros(num_parents, jnp.int32)
-        return State(key, jnp.zeros((), jnp.int32), cloud, (), memory, counts)
+        return State(key, jnp.zeros((), jnp.int32), parameters, (), memory, counts)
 
     def remember(state: State, outcome: Outcome) -> State:
         def families(values: Array) -> Array:
@@ -98,7 +98,7 @@ def evolvability_search(population: Population, *, population_size: int, thresho
     def weigh(state: State, outcome: Outcome) -> tuple[Array, Array]:
         return jnp.zeros(len(outcome.valid)), jnp.max(state.history).astype(jnp.float32)
 
-    def ascend(state: State, gradient: Cloud) -> State:
+    def ascend(state: State, gradient: Parameters) -> State:
         del gradient
         key = jax.random.fold_in(key_for(Purpose.REPRODUCTION, state.key), state.generation)
         key_entrants, key_noise = jax.random.split(key)
@@ -106,11 +106,11 @@ def evolvability_search(population: Population, *, population_size: int, thresho
         winners = jnp.take_along_axis(entrants, jnp.argmax(state.history[entrants], axis=1)[:, None], axis=1)[:, 0]
         # Successors are drawn as offspring are: the mutations that are counted are those that are inherited.
         # Draws take turns, so draw i is a mutation of winner i.
-        chosen = state.cloud._replace(center=state.cloud.center[winners])
+        chosen = state.parameters._replace(center=state.parameters.center[winners])
         drawn = population.sample(key_noise, chosen, state.generation, jnp.arange(num_parents))
-        best = state.cloud.center[jnp.argmax(state.history)]
+        best = state.parameters.center[jnp.argmax(state.history)]
         # One successor per draw: of mirrored ones, the first.
         centers = drawn.members()[::num_signs].at[0].set(best)
-        return state._replace(generation=state.generation + 1, cloud=chosen._replace(center=centers))
+        return state._replace(generation=state.generation + 1, parameters=chosen._replace(center=centers))
 
-    return Algorithm(init, asking(population, draws), remember, weigh, ascend, partial(describe, population))
+    return Algorithm(init, sampler(population, draws), remember, weigh, ascend, partial(describe, population))

@@ -22,9 +22,9 @@ from jax.flatten_util import ravel_pytree
 from evolvability.core.errors import ConfigError
 from evolvability.core.shaping import masked_mean
 from evolvability.core.strategy import describe_members
-from evolvability.core.types import Cloud, Outcome, PyTree
+from evolvability.core.types import Outcome, Parameters, PyTree
 from evolvability.methods.meta_gradient import adapt, for_tasks, outer_problem
-from evolvability.methods.rollouts import Actor, Trial, roll_out
+from evolvability.methods.rollouts import Actor, RolloutBatch, roll_out
 from evolvability.methods.trust_region import Step, trust_region_step
 from evolvability.tasks.normalizer import Moments, merge
 from evolvability.tasks.world import World
@@ -67,39 +67,45 @@ Info = dict[str, Array]
 """What a person wants to read about one outer step. Never read back. Each is explained in docs/run-folder.md."""
 
 
-class State(NamedTuple):
+class MamlState(NamedTuple):
     """What the next outer step needs, and nothing else."""
 
-    key: Array  # the run's key. It never changes: randomness is addressed by (key, generation).
-    generation: Array  # how many outer steps are done
-    cloud: Cloud  # the network's parameters as a population's center, (1, num_params)
-    log_std: Array  # (num_actions,) of the actions
-    memory: PyTree  # what the task carries between generations
+    key: Array
+    """The run's key. It never changes: randomness is addressed by (key, generation)."""
+    generation: Array
+    """How many outer steps are done."""
+    parameters: Parameters
+    """The network's parameters as a population's center, (1, num_params)."""
+    log_std: Array
+    """(num_actions,) of the actions."""
+    memory: PyTree
+    """What the task carries between generations."""
 
 
 class Meta(NamedTuple):
     """A meta-learner as pure functions; ``jit`` them once, in the driver."""
 
-    init: Callable[..., State]  # `(key, centers, memory) -> State`, with a starting mean of shape (1, num_params)
-    # `(state) -> (State, Info, Outcome)`, one outer step: explore, adapt, explore again, learn
-    step: Callable[[State], tuple[State, Info, Outcome]]
+    init: Callable[..., MamlState]
+    """`(key, centers, memory) -> MamlState`, with a starting mean of shape (1, num_params)."""
+    step: Callable[[MamlState], tuple[MamlState, Info, Outcome]]
+    """`(state) -> (MamlState, Info, Outcome)`, one outer step: explore, adapt, explore again, learn."""
 
 
 def maml(world: World, options: MamlOptions) -> Meta:
     """MAML with trust-region policy optimization; the world's goals are the tasks."""
     inner = partial(adapt, world.policy, rate=options.inner_rate, discount=options.discount)
 
-    def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
+    def init(key: Array, centers: Array, memory: PyTree = ()) -> MamlState:
         log_std = jnp.full(world.num_actions, jnp.log(options.start_std), jnp.float32)
-        return State(key, jnp.zeros((), jnp.int32), Cloud(centers[:1]), log_std, memory)
+        return MamlState(key, jnp.zeros((), jnp.int32), Parameters(centers[:1]), log_std, memory)
 
-    def explore(state: State) -> Trial:
+    def explore(state: MamlState) -> RolloutBatch:
         # Without a purpose: a run of MAML draws nothing else from its key, and recorded runs depend on it.
         key_goals, *keys = jax.random.split(jax.random.fold_in(state.key, state.generation), 3)
         goals = world.goals.draw(key_goals, options.tasks)
-        actor = Actor(state.cloud.center[0], state.log_std)
+        actor = Actor(state.parameters.center[0], state.log_std)
 
-        def phase(actors: Actor, given: tuple[Array, Array]) -> tuple[Actor, Trial]:
+        def phase(actors: Actor, given: tuple[Array, Array]) -> tuple[Actor, RolloutBatch]:
             key, is_last = given
             trial = roll_out(world, key, actors, goals, state.memory, options.episodes, options.discount)
 
@@ -112,11 +118,11 @@ def maml(world: World, options: MamlOptions) -> Meta:
         same = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (options.tasks, *leaf.shape)), actor)
         return jax.lax.scan(phase, same, (jnp.stack(keys), jnp.array([False, True])))[1]
 
-    def step(state: State) -> tuple[State, Info, Outcome]:
+    def step(state: MamlState) -> tuple[MamlState, Info, Outcome]:
         both = explore(state)
         # `k=k`: a lambda would otherwise see the loop's last value.
         before, after = (jax.tree.map(lambda leaf, k=k: leaf[k], both) for k in (0, 1))
-        actor = Actor(state.cloud.center[0], state.log_std)
+        actor = Actor(state.parameters.center[0], state.log_std)
         # In full precision: a GPU's default for matrix products, TF32, would blur the curvature.
         with jax.default_matmul_precision("highest"):
             outer = outer_problem(world.policy, actor, before.batch, after.batch, inner)
@@ -135,7 +141,11 @@ def maml(world: World, options: MamlOptions) -> Meta:
         memory = state.memory
         if isinstance(memory, Moments):  # statistics of observations
             memory = merge(merge(memory, before.seen), after.seen)
-        return State(state.key, state.generation + 1, Cloud(new.center[None]), new.log_std, memory), info, outcome
+        return (
+            MamlState(state.key, state.generation + 1, Parameters(new.center[None]), new.log_std, memory),
+            info,
+            outcome,
+        )
 
     return Meta(init, step)
 

@@ -20,7 +20,7 @@ from jax import Array
 
 from evolvability.core.expectation import expect
 from evolvability.core.objectives import Objective, mean_fitness
-from evolvability.core.shaping import Shaping, centered_ranks, identity
+from evolvability.core.shaping import Shaping, centered_ranks, unshaped
 from evolvability.core.stateful_objectives import StatefulObjective, weighted_sum
 from evolvability.core.types import Outcome
 
@@ -32,8 +32,10 @@ PATIENCE = 50
 class Archive(NamedTuple):
     """Behaviors of the past; when it is full, a new one takes the place of the oldest."""
 
-    behavior: Array  # (size, num_behaviors)
-    added: Array  # how many ever were
+    behavior: Array
+    """(size, num_behaviors)."""
+    added: Array
+    """How many ever were."""
 
 
 def empty_archive(size: int, num_behaviors: int) -> Archive:
@@ -109,7 +111,7 @@ def ns_es(
         del generation
 
         def objective(outcome: Outcome, log_prob: Array) -> Array:
-            found = novelty(identity(outcome.behavior, outcome.valid), archive, num_neighbors)
+            found = novelty(unshaped(outcome.behavior, outcome.valid), archive, num_neighbors)
             return expect(shaping(found, outcome.valid), log_prob, where=outcome.valid)
 
         return objective
@@ -128,10 +130,14 @@ def nsr_es(num_behaviors: int, *, shaping: Shaping = centered_ranks, **settings:
 class Adapted(NamedTuple):
     """The history of NSRA-ES."""
 
-    archive: Archive  # of behaviors
-    weight: Array  # of fitness; novelty has the rest
-    best: Array  # the highest fitness of a center so far
-    waited: Array  # generations since it rose, or since the weight last fell
+    archive: Archive
+    """Of behaviors."""
+    weight: Array
+    """Of fitness; novelty has the rest."""
+    best: Array
+    """The highest fitness of a center so far."""
+    waited: Array
+    """Generations since it rose, or since the weight last fell."""
 
 
 def nsra_es(

@@ -31,8 +31,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from evolvability.core.errors import ConfigError
-from evolvability.core.types import Cloud, Outcome, PyTree, Sample
-from evolvability.methods.rollouts import Episodes, baseline, follow
+from evolvability.core.types import Outcome, Parameters, PyTree, Sample
+from evolvability.methods.rollouts import Rollouts, baseline, follow
 from evolvability.tasks.world import World
 
 
@@ -40,10 +40,12 @@ from evolvability.tasks.world import World
 class Exploration:
     """Who acts where, how freely, and when it is looked at."""
 
-    world: World  # where members act
-    action_std: float  # the standard deviation of every action around the network's output
-    # the steps after which diversity counts, each from 1 to the world's last; the last unless given
+    world: World
+    """Where members act."""
+    action_std: float
+    """The standard deviation of every action around the network's output."""
     times: tuple[int, ...] = ()
+    """The steps after which diversity counts, each from 1 to the world's last; the last unless given."""
 
     def __post_init__(self) -> None:
         last = self.world.num_steps
@@ -56,7 +58,7 @@ class Exploration:
         return self.times or (self.world.num_steps,)
 
 
-def explore(exploration: Exploration, key: Array, sample: Sample, memory: PyTree = ()) -> Episodes:
+def explore(exploration: Exploration, key: Array, sample: Sample, memory: PyTree = ()) -> Rollouts:
     """One episode of every member, with actions drawn around its network's output."""
     policy = exploration.world.policy
     networks = policy.build(sample)
@@ -67,21 +69,21 @@ def explore(exploration: Exploration, key: Array, sample: Sample, memory: PyTree
     return follow(exploration.world, key, act, sample.num_members, memory)
 
 
-def outcome_at(episodes: Episodes, time: Array | int) -> Outcome:
+def outcome_at(episodes: Rollouts, time: Array | int) -> Outcome:
     """What members had done after so many steps; one whose episode has ended stays where it was."""
     behavior = episodes.path[:, time]
     num_steps = jnp.sum(episodes.counts & (jnp.arange(episodes.counts.shape[1]) < time), axis=1)
     return Outcome(behavior, jnp.zeros(len(behavior)), episodes.valid, num_steps)
 
 
-def weights_over_time(weigh: Callable[[Outcome], Array], episodes: Episodes, times: Sequence[int]) -> Array:
+def weights_over_time(weigh: Callable[[Outcome], Array], episodes: Rollouts, times: Sequence[int]) -> Array:
     """(num_members, num_times) each member's weight at each time; weigh: from an outcome to (num_members,) weights."""
     return jax.lax.map(lambda time: weigh(outcome_at(episodes, time)), jnp.array(times)).T
 
 
 def action_score(
-    exploration: Exploration, sample: Sample, episodes: Episodes, weights: Array, *, fitted: bool = True
-) -> Cloud:
+    exploration: Exploration, sample: Sample, episodes: Rollouts, weights: Array, *, fitted: bool = True
+) -> Parameters:
     r"""The policy gradient: $\frac1n \sum_{ku} c_{ku} \nabla_\mu \log \pi(a_u \mid s_u, \mu + \epsilon_k)$.
 
     An action's credit is $c_{ku} = \sum_{t \ge u} w_{kt} - b_{ku}$, with weights (num_members, num_times) of behaviors.
@@ -105,7 +107,7 @@ def action_score(
     # Step by step: the activations of whole episodes would not fit into memory.
     steps = jax.tree.map(lambda part: jnp.moveaxis(part, 1, 0), (episodes.inputs, episodes.actions, credit))
     total, _ = jax.lax.scan(add, jnp.zeros_like(sample.center), steps)
-    return Cloud(total / sample.num_members)
+    return Parameters(total / sample.num_members)
 
 
 def credits(weights: Array, times: Sequence[int], num_steps: int) -> Array:
@@ -120,7 +122,7 @@ def credits(weights: Array, times: Sequence[int], num_steps: int) -> Array:
     return weights @ follows.astype(weights.dtype)
 
 
-def expected_credit(episodes: Episodes, credit: Array) -> Array:
+def expected_credit(episodes: Rollouts, credit: Array) -> Array:
     """(num_members, num_steps) the credit a state lets expect, by inputs, distance from the others, and time."""
     where = episodes.valid[:, None, None]
     before = jnp.where(where, episodes.path[:, :-1], 0)

@@ -14,7 +14,7 @@ from jax import Array
 
 from evolvability.core.expectation import expect
 from evolvability.core.objectives import Objective, max_variance, sample_weights
-from evolvability.core.shaping import centered_ranks, identity
+from evolvability.core.shaping import centered_ranks, unshaped
 from evolvability.core.types import Outcome
 
 
@@ -83,7 +83,7 @@ def qe_es(diversity: Objective | None = None, *, crowding: bool = True) -> Objec
             of raw behaviors, whose weights are squared distances from the mean.
         crowding: whether in a front those come first that have more room around them; or all of it share their rank.
     """
-    diversity = max_variance(identity) if diversity is None else diversity
+    diversity = max_variance(unshaped) if diversity is None else diversity
 
     def objective(outcome: Outcome, log_prob: Array) -> Array:
         # By its own derivative: contributions are constants to the derivative of this objective.

@@ -25,36 +25,50 @@ RIDGE = 1e-5  # of the baseline's least squares, relative to features of size on
 class Actor(NamedTuple):
     """The parameters of a Gaussian policy; with leading axes, of several."""
 
-    center: Array  # (..., num_params) of the network
-    log_std: Array  # (..., num_actions) of the actions
+    center: Array
+    """(..., num_params) of the network."""
+    log_std: Array
+    """(..., num_actions) of the actions."""
 
 
 class Batch(NamedTuple):
     """What some episodes consisted of, and what each action was worth; leading axes (num_tasks, num_episodes)."""
 
-    inputs: Array  # (..., num_steps, num_inputs) what the network saw
-    actions: Array  # (..., num_steps, num_actions) what was drawn, before any clipping
-    advantages: Array  # (..., num_steps) how much better than expected it went from this action on
-    counts: Array  # (..., num_steps) whether the episode was going on; all False where it is invalid
+    inputs: Array
+    """(..., num_steps, num_inputs) what the network saw."""
+    actions: Array
+    """(..., num_steps, num_actions) what was drawn, before any clipping."""
+    advantages: Array
+    """(..., num_steps) how much better than expected it went from this action on."""
+    counts: Array
+    """(..., num_steps) whether the episode was going on; all False where it is invalid."""
 
 
-class Episodes(NamedTuple):
+class Rollouts(NamedTuple):
     """Some episodes, step by step; leading axis (num_episodes,)."""
 
-    inputs: Array  # (..., num_steps, num_inputs) what the network saw
-    actions: Array  # (..., num_steps, num_actions) what was drawn, before any clipping
-    path: Array  # (..., num_steps + 1, num_behaviors) where it was, from the start to the end
-    counts: Array  # (..., num_steps) whether the episode was going on; all False where it is invalid
-    valid: Array  # (...) False where the simulation broke down
-    seen: Moments  # the statistics of all valid observations, pooled
+    inputs: Array
+    """(..., num_steps, num_inputs) what the network saw."""
+    actions: Array
+    """(..., num_steps, num_actions) what was drawn, before any clipping."""
+    path: Array
+    """(..., num_steps + 1, num_behaviors) where it was, from the start to the end."""
+    counts: Array
+    """(..., num_steps) whether the episode was going on; all False where it is invalid."""
+    valid: Array
+    """(...) False where the simulation broke down."""
+    seen: Moments
+    """The statistics of all valid observations, pooled."""
 
 
-class Trial(NamedTuple):
+class RolloutBatch(NamedTuple):
     """Episodes of several policies, each with a goal of its own; leading axes (num_tasks, num_episodes)."""
 
     batch: Batch
-    outcome: Outcome  # whose fitness is the sum of rewards
-    seen: Moments  # the statistics of all valid observations, pooled
+    outcome: Outcome
+    """Whose fitness is the sum of rewards."""
+    seen: Moments
+    """The statistics of all valid observations, pooled."""
 
 
 def log_density(means: Actor, actions: Array) -> Array:
@@ -69,7 +83,7 @@ def log_prob(policy: Policy, actor: Actor, inputs: Array, actions: Array) -> Arr
 
 def follow(
     world: World, key: Array, act: Callable[[Array, Array], Array], num_episodes: int, memory: PyTree
-) -> Episodes:
+) -> Rollouts:
     """Episodes from start to end, with observations scaled by the task's memory.
 
     act: ``(inputs, noise) -> actions``, all with the axis (num_episodes,) in front; noise: standard normal.
@@ -93,12 +107,12 @@ def follow(
     # Not a product: a broken episode may hold nan.
     inputs, actions = (jnp.where(counts[..., None], part, 0) for part in (inputs, actions))
     path = jnp.concatenate([first.position[:, None], path], axis=1)
-    return Episodes(inputs, actions, path, counts, last.valid, pool(seen, last.valid))
+    return Rollouts(inputs, actions, path, counts, last.valid, pool(seen, last.valid))
 
 
 def roll_out(
     world: World, key: Array, actors: Actor, goals: Array, memory: PyTree, num_episodes: int, discount: float
-) -> Trial:
+) -> RolloutBatch:
     """Episodes of several policies, so many of each; actors: with the axis (num_tasks,) in front, as the goals have.
 
     The discount is that of rewards, in advantages.
@@ -118,7 +132,7 @@ def roll_out(
     rewards = world.goals.reward(goals[:, None, None], path[:, :, :-1], path[:, :, 1:])
     rewards = jnp.where(counts, rewards, 0)
     batch = Batch(inputs, actions, jax.vmap(partial(advantages, discount=discount))(inputs, rewards, counts), counts)
-    return Trial(batch, Outcome(path[:, :, -1], rewards.sum(axis=2), valid, counts.sum(axis=2)), seen)
+    return RolloutBatch(batch, Outcome(path[:, :, -1], rewards.sum(axis=2), valid, counts.sum(axis=2)), seen)
 
 
 def advantages(inputs: Array, rewards: Array, counts: Array, discount: float) -> Array:

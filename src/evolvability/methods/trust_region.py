@@ -23,10 +23,14 @@ from jax.scipy.sparse.linalg import cg
 class Step(NamedTuple):
     """What a trust-region step did."""
 
-    position: Array  # (num_params,) where it ended
-    divergence: Array  # D there; at most the bound
-    backtracks: Array  # how many times the step was shortened; as many as were allowed, and more, where none was taken
-    accepted: Array  # whether a step was taken
+    position: Array
+    """(num_params,) where it ended."""
+    divergence: Array
+    """D there; at most the bound."""
+    backtracks: Array
+    """How many times the step was shortened; as many as were allowed, and more, where none was taken."""
+    accepted: Array
+    """Whether a step was taken."""
 
 
 def backtrack(

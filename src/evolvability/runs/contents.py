@@ -44,7 +44,7 @@ def center_in(path: Path) -> Arrays:
 
 def is_state(arrays: Arrays) -> bool:
     """Whether arrays are those of a State: (num_seeds, num_components, num_params) centers, and each seed's key."""
-    center, key = arrays.get("cloud/center"), arrays.get("key")
+    center, key = arrays.get("parameters/center"), arrays.get("key")
     if center is None or key is None or center.ndim != 3 or key.ndim != 2:
         return False
     return bool(center.size) and np.issubdtype(center.dtype, np.floating) and len(center) == len(key)

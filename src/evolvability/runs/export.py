@@ -74,7 +74,7 @@ def _copy_center(run: Run, writer: RunWriter, half: bool) -> None:
     """The last checkpoint without the optimizer's state, and what the last recorded generation was drawn around."""
     generation, slim = _slim_checkpoint(run)
     if half:
-        slim["cloud/center"] = slim["cloud/center"].astype(np.float16)
+        slim["parameters/center"] = slim["parameters/center"].astype(np.float16)
     recorded = run.recorded[-1] if run.recorded else 0
     last = Path("centers") / f"{recorded:06d}.safetensors"
     if (run.path / last).is_file() and not half:  # a rounded center's members would not be the recorded ones

@@ -238,7 +238,7 @@ class Run(TrainedPopulation):
     def center(self) -> np.ndarray[Any, Any]:
         """(num_seeds, num_components, num_params) the newest center."""
         # A slim export may have it in 16 bits.
-        return self.state()["cloud/center"].astype(np.float32)
+        return self.state()["parameters/center"].astype(np.float32)
 
     @property
     def generations_done(self) -> int:

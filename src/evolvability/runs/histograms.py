@@ -31,9 +31,12 @@ MOST_CELLS = 300_000_000
 class Histogram:
     """How many members' behaviors lie in each cell."""
 
-    width: float  # of a cell, in every dimension
-    low: tuple[int, ...]  # where the first cell begins, in widths
-    counts: Array  # (num_cells,) or (num_cells, num_cells)
+    width: float
+    """Of a cell, in every dimension."""
+    low: tuple[int, ...]
+    """Where the first cell begins, in widths."""
+    counts: Array
+    """(num_cells,) or (num_cells, num_cells)."""
 
     @property
     def high(self) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from evolvability.config.build import build_population
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.populations import Population
-from evolvability.core.types import Cloud, PyTree, Sample
+from evolvability.core.types import Parameters, PyTree, Sample
 from evolvability.runs.checkpoints import restore
 from evolvability.runs.policy import TrainedPolicy
 from evolvability.runs.sealed import Arrays
@@ -24,12 +24,18 @@ class Parent:
     """What mutations are drawn around."""
 
     task: Task
-    config: Config  # how they are drawn: population and standard deviation
-    cloud: Cloud  # the population's learned parameters, of one seed
-    memory: PyTree  # what the task remembers, e.g. statistics of observations
-    key: Array  # what their noise and their episodes follow from
-    generation: int = 0  # the generation drawn around it, on which a decaying sigma depends
-    population: Population | None = None  # that draws them, where it was given as an object
+    config: Config
+    """How they are drawn: population and standard deviation."""
+    parameters: Parameters
+    """The population's learned parameters, of one seed."""
+    memory: PyTree
+    """What the task remembers, e.g. statistics of observations."""
+    key: Array
+    """What their noise and their episodes follow from."""
+    generation: int = 0
+    """The generation drawn around it, on which a decaying sigma depends."""
+    population: Population | None = None
+    """That draws them, where it was given as an object."""
 
     def drawn_by(self) -> Population:
         """The population that draws mutations."""
@@ -38,11 +44,11 @@ class Parent:
     @property
     def sigma(self) -> float:
         """The mutations' standard deviation in this generation; the mean where there are several."""
-        return float(jnp.mean(self.drawn_by().scale(self.cloud, self.generation)))
+        return float(jnp.mean(self.drawn_by().scale(self.parameters, self.generation)))
 
     def mutations(self, key: Array, number: int) -> Sample:
         """Independent mutations, drawn as the population draws its members."""
-        sample = self.drawn_by().sample(key, self.cloud, self.generation, jnp.arange(number))
+        sample = self.drawn_by().sample(key, self.parameters, self.generation, jnp.arange(number))
         # One of each mirrored pair: the two are not independent.
         return sample._replace(sign=sample.sign[:1])
 
@@ -59,18 +65,18 @@ def parents_from(
 ) -> list[Parent]:
     """The parents in arrays named as in a checkpoint, one per seed; ``where``: what the arrays are of, for people."""
     # Not by `restore`, which is strict: a slim export may have it in 16 bits.
-    center = jnp.asarray(arrays["cloud/center"], jnp.float32)
+    center = jnp.asarray(arrays["parameters/center"], jnp.float32)
     if len(center) != config.seeds:
         raise RunFolderError(f"{where} has centers of {len(center)} seeds, but its configuration says {config.seeds}.")
     check_size(center.shape[2], task, where)
-    log_scale = arrays.get("cloud/log_scale")
-    cloud = Cloud(center, None if log_scale is None else jnp.asarray(log_scale))
+    log_scale = arrays.get("parameters/log_scale")
+    parameters = Parameters(center, None if log_scale is None else jnp.asarray(log_scale))
     # A checkpoint has a seed axis in front; the task's own memory has none.
     template = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (len(center), *np.shape(leaf))), task.memory)
     memory = restore({"memory": template}, arrays)["memory"]
     parents = []
     for index in range(len(center)):
-        own, seen = jax.tree.map(lambda leaf, index=index: leaf[index], (cloud, memory))
+        own, seen = jax.tree.map(lambda leaf, index=index: leaf[index], (parameters, memory))
         parents.append(Parent(task, config, own, seen, jax.random.key(config.seed + index), generation, population))
     return parents
 

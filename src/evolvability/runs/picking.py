@@ -26,22 +26,28 @@ START_NOISE = 0.1
 """By how much start states differ in the evaluations that are reported, in radians, where a task has that option."""
 
 
-class Picked(NamedTuple):
+class PickedMutation(NamedTuple):
     """The best of some mutations."""
 
-    parameters: PyTree  # the mutation, in the form the task's author gave parameters
-    policy: TrainedPolicy  # the same, to act with or to save: the statistics of observations are inside
-    performance: float  # its mean score over the repeated evaluations
-    chosen: int  # which of the mutations it is
-    scores: HostArray  # (num_mutations,) of one evaluation each, by which it was picked; nan where invalid
-    # (num_mutations, repeats) of further evaluations with different start states, of every mutation
+    parameters: PyTree
+    """The mutation, in the form the task's author gave parameters."""
+    policy: TrainedPolicy
+    """The same, to act with or to save: the statistics of observations are inside."""
+    performance: float
+    """Its mean score over the repeated evaluations."""
+    chosen: int
+    """Which of the mutations it is."""
+    scores: HostArray
+    """(num_mutations,) of one evaluation each, by which it was picked; nan where invalid."""
     repeated: HostArray
-    behavior: HostArray  # (num_mutations, num_behaviors) of the first evaluation
+    """(num_mutations, repeats) of further evaluations with different start states, of every mutation."""
+    behavior: HostArray
+    """(num_mutations, num_behaviors) of the first evaluation."""
 
 
 def pick(
     parent: Parent, goals: Sequence[str | Goal], again: Task, mutations: int, repeats: int, key: Array
-) -> list[Picked]:
+) -> list[PickedMutation]:
     """The best of some mutations at each of several goals, asked of the same mutations.
 
     Args:
@@ -118,7 +124,7 @@ def mean_of_valid(repeated: HostArray) -> HostArray:
     return means
 
 
-def _best(parent: Parent, sample: Sample, goal: Goal, outcome: Outcome, further: Sequence[Outcome]) -> Picked:
+def _best(parent: Parent, sample: Sample, goal: Goal, outcome: Outcome, further: Sequence[Outcome]) -> PickedMutation:
     scores = scores_of(goal, outcome)
     if np.isnan(scores).all():
         raise TaskError(f"Task '{parent.task.name}': none of the {len(scores)} mutations is valid: there is no best.")
@@ -128,4 +134,4 @@ def _best(parent: Parent, sample: Sample, goal: Goal, outcome: Outcome, further:
     vector = sample.of_draws(np.array([chosen])).members()[0]
     performance, behavior = float(mean_of_valid(repeated)[chosen]), np.asarray(outcome.behavior)
     parameters = parent.task.unflatten(vector)
-    return Picked(parameters, parent.policy(vector), performance, chosen, scores, repeated, behavior)
+    return PickedMutation(parameters, parent.policy(vector), performance, chosen, scores, repeated, behavior)

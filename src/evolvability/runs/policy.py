@@ -46,11 +46,16 @@ class TrainedPolicy:
         (2,)
     """
 
-    task: str  # the name of the task it was trained for
-    parameters: HostArray  # (num_params,) of the network
-    shapes: Shapes  # of its weights and biases in turn
-    memory: PyTree  # what the task remembers: statistics of observations, where it scales them
-    actions: Actions | None  # what outputs mean; None for parameters that are no network, which do not act
+    task: str
+    """The name of the task it was trained for."""
+    parameters: HostArray
+    """(num_params,) of the network."""
+    shapes: Shapes
+    """Of its weights and biases in turn."""
+    memory: PyTree
+    """What the task remembers: statistics of observations, where it scales them."""
+    actions: Actions | None
+    """What outputs mean; None for parameters that are no network, which do not act."""
 
     def __repr__(self) -> str:
         return f"TrainedPolicy({self.task}, {len(self.parameters):,} parameters)"

@@ -8,16 +8,17 @@ from evolvability.core.errors import ConfigError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import PyTree
 from evolvability.runs.parents import Parent
-from evolvability.runs.picking import Picked, check_number, pick, pick_keys, with_start_noise
+from evolvability.runs.picking import PickedMutation, check_number, pick, pick_keys, with_start_noise
 from evolvability.runs.policy import TrainedPolicy, acting
 from evolvability.tasks.goals import Goal
 
 
 class TrainedPopulation:
-    """What one can do with the population that a run ended with: see `Run` and `Result`, which have its methods."""
+    """What one can do with the population that a run ended with: `Run` and `TrainingResult` have its methods."""
 
     config: Config
-    by_name: bool  # whether its task is the one that the configuration names, and no object of the user's
+    by_name: bool
+    """Whether its task is the one that the configuration names, and no object of the user's."""
 
     def parents(self) -> list[Parent]:
         """What the run ended with, one parent per seed."""
@@ -32,17 +33,17 @@ class TrainedPopulation:
         self,
         goal: str | Goal,
         *,
-        k: int = 40,
+        mutations: int = 40,
         repeats: int = 10,
         start_noise: float | None = None,
         of_seed: int | None = None,
         seed: int = 0,
-    ) -> Picked:
-        """Draw k mutations, and pick the one that does best at a goal, as ``ees adapt`` does.
+    ) -> PickedMutation:
+        """Draw some mutations, and pick the one that does best at a goal, as ``ees adapt`` does.
 
         Args:
             goal: ``left``, ``right``, an angle, ``point:X,Y``, ``fitness``, or any ``(outcome) -> (num_members,)``.
-            k: how many mutations.
+            mutations: how many.
             repeats: further evaluations of each, each with a key of its own.
             start_noise: by how much the start states of those differ, where the task has this option; 0.1 unless given,
                 or what the run was trained with.
@@ -51,7 +52,7 @@ class TrainedPopulation:
         """
         parent = self._parent(of_seed)
         again, _ = with_start_noise(self.config, parent.task, self.by_name, start_noise)
-        return pick(parent, [goal], again, k, repeats, _key(parent, seed))[0]
+        return pick(parent, [goal], again, mutations, repeats, _key(parent, seed))[0]
 
     def mutations(self, number: int = 40, *, of_seed: int | None = None, seed: int = 0) -> PyTree:
         """Independent mutations, in the form the task's author gave parameters, with an axis of ``number`` in front.

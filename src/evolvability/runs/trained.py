@@ -10,15 +10,17 @@ from jax import Array
 from evolvability.config.schema import Config, to_table
 from evolvability.core.errors import ConfigError
 from evolvability.core.keys import Purpose, key_for
-from evolvability.core.types import Cloud, PyTree
+from evolvability.core.types import Parameters, PyTree
 from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import parents_from
 from evolvability.tasks.base import Task
 
 
-def inherited(origin: Run, config: Config, task: Task, keys: Array, num_components: int) -> tuple[Array, Cloud, PyTree]:
-    """What the seeds of a new run inherit: keys unlike those that trained it, the clouds, and the task's memory.
+def inherited(
+    origin: Run, config: Config, task: Task, keys: Array, num_components: int
+) -> tuple[Array, Parameters, PyTree]:
+    """What the seeds of a new run inherit: keys unlike those that trained it, the parameters, and the task's memory.
 
     With as many components as before, a population starts where the trained one is. With another number of them, its
     means are independent samples of the trained population: that breaks the symmetry between new species.
@@ -43,12 +45,14 @@ def inherited(origin: Run, config: Config, task: Task, keys: Array, num_componen
     parents = found[first : first + config.seeds]
     # Not the keys of training: its first generation would be drawn with the same noise.
     keys = jax.vmap(lambda key: jax.random.fold_in(key, generation))(keys)
-    cloud, memory = jax.tree.map(lambda *leaves: jnp.stack(leaves), *((one.cloud, one.memory) for one in parents))
-    if cloud.center.shape[1] != num_components:
+    parameters, memory = jax.tree.map(
+        lambda *leaves: jnp.stack(leaves), *((one.parameters, one.memory) for one in parents)
+    )
+    if parameters.center.shape[1] != num_components:
         key_split = [key_for(Purpose.SPLIT, key) for key in keys]
         samples = [one.mutations(key, num_components).members() for key, one in zip(key_split, parents, strict=True)]
-        cloud = Cloud(jnp.stack(samples))
-    return keys, cloud, memory
+        parameters = Parameters(jnp.stack(samples))
+    return keys, parameters, memory
 
 
 def describe_origin(origin: Run) -> dict[str, Any]:
@@ -58,6 +62,6 @@ def describe_origin(origin: Run) -> dict[str, Any]:
         "run": str(origin.path),
         "generation": generation,
         # To recognize it by, should its folder have been moved or trained further.
-        "center_sha256": hashlib.sha256(arrays["cloud/center"].tobytes()).hexdigest(),
+        "center_sha256": hashlib.sha256(arrays["parameters/center"].tobytes()).hexdigest(),
         "config": to_table(origin.config),
     }

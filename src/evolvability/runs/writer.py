@@ -113,7 +113,7 @@ class RunWriter:
     def checkpoint(self, state: PyTree, config: Config) -> None:
         """Save a State with a seed axis in front, and the configuration that made it; refused unless it is finite."""
         generation, arrays = int(state.generation[0]), checkpoints.named_arrays(state)
-        learned = [name for name in arrays if name.partition("/")[0] in ("cloud", "optimizer", "memory")]
+        learned = [name for name in arrays if name.partition("/")[0] in ("parameters", "optimizer", "memory")]
         for name in learned:
             if np.issubdtype(arrays[name].dtype, np.floating) and not np.isfinite(arrays[name]).all():
                 raise RunFolderError(

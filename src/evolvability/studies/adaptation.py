@@ -11,7 +11,7 @@ from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import PyTree
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
-from evolvability.runs.picking import Picked, mean_of_valid, pick, with_start_noise
+from evolvability.runs.picking import PickedMutation, mean_of_valid, pick, with_start_noise
 from evolvability.studies.offspring import parent_at
 from evolvability.studies.result_files import ADAPTATIONS, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
@@ -23,12 +23,16 @@ class Adaptation:
     """What mutations of a run's centers reach when asked for a goal. In a run folder: ``adaptations/GOAL.json``."""
 
     goal: str
-    start_noise: float  # by how much start states differed in the repeated evaluations
-    scores: HostArray  # (num_seeds, num_mutations) of one evaluation each
-    repeated: HostArray  # (num_seeds, num_mutations, repeats) of further evaluations
-    # (num_seeds, num_params) the mutations that were picked; not kept in the folder
+    start_noise: float
+    """By how much start states differed in the repeated evaluations."""
+    scores: HostArray
+    """(num_seeds, num_mutations) of one evaluation each."""
+    repeated: HostArray
+    """(num_seeds, num_mutations, repeats) of further evaluations."""
     parameters: HostArray | None = None
-    generation: int | None = None  # of the centers
+    """(num_seeds, num_params) the mutations that were picked; not kept in the folder."""
+    generation: int | None = None
+    """Of the centers."""
 
     @property
     def performance(self) -> HostArray:
@@ -78,7 +82,7 @@ def pick_mutation(
     sigma: float | None = None,
     memory: PyTree = None,
     seed: int = 0,
-) -> Picked:
+) -> PickedMutation:
     """Mutate a center, and pick the mutation that does best at a goal; of any task.
 
     Args:

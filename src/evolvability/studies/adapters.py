@@ -19,7 +19,7 @@ from evolvability.core.errors import ConfigError, unknown
 from evolvability.core.objectives import mean_fitness
 from evolvability.core.populations import normal
 from evolvability.core.strategy import evolvability_es
-from evolvability.core.types import Cloud, PyTree, Sample
+from evolvability.core.types import Parameters, PyTree, Sample
 from evolvability.methods.maml import MamlOptions
 from evolvability.methods.meta_gradient import adapt as gradient_step
 from evolvability.methods.rollouts import Actor, roll_out
@@ -28,24 +28,29 @@ from evolvability.studies.result_files import HostArray
 from evolvability.tasks.base import Task, world_of
 from evolvability.tasks.goals import POINT, goal_named, heading
 from evolvability.tasks.world import World
-from evolvability.training.generation import step, told
+from evolvability.training.generation import step, with_outcome
 
 
 class Start(NamedTuple):
     """What is adapted."""
 
-    center: Array  # (num_params,) the parameters
-    # (num_actions,) of actions, for adapters that explore by actions; None where nobody learned them
+    center: Array
+    """(num_params,) the parameters."""
     log_std: Array | None
-    memory: PyTree  # the task's
+    """(num_actions,) of actions, for adapters that explore by actions; None where nobody learned them."""
+    memory: PyTree
+    """The task's."""
 
 
 class Trace(NamedTuple):
     """What an adapter would settle for, over the episodes it used."""
 
-    episodes: HostArray  # (num_points,) how many; the first is zero
-    parameters: Array  # (num_points, num_params) the parameters then; the first are the center
-    log_stds: Array | None = None  # (num_points, num_actions) of actions, where these are drawn
+    episodes: HostArray
+    """(num_points,) how many; the first is zero."""
+    parameters: Array
+    """(num_points, num_params) the parameters then; the first are the center."""
+    log_stds: Array | None = None
+    """(num_points, num_actions) of actions, where these are drawn."""
 
 
 Adapter = Callable[[Array, Start, str], Trace]
@@ -57,10 +62,14 @@ class AdaptationContext:
     """What every adapter is made from."""
 
     task: Task
-    evaluate: Evaluate  # its ``evaluate``, compiled
-    sigma: float  # of mutations
-    budget: int  # episodes, at most
-    maml: MamlOptions = field(default_factory=MamlOptions)  # of gradient steps
+    evaluate: Evaluate
+    """Its ``evaluate``, compiled."""
+    sigma: float
+    """Of mutations."""
+    budget: int
+    """Episodes, at most."""
+    maml: MamlOptions = field(default_factory=MamlOptions)
+    """Of gradient steps."""
 
     def __post_init__(self) -> None:
         if self.budget < 1:
@@ -120,7 +129,7 @@ def standard_es(context: AdaptationContext, *, population_size: int = 10, learni
     population = normal(context.sigma)
     algorithm = evolvability_es(population, mean_fitness(), optax.adam(learning_rate), population_size=size)
     ask = jax.jit(algorithm.ask)
-    learn = jax.jit(lambda state, outcome: step(algorithm, told(algorithm, population, outcome), state))
+    learn = jax.jit(lambda state, outcome: step(algorithm, with_outcome(algorithm, population, outcome), state))
 
     def adapt(key: Array, start: Start, goal: str) -> Trace:
         key_noise, key_episode = jax.random.split(key)
@@ -132,7 +141,7 @@ def standard_es(context: AdaptationContext, *, population_size: int = 10, learni
             outcome = jax.tree.map(jnp.asarray, context.evaluate(key_generation, sample, start.memory)[0])
             outcome = outcome._replace(fitness=goal_named(goal, context.task)(outcome))
             state, _, _ = learn(state, outcome)
-            centers.append(state.cloud.center[0])
+            centers.append(state.parameters.center[0])
         return Trace(size * np.arange(len(centers)), jnp.stack(centers))
 
     return adapt
@@ -200,7 +209,7 @@ def goal_vector(text: str, world: World) -> Array:
 
 def _mutations(key: Array, center: Array, sigma: float, number: int) -> Sample:
     population = normal(sigma, mirrored=False)
-    return population.sample(key, Cloud(center[None]), 0, jnp.arange(number))
+    return population.sample(key, Parameters(center[None]), 0, jnp.arange(number))
 
 
 def _member(sample: Sample, index: int) -> Array:

@@ -39,18 +39,25 @@ ADAPTED, RACED, OFFSPRING = "adapted", "raced", "offspring"
 
 
 @dataclass(frozen=True)
-class Report:
+class ComparisonReport:
     """A metric of several groups, compared."""
 
     metric: str
-    generation: int | None  # of which generation; None for each run's last
+    generation: int | None
+    """Of which generation; None for each run's last."""
     task: str
-    values: dict[str, list[float]]  # one per seed, by group
-    intervals: dict[str, Interval]  # medians by group
-    comparisons: list[Comparison]  # every pair of groups
-    correction: Correction | None  # how p-values were corrected for their number, if they were
-    remarks: list[str]  # in what else the groups differ: their lengths and settings
-    unit: str = ""  # of the metric, where it is known
+    values: dict[str, list[float]]
+    """One per seed, by group."""
+    intervals: dict[str, Interval]
+    """Medians by group."""
+    comparisons: list[Comparison]
+    """Every pair of groups."""
+    correction: Correction | None
+    """How p-values were corrected for their number, if they were."""
+    remarks: list[str]
+    """In what else the groups differ: their lengths and settings."""
+    unit: str = ""
+    """Of the metric, where it is known."""
 
 
 def compare_runs(
@@ -59,7 +66,7 @@ def compare_runs(
     *,
     generation: int | Literal["last"] | None = None,
     correction: Correction | None = None,
-) -> Report:
+) -> ComparisonReport:
     """Compare groups of runs of one task, which are found by their configurations, by one metric: see `quantity`.
 
     At a generation, at each run's own ``last``, or at the last that all runs have unless given. Behaviors are measured
@@ -78,7 +85,7 @@ def compare_runs(
     comparisons = compare_all(values, correction)
     task = runs[0].config.task_title
     remarks, unit = _remarks(groups, common), _unit(metric, unit_of(runs))
-    return Report(metric, generation, task, values, intervals, comparisons, correction, remarks, unit)
+    return ComparisonReport(metric, generation, task, values, intervals, comparisons, correction, remarks, unit)
 
 
 def _unit(metric: str, unit: str) -> str:
@@ -164,7 +171,7 @@ def reach_of(groups: Sequence[RunGroup], generation: int | None = None) -> float
     return common_reach([whole_population(run, seed, generation) for run in runs for seed in range(run.config.seeds)])
 
 
-def to_markdown(report: Report) -> str:
+def to_markdown(report: ComparisonReport) -> str:
     """A report as Markdown."""
     lines = [f"**{markdown_text(title(report))}**", ""]
     lines += [line for remark in report.remarks for line in (markdown_text(remark), "")]
@@ -174,7 +181,7 @@ def to_markdown(report: Report) -> str:
     return "\n".join([*lines, note(report), ""])
 
 
-def to_terminal(report: Report) -> Lines:
+def to_terminal(report: ComparisonReport) -> Lines:
     """A report as tables of the terminal."""
     shown = []
     for headings, *rows in _tables(report):
@@ -187,14 +194,14 @@ def to_terminal(report: Report) -> Lines:
     return Lines(Text(title(report), style="bold"), *map(Text, report.remarks), *shown, Text(note(report), style="dim"))
 
 
-def title(report: Report) -> str:
+def title(report: ComparisonReport) -> str:
     """What is compared, in a line."""
     when = "the last generation" if report.generation is None else f"generation {report.generation}"
     what = report.metric.replace("_", " ")
     return f"{report.task}: {what}" + ("" if _is_of_results(report.metric) else f" at {when}")
 
 
-def note(report: Report) -> str:
+def note(report: ComparisonReport) -> str:
     """How the numbers were made."""
     correction = f", corrected for {len(report.comparisons)} tests ({report.correction})" if report.correction else ""
     return (
@@ -213,7 +220,7 @@ def p_text(p: float) -> str:
     return f"{p:.2g}"
 
 
-def _tables(report: Report) -> list[list[tuple[str, ...]]]:
+def _tables(report: ComparisonReport) -> list[list[tuple[str, ...]]]:
     """The groups and, where there are two or more, their comparisons; in each table the headings come first."""
     groups: list[tuple[str, ...]] = [("group", "runs", "median", "interval of the median")]
     for name, i in report.intervals.items():

@@ -32,7 +32,8 @@ METHOD_NAMES = {
 class RunGroup:
     """Runs of one configuration, up to seeds and length."""
 
-    name: str  # what tells the group from the others
+    name: str
+    """What tells the group from the others."""
     runs: tuple[Run, ...]
 
     @property
@@ -126,7 +127,7 @@ def method_name(objective: str) -> str:
     return " + ".join(name if weight == 1 else f"{weight:g} {name}" for weight, name in terms)
 
 
-def identity(config: Config) -> str:
+def config_identity(config: Config) -> str:
     """All that makes runs comparable seed by seed, as a text: equal for runs that differ in their seeds alone."""
     # Sorted: equal settings make equal texts, in whatever order they were given.
     return json.dumps(_settings(config), sort_keys=True)
@@ -153,10 +154,10 @@ def run_names(configs: Sequence[Config]) -> list[str]:
 
 
 def run_identity(run: Run) -> str:
-    """As `identity`, but what a run started from counts by its configuration: batches have folders of their own."""
+    """As `config_identity`, but what a run started from counts by its configuration: batches have their own folders."""
     origin = run.origin
     if origin is None:
-        return identity(run.config)
+        return config_identity(run.config)
     # The folder's name must not count, nor where that run itself began.
     table = _heeded(origin["config"]["objective"], origin["config"]) | {"start_from": ""}
     start = json.dumps([table, origin.get("generation")], sort_keys=True)

@@ -22,11 +22,16 @@ Array = np.ndarray[Any, Any]
 class Elites:
     """The archive of one seed of a run, as it was filled."""
 
-    evaluations: Array  # (num_recorded,) members evaluated up to and including each recorded generation
-    coverage: Array  # (num_recorded,) the share of cells that had an elite by then
-    qd_score: Array  # (num_recorded,) the sum of the elites' fitness by then, each counted from the worst fitness up
-    fitness: Array  # (cells, ...) of the elites in the end, one axis per behavior dimension; nan in empty cells
-    address: Array  # (cells, ..., 2) the generation and the number of each elite; -1 in empty cells
+    evaluations: Array
+    """(num_recorded,) members evaluated up to and including each recorded generation."""
+    coverage: Array
+    """(num_recorded,) the share of cells that had an elite by then."""
+    qd_score: Array
+    """(num_recorded,) the sum of the elites' fitness by then, each counted from the worst fitness up."""
+    fitness: Array
+    """(cells, ...) of the elites in the end, one axis per behavior dimension; nan in empty cells."""
+    address: Array
+    """(cells, ..., 2) the generation and the number of each elite; -1 in empty cells."""
 
 
 def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | None = None) -> Elites:

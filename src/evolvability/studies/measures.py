@@ -26,10 +26,14 @@ MEMBERS_PER_CELL = 10
 class MeasureScale:
     """What measures are relative to. In units of behavior."""
 
-    reach: float  # coverage and reachability are about the box, or ball, of this half width around the origin
-    threshold: float  # offspring whose behaviors are nearer to each other than this do the same
-    radius: float  # offspring that end nearer to the origin than this are degenerate
-    cells: int = CELLS  # the box has so many cells per dimension
+    reach: float
+    """Coverage and reachability are about the box, or ball, of this half width around the origin."""
+    threshold: float
+    """Offspring whose behaviors are nearer to each other than this do the same."""
+    radius: float
+    """Offspring that end nearer to the origin than this are degenerate."""
+    cells: int = CELLS
+    """The box has so many cells per dimension."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -50,14 +54,22 @@ def measure_scale(
 class Measures:
     """How evolvable a center is."""
 
-    variance: float  # the trace of the covariance of behaviors
-    entropy: float  # their differential entropy in nats, by nearest neighbors
-    distance: float  # their mean distance from the origin
-    distinct: int  # how many of them differ by the threshold or more, evolvability search's own measure
-    coverage: float  # the share of the box's cells that some offspring reaches
-    degenerate: float  # the share of offspring that end within the radius of the origin
-    reachability: float  # the mean distance from a target in the ball to the nearest offspring; less is better
-    farthest: float  # the distance from the worst target to the nearest offspring
+    variance: float
+    """The trace of the covariance of behaviors."""
+    entropy: float
+    """Their differential entropy in nats, by nearest neighbors."""
+    distance: float
+    """Their mean distance from the origin."""
+    distinct: int
+    """How many of them differ by the threshold or more, evolvability search's own measure."""
+    coverage: float
+    """The share of the box's cells that some offspring reaches."""
+    degenerate: float
+    """The share of offspring that end within the radius of the origin."""
+    reachability: float
+    """The mean distance from a target in the ball to the nearest offspring; less is better."""
+    farthest: float
+    """The distance from the worst target to the nearest offspring."""
 
 
 def measures(behavior: Array, scale: MeasureScale) -> Measures:

@@ -20,7 +20,7 @@ from jax.flatten_util import ravel_pytree
 from evolvability.config.schema import Config, layered
 from evolvability.core.errors import ConfigError, RunFolderError, TaskError
 from evolvability.core.keys import Purpose, key_for
-from evolvability.core.types import Cloud, PyTree
+from evolvability.core.types import Parameters, PyTree
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent, check_size, parents_from
@@ -35,9 +35,12 @@ from evolvability.tasks.registry import FROM_PYTHON, make_task
 class Offspring(NamedTuple):
     """What the valid ones of some mutations of a center did."""
 
-    behavior: HostArray  # (num_valid, num_behaviors)
-    component: HostArray  # (num_valid,) the component of the population each was drawn from
-    num_invalid: int  # how many others there were
+    behavior: HostArray
+    """(num_valid, num_behaviors)."""
+    component: HostArray
+    """(num_valid,) the component of the population each was drawn from."""
+    num_invalid: int
+    """How many others there were."""
 
 
 def measure(
@@ -87,7 +90,7 @@ def parent_at(task: Task | str, center: PyTree, sigma: float | None, memory: PyT
             "a network that was never trained, memory=task.memory."
         )
     memory = task.memory if memory is None else memory
-    return Parent(task, config, Cloud(flat[None]), memory, jax.random.key(seed))
+    return Parent(task, config, Parameters(flat[None]), memory, jax.random.key(seed))
 
 
 def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array) -> Offspring:
@@ -169,7 +172,7 @@ def offspring_of_file(path: Path, task: Task, config: Config, *, number: int = 1
             "would do something else than in training. Give a run folder, or a file of `ees adapt --save`."
         )
     config = replace(config, seeds=len(centers))
-    parents = parents_from({"cloud/center": centers[:, None], **memory}, config, task, 0, where=str(path))
+    parents = parents_from({"parameters/center": centers[:, None], **memory}, config, task, 0, where=str(path))
     return [offspring(parent, evaluator(task), number, parent.key) for parent in parents]
 
 
@@ -186,7 +189,7 @@ def _arrays(path: Path) -> Arrays:
 
 def _centers(path: Path, arrays: Arrays) -> HostArray:
     """(num_centers, num_params) of an array (num_params,), (num_centers, num_params), a checkpoint's or a policy's."""
-    named = [name for name in arrays if name in ("cloud/center", "center", "parameters")] or sorted(arrays)
+    named = [name for name in arrays if name in ("parameters/center", "center", "parameters")] or sorted(arrays)
     if len(named) != 1:
         raise ConfigError(f"{path}: which array is the center? Name it 'center'; there are: {', '.join(named)}.")
     found = arrays[named[0]]

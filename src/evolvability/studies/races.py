@@ -12,7 +12,7 @@ from jax import Array
 from evolvability.config.schema import ES_MAML, MAML
 from evolvability.core.errors import RunFolderError
 from evolvability.core.keys import Purpose, key_for
-from evolvability.core.types import Outcome, PyTree, written_out
+from evolvability.core.types import Outcome, PyTree, sample_of
 from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.files import command_line
@@ -29,15 +29,22 @@ from evolvability.tasks.goals import Goal, goal_named
 class Raced:
     """How one adapter did on a run's centers. In a run folder: ``races/GOAL-ADAPTER.json``."""
 
-    goal: str  # what was asked for
+    goal: str
+    """What was asked for."""
     adapter: str
-    episodes: HostArray  # (num_points,) used so far; the first is zero
-    repeated: HostArray  # (num_seeds, num_points, repeats) the goal's scores of the parameters settled for by then
-    generation: int | None = None  # of the centers
-    fixed: HostArray | None = None  # (num_seeds, num_points, 1) the same from the start state of training
-    # Of gradient steps, which explore by actions: both with actions drawn as in training
-    drawn: HostArray | None = None  # (num_seeds, num_points, repeats)
-    drawn_fixed: HostArray | None = None  # (num_seeds, num_points, repeats)
+    episodes: HostArray
+    """(num_points,) used so far; the first is zero."""
+    repeated: HostArray
+    """(num_seeds, num_points, repeats) the goal's scores of the parameters settled for by then."""
+    generation: int | None = None
+    """Of the centers."""
+    fixed: HostArray | None = None
+    """(num_seeds, num_points, 1) the same from the start state of training."""
+    drawn: HostArray | None = None
+    """Of gradient steps, which explore by actions: both with actions drawn as in training (num_seeds, num_points,
+    repeats)."""
+    drawn_fixed: HostArray | None = None
+    """(num_seeds, num_points, repeats)."""
 
     @property
     def performance(self) -> HostArray:
@@ -118,7 +125,7 @@ def race(
 
 def _scores(again: Evaluate, key: Array, trace: Trace, memory: PyTree, goal: Goal, repeats: int) -> HostArray:
     """(num_points, repeats) of networks alone."""
-    sample = written_out(trace.parameters)
+    sample = sample_of(trace.parameters)
     outcomes = [again(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key, repeats)]
     return np.stack([scores_of(goal, outcome) for outcome in outcomes], axis=1)
 
@@ -141,7 +148,9 @@ def starts_of(run: Run, parents: Sequence[Parent]) -> list[Start]:
     """What of a run is adapted: every seed's center, and its deviations of actions where it learned some."""
     learned = load_checkpoint(run.path)[1].get("log_std")
     log_stds = [None] * len(parents) if learned is None else [jnp.asarray(own) for own in learned]
-    return [Start(own.cloud.center[0], log_std, own.memory) for own, log_std in zip(parents, log_stds, strict=True)]
+    return [
+        Start(own.parameters.center[0], log_std, own.memory) for own, log_std in zip(parents, log_stds, strict=True)
+    ]
 
 
 def save_race(run: Run, raced: Raced) -> None:

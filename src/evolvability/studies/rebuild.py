@@ -13,12 +13,12 @@ from threadpoolctl import threadpool_limits
 from evolvability.core.cores import num_cores
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, episode_key, key_for, noise_key
-from evolvability.core.types import Outcome, Sample, written_out
+from evolvability.core.types import Outcome, Sample, sample_of
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.picking import evaluator
 from evolvability.tasks.base import Task
-from evolvability.tasks.replay import HostArray, Motion
+from evolvability.tasks.replay import HostArray, Recording
 from evolvability.tasks.simulators import Address, Trial, joined, part_of
 from evolvability.workers.worker import writer
 
@@ -29,10 +29,14 @@ FRESH_TOGETHER = 20  # fresh mutations are evaluated so many at a time: the firs
 class Brood:
     """Some members of a population, as a Sample has them, and the key of their episodes."""
 
-    sample: Sample  # them, and those that share a draw with them
-    wanted: HostArray  # where in the sample those are that were asked for
-    key: Array  # of the episodes
-    addresses: tuple[Address, ...]  # of those that were asked for: what a simulator's seeds follow from
+    sample: Sample
+    """Them, and those that share a draw with them."""
+    wanted: HostArray
+    """Where in the sample those are that were asked for."""
+    key: Array
+    """Of the episodes."""
+    addresses: tuple[Address, ...]
+    """Of those that were asked for: what a simulator's seeds follow from."""
 
 
 def watchable_task(run: Run) -> Task:
@@ -66,13 +70,13 @@ def members(parent: Parent, indices: Sequence[int]) -> Brood:
     if parent.task.simulator is not None:  # workers wrote its members out one by one
         noise = jax.random.key_data(noise_key(parent.key))
         write = writer(population)  # as workers do: other programs round otherwise
-        pairs = [write(noise, parent.cloud, parent.generation, draw) for draw in draws]
+        pairs = [write(noise, parent.parameters, parent.generation, draw) for draw in draws]
         rows = [pair[sign] for pair, sign in zip(pairs, signs, strict=True)]
-        return Brood(written_out(jnp.stack(rows)), np.arange(len(rows)), key, addresses)
+        return Brood(sample_of(jnp.stack(rows)), np.arange(len(rows)), key, addresses)
     unique, places = np.unique(draws, return_inverse=True)
     # Compiled, as in training: operation by operation, numbers may be rounded otherwise.
     draw = jax.jit(population.sample)
-    sample = draw(noise_key(parent.key), parent.cloud, parent.generation, jnp.asarray(unique))
+    sample = draw(noise_key(parent.key), parent.parameters, parent.generation, jnp.asarray(unique))
     # Mirrored members stay together: a product of one row is summed in another order than one of two.
     return Brood(sample, places * population.num_signs + signs, key, addresses)
 
@@ -96,7 +100,7 @@ def fresh_one(parent: Parent, index: int) -> Brood:
 
 def center(parent: Parent) -> Brood:
     """The centers themselves, unmutated, one per component."""
-    num_components = len(parent.cloud.center)
+    num_components = len(parent.parameters.center)
     drawn = parent.mutations(parent.key, num_components)  # for its form: its noise is replaced by zeros
     sample = drawn._replace(noise=jax.tree.map(jnp.zeros_like, drawn.noise), component=jnp.arange(num_components))
     key = key_for(Purpose.CENTER, parent.key)
@@ -111,7 +115,7 @@ def evaluate(task: Task, parent: Parent, brood: Brood) -> Outcome:
     return Outcome(*(np.asarray(part)[brood.wanted] for part in outcome))  # type: ignore[arg-type]
 
 
-def replay(task: Task, parent: Parent, brood: Brood) -> Motion:
+def replay(task: Task, parent: Parent, brood: Brood) -> Recording:
     """How the members of a brood move; of a task that cannot be watched, their behavior alone."""
     if task.stage is None:
         return _unseen(evaluate(task, parent, brood))
@@ -127,10 +131,10 @@ def replay(task: Task, parent: Parent, brood: Brood) -> Motion:
     return motion._replace(num_frames=lengths, path=path, pictures=tuple(trial.pictures for trial in trials))
 
 
-def _unseen(found: Outcome) -> Motion:
+def _unseen(found: Outcome) -> Recording:
     behavior = np.asarray(found.behavior)
     nowhere = np.zeros((len(behavior), 1, 2), np.float32)
-    return Motion(behavior, np.asarray(found.valid), np.ones(len(behavior), int), nowhere)
+    return Recording(behavior, np.asarray(found.valid), np.ones(len(behavior), int), nowhere)
 
 
 def _trials(build: Any, parent: Parent, brood: Brood) -> list[Trial]:

@@ -33,7 +33,8 @@ class Interval:
     median: float
     low: float
     high: float
-    level: float  # the probability that it holds the true median; at least 0.95 if there are values enough
+    level: float
+    """The probability that it holds the true median; at least 0.95 if there are values enough."""
     number: int
 
 
@@ -43,26 +44,34 @@ class Test:
 
     __test__ = False  # not one of pytest's
 
-    statistic: float  # of two groups, U: how many pairs have the first value above the second; ties count one half
-    p: float | None  # the p-value, corrected if that was asked; None where there are too few values for any
-    # The probability that a value of the first group is above one of the second, ties counted half: 0.5 means no
-    # difference
+    statistic: float
+    """Of two groups, U: how many pairs have the first value above the second; ties count one half."""
+    p: float | None
+    """The p-value, corrected if that was asked; None where there are too few values for any."""
     effect: float
-    shift: float  # the median of all differences, first minus second (Hodges and Lehmann)
-    reason: str = ""  # why there is no p-value
-    # A 95 % confidence interval of the effect of two groups, see `effect_interval`
+    """The probability that a value of the first group is above one of the second, ties counted half: 0.5 means no
+    difference."""
+    shift: float
+    """The median of all differences, first minus second (Hodges and Lehmann)."""
+    reason: str = ""
+    """Why there is no p-value."""
     interval: tuple[float, float] = (math.nan, math.nan)
-    # One of the shift, see `shift_interval`; infinite where there are too few values
+    """A 95 % confidence interval of the effect of two groups, see `effect_interval`."""
     shift_interval: tuple[float, float] = (-math.inf, math.inf)
-    num_runs: tuple[int, ...] = ()  # how many values of each group were used
+    """One of the shift, see `shift_interval`; infinite where there are too few values."""
+    num_runs: tuple[int, ...] = ()
+    """How many values of each group were used."""
 
 
 class Paired(NamedTuple):
     """P-values of tests that go by pairs, such as runs of two methods with one seed; None where there are too few."""
 
-    wilcoxon: float | None  # of signed ranks: how large differences are counts, too
-    sign: float | None  # of signs alone
-    number: int  # of pairs
+    wilcoxon: float | None
+    """Of signed ranks: how large differences are counts, too."""
+    sign: float | None
+    """Of signs alone."""
+    number: int
+    """Of pairs."""
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,15 @@ Watch = Callable[[Any, Status], AbstractContextManager[Show]]
 class Planned:
     """A run to be made."""
 
-    name: str  # of its folder
+    name: str
+    """Of its folder."""
     config: Config
-    folder: Path = Path()  # that its own is in
-    item: str = ""  # of the paper: the first that needs it
-    slim: bool = False  # whether it keeps less once it is done, see `slim_down`
+    folder: Path = Path()
+    """That its own is in."""
+    item: str = ""
+    """Of the paper: the first that needs it."""
+    slim: bool = False
+    """Whether it keeps less once it is done, see `slim_down`."""
 
     @property
     def path(self) -> Path:

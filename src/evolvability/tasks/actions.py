@@ -10,13 +10,20 @@ from evolvability.tasks.replay import HostArray
 class Actions(NamedTuple):
     """How outputs become an action: ``middle + half * clip(outputs, low, high)``, or the place of the largest."""
 
-    low: HostArray  # (num_outputs,) what outputs are clipped to from below
-    high: HostArray  # (num_outputs,) and from above
-    middle: HostArray  # (num_outputs,) the action of an output of 0
-    half: HostArray  # (num_outputs,) by how much an output of 1 differs from it
-    shape: tuple[int, ...]  # of one action
-    dtype: str  # its type
-    first: int | None = None  # where actions are numbers, the lowest, which the first output stands for
+    low: HostArray
+    """(num_outputs,) what outputs are clipped to from below."""
+    high: HostArray
+    """(num_outputs,) and from above."""
+    middle: HostArray
+    """(num_outputs,) the action of an output of 0."""
+    half: HostArray
+    """(num_outputs,) by how much an output of 1 differs from it."""
+    shape: tuple[int, ...]
+    """Of one action."""
+    dtype: str
+    """Its type."""
+    first: int | None = None
+    """Where actions are numbers, the lowest, which the first output stands for."""
 
     def __call__(self, outputs: Any) -> Any:
         """Actions of (..., num_outputs), NumPy's or JAX's."""

@@ -22,31 +22,38 @@ from evolvability.tasks.world import World
 class Task:
     """A problem: where members start, and what they do."""
 
-    name: str  # how people call it
-    # the name of every behavior dimension, with its unit where it has one, e.g. `("x (m)", "y (m)")`.
+    name: str
+    """How people call it."""
     behavior: tuple[str, ...]
-    init: Callable[[Array], Array]  # `(key) -> (num_params,)`, a starting center
-    # `(key, sample, memory) -> (Outcome, seen)`, for a whole population or a part of it
+    """The name of every behavior dimension, with its unit where it has one, e.g. `("x (m)", "y (m)")`."""
+    init: Callable[[Array], Array]
+    """`(key) -> (num_params,)`, a starting center."""
     evaluate: Callable[[Array, Sample, PyTree], tuple[Outcome, PyTree]]
-    memory: PyTree = ()  # what the task carries from one generation to the next, e.g. statistics of observations.
-    # `(memory, seen) -> memory`, once for every sample of a generation; what was seen, unless given
+    """`(key, sample, memory) -> (Outcome, seen)`, for a whole population or a part of it."""
+    memory: PyTree = ()
+    """What the task carries from one generation to the next, e.g. statistics of observations."""
     remember: Callable[[PyTree, PyTree], PyTree] = lambda memory, seen: seen
-    has_fitness: bool = True  # whether the outcome's fitness means something
-    on_host: bool = False  # whether `evaluate` is ordinary Python, and so is called outside of `jit`
-    # `(num_params,) -> pytree`, parameters as the task's author wrote them
+    """`(memory, seen) -> memory`, once for every sample of a generation; what was seen, unless given."""
+    has_fitness: bool = True
+    """Whether the outcome's fitness means something."""
+    on_host: bool = False
+    """Whether `evaluate` is ordinary Python, and so is called outside of `jit`."""
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters
-    engine: str = ""  # what evaluates members, for people; empty where that goes without saying
-    # builds, once per worker, what evaluates a single member; then members may be evaluated anywhere. See
-    # `evolvability.tasks.simulators`.
+    """`(num_params,) -> pytree`, parameters as the task's author wrote them."""
+    engine: str = ""
+    """What evaluates members, for people; empty where that goes without saying."""
     simulator: Callable[[], Any] | None = None
-    stage: Stage | None = None  # what it takes to watch members move; None where there is nothing to see
-    # `() -> World`, the task's episodes step by step on the device, where it has them
+    """Builds, once per worker, what evaluates a single member; then members may be evaluated anywhere. See
+    `evolvability.tasks.simulators`."""
+    stage: Stage | None = None
+    """What it takes to watch members move; None where there is nothing to see."""
     world: Callable[[], World] | None = None
-    # of the arrays that a parameter vector is made of, for populations that tell matrices from the rest
+    """`() -> World`, the task's episodes step by step on the device, where it has them."""
     shapes: Shapes = ()
-    # how outputs become actions, where parameters are a network, `policies.mlp`, that sees observations scaled by
-    # the statistics in `memory`, if there are any; None where they are anything else
+    """Of the arrays that a parameter vector is made of, for populations that tell matrices from the rest."""
     actions: Actions | None = None
+    """How outputs become actions, where parameters are a network, `policies.mlp`, that sees observations scaled by the
+    statistics in `memory`, if there are any; None where they are anything else."""
 
 
 def world_of(task: Task) -> World:

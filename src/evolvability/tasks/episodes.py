@@ -19,12 +19,18 @@ OWN_MEASURE = "a function of an Episode"
 class Episode:
     """An episode that has ended, for functions that say what its behavior or fitness was."""
 
-    env: Any  # the environment, as the episode left it
-    observations: list[HostArray]  # all of them, the first from reset
-    info: dict[str, Any]  # the last step's
-    rewards: list[float] = field(default_factory=list)  # one per step
-    terminated: bool = False  # whether the environment's own end was reached
-    truncated: bool = False  # whether time ran out
+    env: Any
+    """The environment, as the episode left it."""
+    observations: list[HostArray]
+    """All of them, the first from reset."""
+    info: dict[str, Any]
+    """The last step's."""
+    rewards: list[float] = field(default_factory=list)
+    """One per step."""
+    terminated: bool = False
+    """Whether the environment's own end was reached."""
+    truncated: bool = False
+    """Whether time ran out."""
 
 
 Measure = Callable[[Episode], Any]  # from an episode to its behavior, or its fitness: a number or a vector

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.core.types import Outcome, PyTree, Sample, is_usable, outcome
+from evolvability.core.types import Outcome, PyTree, Sample, is_usable, make_outcome
 from evolvability.tasks.actions import clipped
 from evolvability.tasks.base import Task, at_least
-from evolvability.tasks.replay import Motion, Stage
+from evolvability.tasks.replay import Recording, Stage
 from evolvability.tasks.world import Situation, World
 
 
@@ -61,14 +61,14 @@ def task_from_world(
 
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         last, num_steps, _ = episodes(key, sample, memory)
-        done = outcome(last.position, fitness(last.position), num_steps)
+        done = make_outcome(last.position, fitness(last.position), num_steps)
         return done._replace(valid=done.valid & last.valid), memory
 
-    def replay(key: Array, sample: Sample, memory: PyTree) -> Motion:
+    def replay(key: Array, sample: Sample, memory: PyTree) -> Recording:
         last, num_steps, path = episodes(key, sample, memory)
         valid = np.asarray(last.valid & is_usable(last.position).all(axis=1))
-        # A scan stacks time in front of members, and a Motion has members in front. The start is a frame, too.
-        return Motion(np.asarray(last.position), valid, np.asarray(num_steps) + 1, np.asarray(path).swapaxes(0, 1))
+        # A scan stacks time in front of members, and a Recording has members in front. The start is a frame, too.
+        return Recording(np.asarray(last.position), valid, np.asarray(num_steps) + 1, np.asarray(path).swapaxes(0, 1))
 
     stage = Stage(replay, time_step)
     # Without a limit: a world clips actions itself.

@@ -11,9 +11,9 @@ from jax import Array
 
 from evolvability.core.errors import TaskError
 from evolvability.core.noise import shapes_of
-from evolvability.core.types import Outcome, PyTree, Sample, outcome
+from evolvability.core.types import Outcome, PyTree, Sample, make_outcome
 from evolvability.tasks.base import Task, behavior_and_fitness, checked_names, checked_result, flattened
-from evolvability.tasks.own_code import told
+from evolvability.tasks.own_code import explain_errors
 
 
 def function_task(
@@ -55,7 +55,7 @@ def function_task(
     on_host = not _traceable(evaluate_one, start) if on_host is None else on_host
     # Once at the start, so that what cannot work says so now; a JAX function only in the abstract.
     first = evaluate_one if on_host else partial(jax.eval_shape, evaluate_one)
-    with told(f"Task '{name}': the behavior function raised at the start parameters"):
+    with explain_errors(f"Task '{name}': the behavior function raised at the start parameters"):
         first_behavior, first_fitness = first(jax.device_get(unflatten(flat_start)))  # NumPy's, as on the host
     num_behaviors = checked_result(first_behavior, first_fitness)
     found_by = partial(_found_on_host, name, num_behaviors) if on_host else _found_on_device
@@ -64,7 +64,7 @@ def function_task(
         del key
         behaviors, fitnesses = found_by(evaluate_one, jax.vmap(unflatten)(sample.members()))
         # Reshaped for behaviors that are single numbers: (num_members,) becomes (num_members, 1).
-        return outcome(behaviors.reshape(sample.num_members, -1), fitnesses), memory
+        return make_outcome(behaviors.reshape(sample.num_members, -1), fitnesses), memory
 
     return Task(
         name=name,
@@ -90,7 +90,7 @@ def _found_on_host(name: str, num_behaviors: int, evaluate_one: Callable[[PyTree
     members = jax.device_get(members)
     found = []
     for k in range(len(jax.tree.leaves(members)[0])):
-        with told(f"Task '{name}': the behavior function raised for member {k}"):
+        with explain_errors(f"Task '{name}': the behavior function raised for member {k}"):
             behavior, fitness = evaluate_one(jax.tree.map(lambda leaf, k=k: leaf[k], members))
         vector = np.atleast_1d(np.asarray(behavior, np.float32))
         if vector.shape != (num_behaviors,):

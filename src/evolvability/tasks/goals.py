@@ -46,9 +46,9 @@ def goal_named(text: str, task: Task) -> Goal:
     A direction is ``right``, ``left`` or an angle from the first dimension in degrees.
 
     Examples:
-        >>> from evolvability import make_task, outcome
+        >>> from evolvability import make_task, make_outcome
         >>> far = goal_named("90", make_task("point"))
-        >>> far(outcome(jnp.array([[3.0, 4.0]])))
+        >>> far(make_outcome(jnp.array([[3.0, 4.0]])))
         Array([4.], dtype=float32)
     """
     check_goal(text)

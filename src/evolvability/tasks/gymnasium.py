@@ -15,7 +15,7 @@ from evolvability.tasks.actions import Actions, choice
 from evolvability.tasks.base import Task, at_least, check_share, checked_result
 from evolvability.tasks.episodes import Episode, Measure, named_behavior, named_fitness
 from evolvability.tasks.normalizer import Moments, no_moments, pool, scaled, scaling
-from evolvability.tasks.own_code import told
+from evolvability.tasks.own_code import explain_errors
 from evolvability.tasks.policies import mlp, network
 from evolvability.tasks.rendering import Camera, camera_of
 from evolvability.tasks.replay import HostArray, Stage
@@ -100,7 +100,7 @@ def gymnasium_task(
     num_outputs = len(actions.low)
     last, reward, terminated, truncated, info = env.step(actions(np.zeros(num_outputs, np.float32)))
     episode = Episode(env, [observation, last], info, [float(reward)], terminated, truncated)
-    with told("The behavior or fitness function raised"):
+    with explain_errors("The behavior or fitness function raised"):
         num_behaviors = checked_result(behavior(episode), fitness(episode))
     names = behavior_names or getattr(behavior, "names", ())
     # One name may stand for several numbers: an entry of info may be a vector.
@@ -140,7 +140,7 @@ class Made:
             import gymnasium
         except ModuleNotFoundError as error:
             raise missing_extra("The task 'gymnasium'", error.name, "gymnasium") from error
-        with told(f"Environment '{self.env}' could not be made", ConfigError):
+        with explain_errors(f"Environment '{self.env}' could not be made", ConfigError):
             try:
                 return gymnasium.make(self.env, disable_env_checker=True, **self.arguments)
             except (gymnasium.error.DependencyNotInstalled, ModuleNotFoundError) as error:
@@ -167,7 +167,8 @@ class _Driver:
     options: GymnasiumOptions
     behavior: Measure
     fitness: Measure
-    sizes: tuple[int, ...]  # of the network's layers
+    sizes: tuple[int, ...]
+    """Of the network's layers."""
     make: Callable[[], Any]
     camera: Camera | None = None
 

@@ -67,10 +67,10 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
 def robot_of(name: str, options: LocomotionOptions) -> Any:
     """The robot of a locomotion task."""
     try:
-        from evolvability.tasks.robots import ROBOTS, Solver
+        from evolvability.tasks.robots import ROBOTS, SolverSettings
     except ModuleNotFoundError as error:
         raise missing_extra(f"Task '{name}'", error.name, "locomotion") from None
-    return ROBOTS[name](options.body, Solver(options.solver_iterations, options.solver_line_search_iterations))
+    return ROBOTS[name](options.body, SolverSettings(options.solver_iterations, options.solver_line_search_iterations))
 
 
 def policy_of(robot: Any, options: LocomotionOptions) -> Policy:

@@ -17,9 +17,12 @@ LIMIT = 5.0  # what a network sees stays within so many standard deviations
 class Moments(NamedTuple):
     """Statistics of observations; with leading axes, of several sets of them."""
 
-    count: Any  # (...) how many observations there were
-    mean: Any  # (..., num_observations) their mean
-    spread: Any  # (..., num_observations) the sum of their squared deviations from it
+    count: Any
+    """(...) how many observations there were."""
+    mean: Any
+    """(..., num_observations) their mean."""
+    spread: Any
+    """(..., num_observations) the sum of their squared deviations from it."""
 
 
 def no_moments(num_observations: int) -> Moments:

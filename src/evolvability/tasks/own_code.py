@@ -15,10 +15,10 @@ RAISED = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
 
 
 @contextlib.contextmanager
-def told(what: str, kind: type[UserError] = TaskError, advice: str = "") -> Iterator[None]:
+def explain_errors(what: str, kind: type[UserError] = TaskError, advice: str = "") -> Iterator[None]:
     """Whatever is raised inside, as an error of a kind: what happened, the error itself, and what to do.
 
-    >>> with told("The simulator raised"):
+    >>> with explain_errors("The simulator raised"):
     ...     {}["leg"]
     Traceback (most recent call last):
     evolvability.core.errors.TaskError: The simulator raised: KeyError: 'leg'
@@ -41,5 +41,5 @@ def imported(text: str, expected: str, use: Callable[[Any], Any] = lambda found:
     folder = str(Path.cwd())
     if folder not in sys.path:  # as `python -m` would do: a module beside the user's shell
         sys.path.insert(0, folder)
-    with told(f"'{text}' could not be imported", ConfigError, f". Expected module:name, {expected}."):
+    with explain_errors(f"'{text}' could not be imported", ConfigError, f". Expected module:name, {expected}."):
         return use(getattr(importlib.import_module(module.removesuffix(".py")), name))

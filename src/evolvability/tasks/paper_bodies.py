@@ -25,19 +25,22 @@ GRAVITY = 9.8
 CONTACT_DISTANCE = {"cheetah": 0.006, "ant": 0.009}  # meters: so near to the floor PyBullet calls it touched
 
 
-class Inertia(NamedTuple):
+class BodyInertia(NamedTuple):
     """A link's mass (kg) and its moments of inertia (kg m^2) about x, y, z."""
 
     mass: float
     moments: tuple[float, float, float]
 
 
-class Contact(NamedTuple):
+class ContactSettings(NamedTuple):
     """How hard floor or stops are, as shares of one time step."""
 
-    damping: float  # of the speed into it, what is lost
-    stiffness: float  # of the depth, what is pushed out
-    impedance: tuple[float, float, float]  # MuJoCo's solimp: at the surface, at depth, and that depth in meters or rad
+    damping: float
+    """Of the speed into it, what is lost."""
+    stiffness: float
+    """Of the depth, what is pushed out."""
+    impedance: tuple[float, float, float]
+    """MuJoCo's solimp: at the surface, at depth, and that depth in meters or rad."""
 
     def reference(self, time_step: float) -> tuple[float, float]:
         """MuJoCo's solref."""
@@ -47,34 +50,40 @@ class Contact(NamedTuple):
 class Fit(NamedTuple):
     """What is fitted to PyBullet's motions."""
 
-    floor: Contact
-    stop: Contact
+    floor: ContactSettings
+    stop: ContactSettings
     friction: float
-    armature: float = 0.0  # kg m^2, of the cheetah's joints or the ant's ankles
-    damping: float = 0.0  # N m s / rad, of all joints
-    ankle: float = 0.0  # N m, of the ant's
-    steps_per_control: int = 4  # PyBullet's own
+    armature: float = 0.0
+    """Kg m^2, of the cheetah's joints or the ant's ankles."""
+    damping: float = 0.0
+    """N m s / rad, of all joints."""
+    ankle: float = 0.0
+    """N m, of the ant's."""
+    steps_per_control: int = 4
+    """PyBullet's own."""
 
 
-CHEETAH: dict[str, Inertia] = {
-    "torso": Inertia(9.457333, (0.118510, 1.564630, 1.492760)),
-    "bthigh": Inertia(2.335527, (0.026653, 0.043289, 0.019931)),
-    "bshin": Inertia(2.402003, (0.014835, 0.043925, 0.032479)),
-    "bfoot": Inertia(10.0, (0.079277, 0.094460, 0.029290)),
-    "fthigh": Inertia(2.175984, (0.024567, 0.035076, 0.013579)),
-    "fshin": Inertia(1.817013, (0.015169, 0.023169, 0.010563)),
-    "ffoot": Inertia(10.0, (0.056433, 0.085062, 0.042736)),
+CHEETAH: dict[str, BodyInertia] = {
+    "torso": BodyInertia(9.457333, (0.118510, 1.564630, 1.492760)),
+    "bthigh": BodyInertia(2.335527, (0.026653, 0.043289, 0.019931)),
+    "bshin": BodyInertia(2.402003, (0.014835, 0.043925, 0.032479)),
+    "bfoot": BodyInertia(10.0, (0.079277, 0.094460, 0.029290)),
+    "fthigh": BodyInertia(2.175984, (0.024567, 0.035076, 0.013579)),
+    "fshin": BodyInertia(1.817013, (0.015169, 0.023169, 0.010563)),
+    "ffoot": BodyInertia(10.0, (0.056433, 0.085062, 0.042736)),
 }
 CHEETAH_RANGES = {"fthigh": (-1.5, 0.8), "fshin": (-1.2, 1.1), "ffoot": (-3.1, -0.3)}  # rad, others as Gymnasium's
 CHEETAH_MOTORS = {"bthigh": 108.0, "bshin": 81.0, "bfoot": 54.0, "fthigh": 126.0, "fshin": 54.0, "ffoot": 27.0}  # N m
-CHEETAH_FIT = Fit(Contact(0.885, 0.15, (0.8, 0.955, 0.01)), Contact(1.0, 0.0005, (0.99, 0.99, 0.01)), friction=0.64)
-ANT_TORSO = Inertia(65.449847, (1.636246, 1.636246, 1.636246))
-ANT_THIGH = Inertia(7.831550, (0.163940, 0.163940, 0.252698))  # each of the two parts of a leg above its knee
-ANT_SHIN = Inertia(13.518440, (0.526318, 0.526318, 0.922859))
+CHEETAH_FIT = Fit(
+    ContactSettings(0.885, 0.15, (0.8, 0.955, 0.01)), ContactSettings(1.0, 0.0005, (0.99, 0.99, 0.01)), friction=0.64
+)
+ANT_TORSO = BodyInertia(65.449847, (1.636246, 1.636246, 1.636246))
+ANT_THIGH = BodyInertia(7.831550, (0.163940, 0.163940, 0.252698))  # each of the two parts of a leg above its knee
+ANT_SHIN = BodyInertia(13.518440, (0.526318, 0.526318, 0.922859))
 ANT_HIP = 250.0  # N m
 ANT_FIT = Fit(
-    Contact(0.875, 0.17, (0.93, 0.96, 0.0075)),
-    Contact(1.0, 0.0005, (0.99, 0.99, 0.01)),
+    ContactSettings(0.875, 0.17, (0.93, 0.96, 0.0075)),
+    ContactSettings(1.0, 0.0005, (0.99, 0.99, 0.01)),
     friction=1.3,
     armature=0.55,
     ankle=179.0,
@@ -132,7 +141,7 @@ def _edit(spec: mujoco.MjSpec, fit: Fit) -> None:
         geom.solimp[:3] = fit.floor.impedance
 
 
-def _weigh(body: mujoco.MjsBody, inertia: Inertia, center: Any) -> None:
+def _weigh(body: mujoco.MjsBody, inertia: BodyInertia, center: Any) -> None:
     body.explicitinertial = True
     body.mass, body.inertia = inertia.mass, inertia.moments
     body.ipos, body.iquat = center, (1.0, 0.0, 0.0, 0.0)

@@ -25,32 +25,43 @@ TILE = 16  # rows and columns that BLAS kernels take at a time, or a multiple of
 class Layer(NamedTuple):
     """One layer of every member's network, in parts."""
 
-    weight: Array  # (num_components, num_inputs, num_outputs) of the centers
-    bias: Array  # (num_components, num_outputs) of the centers
-    weight_noise: Block  # (num_draws, num_inputs, num_outputs), in the type the noise is kept in, or in factors
-    bias_noise: Array  # (num_draws, num_outputs), likewise
+    weight: Array
+    """(num_components, num_inputs, num_outputs) of the centers."""
+    bias: Array
+    """(num_components, num_outputs) of the centers."""
+    weight_noise: Block
+    """(num_draws, num_inputs, num_outputs), in the type the noise is kept in, or in factors."""
+    bias_noise: Array
+    """(num_draws, num_outputs), likewise."""
 
 
 class Networks(NamedTuple):
     """The networks of a whole sample."""
 
-    layers: tuple[Layer, ...]  # from inputs to outputs
-    component: Array  # (num_draws,) which center each draw belongs to
-    step: Array  # (num_draws, num_signs) the factor on noise: a standard deviation and a sign
+    layers: tuple[Layer, ...]
+    """From inputs to outputs."""
+    component: Array
+    """(num_draws,) which center each draw belongs to."""
+    step: Array
+    """(num_draws, num_signs) the factor on noise: a standard deviation and a sign."""
 
 
 class Policy(NamedTuple):
     """A network family."""
 
-    num_params: int  # the length of a parameter vector
-    init: Callable[[Array], Array]  # `(key) -> (num_params,)`, a starting network
-    build: Callable[[Sample], Networks]  # `(sample) -> Networks`, once per generation
-    # `(networks, observations) -> actions`, with one row per member, once per time step
+    num_params: int
+    """The length of a parameter vector."""
+    init: Callable[[Array], Array]
+    """`(key) -> (num_params,)`, a starting network."""
+    build: Callable[[Sample], Networks]
+    """`(sample) -> Networks`, once per generation."""
     act: Callable[[Networks, Array], Array]
-    # `(parameters, observations) -> actions` of one network written out, differentiable in its parameters;
-    # observations: (..., num_inputs)
+    """`(networks, observations) -> actions`, with one row per member, once per time step."""
     apply: Callable[[Array, Array], Array]
-    shapes: Shapes  # of the arrays that a parameter vector is made of: weights and biases in turn
+    """`(parameters, observations) -> actions` of one network written out, differentiable in its parameters;
+    observations: (..., num_inputs)."""
+    shapes: Shapes
+    """Of the arrays that a parameter vector is made of: weights and biases in turn."""
 
 
 def mlp(sizes: Sequence[int]) -> Policy:

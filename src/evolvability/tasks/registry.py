@@ -29,13 +29,18 @@ class NoOptions:
 class TaskEntry:
     """A task by name."""
 
-    summary: str  # one line for `ees list`
-    make: Callable[[Any], Task]  # from options to the Task
-    options: type = NoOptions  # the dataclass of the task's own options
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # configuration values this task starts from
-    objective_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # further ones, by objective
-    # what a preset of `config.schema.PRESETS` means for this task, by the preset's name
+    summary: str
+    """One line for `ees list`."""
+    make: Callable[[Any], Task]
+    """From options to the Task."""
+    options: type = NoOptions
+    """The dataclass of the task's own options."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Configuration values this task starts from."""
+    objective_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Further ones, by objective."""
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What a preset of `config.schema.PRESETS` means for this task, by the preset's name."""
 
 
 LOCOMOTION_PRESETS: dict[str, dict[str, Any]] = {

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from evolvability.core.errors import TaskError
-from evolvability.tasks.own_code import told
+from evolvability.tasks.own_code import explain_errors
 from evolvability.tasks.replay import HostArray
 
 PICTURES_PER_SECOND = 30
@@ -25,9 +25,12 @@ RENDER_MODE = "rgb_array"
 class Camera:
     """Which steps of an environment are drawn."""
 
-    make: Callable[[], Any]  # makes an environment that draws
-    every: int  # steps from one picture to the next
-    time_step: float  # seconds from one picture to the next
+    make: Callable[[], Any]
+    """Makes an environment that draws."""
+    every: int
+    """Steps from one picture to the next."""
+    time_step: float
+    """Seconds from one picture to the next."""
 
     def pictures(self, env: Any, step: int, is_over: bool) -> list[bytes]:
         """What is drawn after a step: the first and the last one of an episode always, others now and then."""
@@ -47,7 +50,7 @@ def camera_of(make: Any, env: Any, num_steps: int, num_episodes: int) -> Camera 
     rate = float(env.metadata.get("render_fps") or PICTURES_PER_SECOND)
     # 0 where no limit is known: then the rate alone decides what is drawn.
     limit = num_steps or getattr(getattr(env, "spec", None), "max_episode_steps", None) or 0
-    # Environments tell how many of their steps make a second; a film needs no more than 30 of them.
+    # Environments tell how many of their steps make a second; a video needs no more than 30 of them.
     every = max(1, round(rate / PICTURES_PER_SECOND), math.ceil(limit * num_episodes / MAX_PICTURES))
     # A closure will do: members are drawn in this process, not by workers.
     return Camera(lambda: _without_shadows(make()), every, every / rate)
@@ -55,7 +58,7 @@ def camera_of(make: Any, env: Any, num_steps: int, num_episodes: int) -> Camera 
 
 def picture_of(env: Any) -> bytes:
     """An environment's picture of itself, as a JPEG file."""
-    with told("The environment cannot draw itself here"):
+    with explain_errors("The environment cannot draw itself here"):
         picture = np.asarray(env.render())
     if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8:
         got = f"{picture.dtype}{list(picture.shape)}"

@@ -42,7 +42,7 @@ class Torso(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Solver:
+class SolverSettings:
     """How hard MuJoCo's Newton solver tries."""
 
     iterations: int
@@ -53,20 +53,34 @@ class Solver:
 class Robot:
     """A robot on a plane."""
 
-    name: str  # how people call it
-    model: mujoco.MjModel  # its physics
-    steps_per_control: int  # the model's time steps in one control step
-    start: HostArray  # (num_positions,) the pose at the start
-    start_height: float  # the torso's height then
-    behavior: tuple[str, ...]  # the names of the coordinates that make up its behavior
-    torso: Callable[[Arrays, Arrays], Torso]  # from positions and velocities
-    joint_range: HostArray  # (num_joints, 2) limits of the driven joints, which come last in positions and velocities
-    links: tuple[int, ...]  # the geoms, capsules, whose floor contacts are observed
-    contact_distance: float  # how near the floor a link touches it
-    drag: float = 0.0  # the share of its velocities that it loses per second at rest; in motion, times 1 + speed in m/s
-    height_range: tuple[float, float] = (-np.inf, np.inf)  # where the torso must stay while it stands
-    pitch_limit: float = np.inf  # how far the torso may lean while it stands
-    standing_links: tuple[int, ...] | None = None  # of the links, those that may touch the floor then; None for all
+    name: str
+    """How people call it."""
+    model: mujoco.MjModel
+    """Its physics."""
+    steps_per_control: int
+    """The model's time steps in one control step."""
+    start: HostArray
+    """(num_positions,) the pose at the start."""
+    start_height: float
+    """The torso's height then."""
+    behavior: tuple[str, ...]
+    """The names of the coordinates that make up its behavior."""
+    torso: Callable[[Arrays, Arrays], Torso]
+    """From positions and velocities."""
+    joint_range: HostArray
+    """(num_joints, 2) limits of the driven joints, which come last in positions and velocities."""
+    links: tuple[int, ...]
+    """The geoms, capsules, whose floor contacts are observed."""
+    contact_distance: float
+    """How near the floor a link touches it."""
+    drag: float = 0.0
+    """The share of its velocities that it loses per second at rest; in motion, times 1 + speed in m/s."""
+    height_range: tuple[float, float] = (-np.inf, np.inf)
+    """Where the torso must stay while it stands."""
+    pitch_limit: float = np.inf
+    """How far the torso may lean while it stands."""
+    standing_links: tuple[int, ...] | None = None
+    """Of the links, those that may touch the floor then; None for all."""
 
     @property
     def control_step(self) -> float:
@@ -91,7 +105,7 @@ class Robot:
 
 # In the order of PyBullet's contact flags.
 CHEETAH_LINKS = ("ffoot", "fshin", "fthigh", "bfoot", "bshin", "bthigh")
-SOLVER = Solver(iterations=8, line_search_iterations=8)
+SOLVER = SolverSettings(iterations=8, line_search_iterations=8)
 ANT_LINKS = ("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom")
 ANT_FRICTION = 1.5  # of the body gymnasium
 FALLEN = 0.26  # meters: an ant's torso below it lies on the floor
@@ -99,7 +113,9 @@ ANT_HEIGHTS = {"paper": (FALLEN, np.inf), "gymnasium": (FALLEN, 1.0)}  # the lig
 
 
 @functools.cache
-def cheetah(body: str = "paper", solver: Solver = SOLVER, fit: paper_bodies.Fit = paper_bodies.CHEETAH_FIT) -> Robot:
+def cheetah(
+    body: str = "paper", solver: SolverSettings = SOLVER, fit: paper_bodies.Fit = paper_bodies.CHEETAH_FIT
+) -> Robot:
     """The planar half-cheetah: six torques. It stands while it leans less than 1 rad, on its feet alone."""
     spec = _spec("half_cheetah.xml", CHEETAH_LINKS, solver)
     if body == "paper":
@@ -123,7 +139,7 @@ def cheetah(body: str = "paper", solver: Solver = SOLVER, fit: paper_bodies.Fit 
 
 
 @functools.cache
-def ant(body: str = "paper", solver: Solver = SOLVER, fit: paper_bodies.Fit = paper_bodies.ANT_FIT) -> Robot:
+def ant(body: str = "paper", solver: SolverSettings = SOLVER, fit: paper_bodies.Fit = paper_bodies.ANT_FIT) -> Robot:
     """The four-legged ant: eight torques; while it stands, its torso is higher than 0.26 m."""
     spec = _spec("ant.xml", ANT_LINKS, solver)
     for geom in spec.geoms:
@@ -154,7 +170,7 @@ def _free_torso(qpos: Arrays, qvel: Arrays) -> Torso:
     )
 
 
-def _spec(file: str, links: tuple[str, ...], solver: Solver) -> mujoco.MjSpec:
+def _spec(file: str, links: tuple[str, ...], solver: SolverSettings) -> mujoco.MjSpec:
     """An asset with what all robots share; textures stay, so that it can be rendered."""
     spec = mujoco.MjSpec.from_file(str(ASSETS / file))
     spec.option.timestep = TIME_STEP

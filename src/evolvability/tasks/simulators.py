@@ -15,7 +15,7 @@ from evolvability.core.noise import Shapes, blocks, shapes_of
 from evolvability.core.types import Outcome, PyTree, Sample, is_usable
 from evolvability.tasks.base import Task, behavior_and_fitness, checked_names, checked_result, flattened
 from evolvability.tasks.normalizer import Moments, merge, pool
-from evolvability.tasks.own_code import told
+from evolvability.tasks.own_code import explain_errors
 from evolvability.tasks.replay import HostArray
 
 Scope = Literal["member", "generation", "run"]
@@ -24,9 +24,12 @@ Scope = Literal["member", "generation", "run"]
 class Address(NamedTuple):
     """Where a member comes from. All of its randomness follows from these integers, wherever it is evaluated."""
 
-    run: tuple[int, ...]  # the words of the run's key
-    generation: int  # the generation
-    member: int  # its index in the population
+    run: tuple[int, ...]
+    """The words of the run's key."""
+    generation: int
+    """The generation."""
+    member: int
+    """Its index in the population."""
 
     def seed(self, purpose: int = 0, scope: Scope = "member") -> int:
         """A seed of 32 bits: every member's own, one for a whole generation, or one for the whole run.
@@ -46,11 +49,16 @@ class Address(NamedTuple):
 class Trial(NamedTuple):
     """What became of one member."""
 
-    behavior: HostArray  # (num_behaviors,) what it did
-    fitness: float  # how well
-    num_steps: int  # simulated steps
-    seen: Moments | None = None  # statistics of the observations to remember, where the task keeps them
-    pictures: tuple[bytes, ...] = ()  # JPEG files of its episodes, one after another, from a simulator that draws
+    behavior: HostArray
+    """(num_behaviors,) what it did."""
+    fitness: float
+    """How well."""
+    num_steps: int
+    """Simulated steps."""
+    seen: Moments | None = None
+    """Statistics of the observations to remember, where the task keeps them."""
+    pictures: tuple[bytes, ...] = ()
+    """JPEG files of its episodes, one after another, from a simulator that draws."""
 
 
 Simulator = Callable[[HostArray, Address, PyTree], Trial]
@@ -60,9 +68,12 @@ Simulator = Callable[[HostArray, Address, PyTree], Trial]
 class Part(NamedTuple):
     """What became of some members, in their order."""
 
-    outcome: Outcome  # in NumPy's arrays
-    seen: tuple[Moments, ...] = ()  # statistics of observations, one entry per remembered member
-    notes: tuple[tuple[int, str], ...] = ()  # `(member, text)` for those whose simulator raised
+    outcome: Outcome
+    """In NumPy's arrays."""
+    seen: tuple[Moments, ...] = ()
+    """Statistics of observations, one entry per remembered member."""
+    notes: tuple[tuple[int, str], ...] = ()
+    """`(member, text)` for those whose simulator raised."""
 
 
 def simulator_task(
@@ -100,7 +111,7 @@ def simulator_task(
     # Not a closure: it travels to workers. So do shapes, but not the start itself.
     shapes = shapes_of(start)
     factory = partial(_Plain, simulator, jax.tree.structure(start), shapes, has_fitness, num_episodes, scope)
-    with told(f"Task '{name}': the simulator raised at the start parameters"):
+    with explain_errors(f"Task '{name}': the simulator raised at the start parameters"):
         # Once here, so that what cannot work says so now, and not on a worker.
         probe = factory()(np.asarray(flat_start), Address((0,), 0, 0), ())
     return host_task(
@@ -128,7 +139,7 @@ def host_task(
         # The key is a generation's own: in this process, a generation's number need not tell members apart.
         run = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
         members = np.asarray(sample.members())
-        with told(f"Task '{name}': its simulator failed"):
+        with explain_errors(f"Task '{name}': its simulator failed"):
             trials = [build()(member, Address(run, 0, k), memory) for k, member in enumerate(members)]
         part = joined([part_of(trial) for trial in trials])
         return jax.tree.map(jnp.asarray, part.outcome), absorb(memory, part.seen)
@@ -174,7 +185,8 @@ class _Plain:
     """A user's simulator, called as one of ours."""
 
     simulator: Callable[[], Any]
-    tree: Any  # the structure of parameters, and below the shapes of its leaves
+    tree: Any
+    """The structure of parameters, and below the shapes of its leaves."""
     shapes: Shapes
     has_fitness: bool
     num_episodes: int

@@ -20,11 +20,16 @@ from evolvability.tasks.policies import Policy
 class Situation(NamedTuple):
     """Many episodes at one moment; arrays have the axis (num_episodes,) in front."""
 
-    state: PyTree  # whatever the world needs to go on
-    observation: Array  # (num_episodes, num_observations) what is seen
-    position: Array  # (num_episodes, num_behaviors) how far from the start; at the end, the behavior
-    running: Array  # (num_episodes,) whether the episode goes on; where it does not, nothing changes any more
-    valid: Array  # (num_episodes,) False where the simulation broke down
+    state: PyTree
+    """Whatever the world needs to go on."""
+    observation: Array
+    """(num_episodes, num_observations) what is seen."""
+    position: Array
+    """(num_episodes, num_behaviors) how far from the start; at the end, the behavior."""
+    running: Array
+    """(num_episodes,) whether the episode goes on; where it does not, nothing changes any more."""
+    valid: Array
+    """(num_episodes,) False where the simulation broke down."""
 
 
 def goes_on(observation: Array, position: Array, state: PyTree = ()) -> Situation:
@@ -37,29 +42,36 @@ def goes_on(observation: Array, position: Array, state: PyTree = ()) -> Situatio
 class Goals:
     """What may be asked in a world. A goal is a vector in the space of behaviors."""
 
-    kind: str  # what the vector means: a `direction` to go in or a `point` to be at
-    # `(key, number) -> (number, num_behaviors)`, independent draws of the distribution trained on
+    kind: str
+    """What the vector means: a `direction` to go in or a `point` to be at."""
     draw: Callable[[Array, int], Array]
-    # `(goal, before, after) -> reward` of one step, from the positions; any leading axes
+    """`(key, number) -> (number, num_behaviors)`, independent draws of the distribution trained on."""
     reward: Callable[[Array, Array, Array], Array]
-    # `(goal, behavior) -> score` of a whole episode, from where it ended; any leading axes
+    """`(goal, before, after) -> reward` of one step, from the positions; any leading axes."""
     score: Callable[[Array, Array], Array]
+    """`(goal, behavior) -> score` of a whole episode, from where it ended; any leading axes."""
 
 
 @dataclass(frozen=True)
 class World:
     """A task's episodes, step by step."""
 
-    policy: Policy  # the network family that acts in it, the one of the task's own parameters
-    num_observations: int  # numbers seen per step
-    num_actions: int  # numbers done per step
-    num_steps: int  # steps per episode, at most
-    begin: Callable[[Array, int], Situation]  # `(key, num_episodes) -> Situation`
-    # `(situation, actions) -> Situation`, one step; actions: (num_episodes, num_actions), clipped inside
+    policy: Policy
+    """The network family that acts in it, the one of the task's own parameters."""
+    num_observations: int
+    """Numbers seen per step."""
+    num_actions: int
+    """Numbers done per step."""
+    num_steps: int
+    """Steps per episode, at most."""
+    begin: Callable[[Array, int], Situation]
+    """`(key, num_episodes) -> Situation`."""
     advance: Callable[[Situation, Array], Situation]
-    goals: Goals  # what may be asked
-    # `(memory, observation) -> inputs` of the network, by the task's memory
+    """`(situation, actions) -> Situation`, one step; actions: (num_episodes, num_actions), clipped inside."""
+    goals: Goals
+    """What may be asked."""
     scale: Callable[[PyTree, Array], Array] = lambda memory, observation: observation
+    """`(memory, observation) -> inputs` of the network, by the task's memory."""
 
 
 def directions(num_behaviors: int) -> Goals:

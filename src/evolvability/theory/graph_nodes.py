@@ -18,7 +18,8 @@ class Input:
 
     name: str
     label: str = ""
-    parents: ClassVar[tuple[str, ...]] = ()  # no field: an input cannot be given any
+    parents: ClassVar[tuple[str, ...]] = ()
+    """No field: an input cannot be given any."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,14 @@ class Expectation:
     r"""The expectation $\mathbb{E}_z[f]$ of a nested graph; its label is made of those of $z$ and $f$ unless given."""
 
     name: str
-    over: str  # the stochastic node z that is averaged over
-    integrand: str  # the node f that is averaged
-    given: tuple[str, ...]  # the nodes that condition z
-    distribution: Callable[..., Distribution]  # of z, from their values
+    over: str
+    """The stochastic node z that is averaged over."""
+    integrand: str
+    """The node f that is averaged."""
+    given: tuple[str, ...]
+    """The nodes that condition z."""
+    distribution: Callable[..., Distribution]
+    """Of z, from their values."""
     label: str = ""
 
     @property

@@ -15,10 +15,10 @@ from evolvability.core.objectives import Objective
 from evolvability.core.populations import Population, normal
 from evolvability.core.stateful_objectives import StatefulObjective
 from evolvability.core.strategy import Info, State, evolvability_es
-from evolvability.core.types import Outcome, PyTree, outcome
+from evolvability.core.types import Outcome, PyTree, make_outcome
 from evolvability.methods.registry import needs_fitness
 from evolvability.tasks.base import flattened
-from evolvability.training.generation import step, told
+from evolvability.training.generation import step, with_outcome
 
 
 class AskTell:
@@ -69,7 +69,9 @@ class AskTell:
         self._needs_fitness = isinstance(objective, str) and needs_fitness(objective)
         self._ask: Callable[..., Any] = jax.jit(algorithm.ask)
         self._step: Callable[..., tuple[State, Info, Outcome]] = jax.jit(
-            lambda state, did, fitness: step(algorithm, told(algorithm, population, outcome(did, fitness)), state)
+            lambda state, did, fitness: step(
+                algorithm, with_outcome(algorithm, population, make_outcome(did, fitness)), state
+            )
         )
         self.state = algorithm.init(jax.random.key(seed), centers)
         """What the next generation needs: save it to go on later."""
@@ -83,7 +85,7 @@ class AskTell:
     @property
     def center(self) -> PyTree:
         """The center (of the first component) in the form ``start`` had."""
-        return self._unflatten(self.state.cloud.center[0])
+        return self._unflatten(self.state.parameters.center[0])
 
     def ask(self) -> PyTree:
         """This generation's mutations, as ``start`` with an axis of ``population_size`` in front."""

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax import Array
 
-from evolvability.config.pieces import Pieces, taken_apart
+from evolvability.config.pieces import Pieces, split_pieces
 from evolvability.config.schema import MAML, Config, layered
 from evolvability.core.errors import ConfigError, RunFolderError, TaskError, unknown
 from evolvability.core.populations import Population
@@ -41,24 +41,31 @@ from evolvability.workers.connect import Workers, are_none, opened
 
 
 @dataclass(frozen=True, repr=False)
-class Result(TrainedPopulation):
+class TrainingResult(TrainedPopulation):
     """What `evolve` returns: a trained population, to `pick` a mutation of, draw `mutations`, act by a `policy`."""
 
-    state: State  # the last, with a seed axis in front
-    metrics: Arrays  # every metric by name, (num_seeds, num_generations)
-    task: Task  # whose ``unflatten`` turns a center back into parameters
+    state: State
+    """The last, with a seed axis in front."""
+    metrics: Arrays
+    """Every metric by name, (num_seeds, num_generations)."""
+    task: Task
+    """Whose ``unflatten`` turns a center back into parameters."""
     config: Config
-    by_name: bool  # whether the task is the one that the configuration names, and no object of yours
-    population: Population | None = None  # that members were drawn from, where it was given as an object
+    by_name: bool
+    """Whether the task is the one that the configuration names, and no object of yours."""
+    population: Population | None = None
+    """That members were drawn from, where it was given as an object."""
 
     def __repr__(self) -> str:
         done = int(self.state.generation[0])
-        return f"Result({self.config.task_title}, {self.config.objective}, seeds {self.seeds}, {done} generations)"
+        return (
+            f"TrainingResult({self.config.task_title}, {self.config.objective}, seeds {self.seeds}, {done} generations)"
+        )
 
     @property
     def centers(self) -> Array:
         """(num_seeds, num_components, num_params) the last centers."""
-        return self.state.cloud.center
+        return self.state.parameters.center
 
     def parents(self) -> list[Parent]:
         """What the run ended with, one parent per seed."""
@@ -81,7 +88,7 @@ def evolve(
     workers: Workers = None,
     progress: bool = True,
     **settings: Any,
-) -> Result:
+) -> TrainingResult:
     """Run Evolvability ES on a task.
 
     Args:
@@ -100,10 +107,10 @@ def evolve(
         >>> run = evolve("point", generations=3, population_size=32)
         >>> run.metrics["variance"].shape
         (1, 3)
-        >>> run.pick("left", k=10).policy([0.0, 0.0, 0.0, 0.0]).shape  # the action at an observation
+        >>> run.pick("left", mutations=10).policy([0.0, 0.0, 0.0, 0.0]).shape  # the action at an observation
         (2,)
     """
-    settings, pieces = taken_apart(settings)
+    settings, pieces = split_pieces(settings)
     if config is None:
         config = layered(task if isinstance(task, str) else FROM_PYTHON + task.name, values=settings)
     elif settings:
@@ -116,7 +123,7 @@ def evolve(
         each = _all(rows.extend, show, on_generation)
         evolution = Evolution(config, own_task, None if are_none(workers) else pool, pieces)
         state = train(evolution, None if output is None else Path(output), each)
-    return Result(
+    return TrainingResult(
         state, metric_arrays(rows, config.seeds), evolution.given, config, own_task is None, pieces.population
     )
 
@@ -146,7 +153,7 @@ def resume(
     workers: Workers = None,
     progress: bool = True,
     **pieces: Any,
-) -> Result:
+) -> TrainingResult:
     """Go on from the newest intact checkpoint, as if the run had not been interrupted; returns what `evolve` does.
 
     Where runs repeat bit for bit (docs/run-folder.md has a table), so does a resumed one.
@@ -189,7 +196,9 @@ def resume(
         show = held.enter_context(live(config, progress and is_first(), pool.status if pool else str))
         rows = rows[: generation * config.seeds]
         state = _run(evolution, state, writer, _all(rows.extend, show, on_generation))
-    return Result(state, metric_arrays(rows, config.seeds), evolution.given, config, task is None, given.population)
+    return TrainingResult(
+        state, metric_arrays(rows, config.seeds), evolution.given, config, task is None, given.population
+    )
 
 
 def _all(*functions: Callable[[Rows], Any]) -> Callable[[Rows], None]:

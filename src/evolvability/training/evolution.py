@@ -123,13 +123,13 @@ class Evolution:
         """The first State, with a seed axis in front."""
         if not self.config.start_from:
             return self._compile(self._begin)(self._keys())
-        keys, cloud, memory = inherited(
+        keys, parameters, memory = inherited(
             Run(self.config.start_from), self.config, self.task, self._keys(), self.population.num_components
         )
-        state = self._compile(jax.vmap(self.algorithm.init))(keys, cloud.center, memory)
+        state = self._compile(jax.vmap(self.algorithm.init))(keys, parameters.center, memory)
         # Learned scales are inherited only where both runs learn them; otherwise they start at sigma.
-        if state.cloud.log_scale is not None and cloud.log_scale is not None:
-            state = state._replace(cloud=cloud)
+        if state.parameters.log_scale is not None and parameters.log_scale is not None:
+            state = state._replace(parameters=parameters)
         return state
 
     def place(self, state: State) -> State:
@@ -146,9 +146,9 @@ class Evolution:
         # All seeds are at the same generation.
         for generation in range(int(state.generation[0]), self.config.generations):
             began = time.perf_counter()
-            is_small = math.prod(state.cloud.center.shape[1:]) <= MAX_RECORDED_CENTER
+            is_small = math.prod(state.parameters.center.shape[1:]) <= MAX_RECORDED_CENTER
             # Of the state before the step: what this generation's members are drawn around.
-            centers = state.cloud.center if is_small else None
+            centers = state.parameters.center if is_small else None
             with delayed_interrupts() if self._on_accelerator else nullcontext():
                 state, info, outcome = self._step(state)
                 # Waits for the step. What members did comes along to the host, where the neighbors are.

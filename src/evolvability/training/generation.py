@@ -2,7 +2,7 @@
 
 A `Where` knows how a State becomes an Outcome, and how weights become a gradient: in one piece (`whole`), with little
 memory (`in_chunks`), on workers (`on_workers`), step by step with drawn actions (`exploring`), or by somebody else
-(`told`).
+(`with_outcome`).
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from jax import Array
 from evolvability.core.keys import episode_key
 from evolvability.core.populations import Population
 from evolvability.core.strategy import Algorithm, Info, State
-from evolvability.core.types import Cloud, Outcome, PyTree
+from evolvability.core.types import Outcome, Parameters, PyTree
 from evolvability.methods.policy_gradient import Exploration, action_score, explore, outcome_at, weights_over_time
 from evolvability.tasks.base import Task
 from evolvability.tasks.normalizer import Moments, merge
@@ -28,10 +28,11 @@ Judge = Callable[[Outcome], Outcome]  # puts the run's goal in the place of fitn
 class Where(NamedTuple):
     """Where, and how, the members of a generation are evaluated."""
 
-    # `(state) -> (outcome, memory, kept)`: what all members did, the task's memory afterwards, and whatever
-    # `gradient` needs of it
     evaluate: Callable[[State], tuple[Outcome, PyTree, Any]]
-    gradient: Callable[[State, Array, Any], Cloud]  # `(state, weights, kept) -> Cloud`, the ascent direction
+    """`(state) -> (outcome, memory, kept)`: what all members did, the task's memory afterwards, and whatever `gradient`
+    needs of it."""
+    gradient: Callable[[State, Array, Any], Parameters]
+    """`(state, weights, kept) -> Parameters`, the ascent direction."""
 
 
 def step(algorithm: Algorithm, where: Where, state: State) -> tuple[State, Info, Outcome]:
@@ -65,7 +66,7 @@ def whole(algorithm: Algorithm, population: Population, task: Task) -> Where:
     return Where(evaluate, lambda state, weights, sample: population.gradient(sample, weights))
 
 
-def told(algorithm: Algorithm, population: Population, outcome: Outcome) -> Where:
+def with_outcome(algorithm: Algorithm, population: Population, outcome: Outcome) -> Where:
     """Elsewhere, already: this is what members did."""
     return Where(
         # Drawn anew from their address: nothing has to be carried from asking to telling.
@@ -88,12 +89,12 @@ def in_chunks(algorithm: Algorithm, population: Population, task: Task, chunks: 
         # (num_chunks, members per chunk, ...) becomes (num_members, ...). No sample is kept: noise is drawn again.
         return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), outcomes), memory, ()
 
-    def gradient(state: State, weights: Array, kept: Any) -> Cloud:
-        def add(total: Cloud, chunk: tuple[Array, Array]) -> tuple[Cloud, None]:
+    def gradient(state: State, weights: Array, kept: Any) -> Parameters:
+        def add(total: Parameters, chunk: tuple[Array, Array]) -> tuple[Parameters, None]:
             draws, weights = chunk
             return jax.tree.map(jnp.add, total, population.gradient(algorithm.ask(state, draws), weights)), None
 
-        nothing = jax.tree.map(jnp.zeros_like, state.cloud)
+        nothing = jax.tree.map(jnp.zeros_like, state.parameters)
         total, _ = jax.lax.scan(add, nothing, (chunks, weights.reshape(len(chunks), -1)))
         return jax.tree.map(lambda leaf: leaf / len(chunks), total)  # each chunk's is a mean over its members
 
@@ -115,7 +116,7 @@ def exploring(
         memory = merge(state.memory, episodes.seen) if isinstance(state.memory, Moments) else state.memory
         return judge(outcome_at(episodes, exploration.world.num_steps)), memory, (sample, episodes)
 
-    def gradient(state: State, weights: Array, kept: Any) -> Cloud:
+    def gradient(state: State, weights: Array, kept: Any) -> Parameters:
         del weights  # of the episode's end, which may be none of the times that count
         sample, episodes = kept
         times = exploration.watched
@@ -145,9 +146,9 @@ def on_workers(evaluator: Evaluator, judge: Judge, first_seed: int) -> Where:
         memories = [absorb(own.memory, part.seen) for own, part in zip(states, parts, strict=True)]
         return _stacked(outcomes), _stacked(memories), broadcasts
 
-    def gradient(state: State, weights: Array, broadcasts: Any) -> Cloud:
+    def gradient(state: State, weights: Array, broadcasts: Any) -> Parameters:
         gradients = evaluator.gradient(broadcasts, list(weights))
-        total: Cloud = _stacked(gradients)
+        total: Parameters = _stacked(gradients)
         return total
 
     return Where(evaluate, gradient)

@@ -16,7 +16,7 @@ from jax.sharding import PartitionSpec as P
 
 from evolvability.core.errors import ConfigError
 from evolvability.core.populations import Population
-from evolvability.core.types import Cloud, Outcome, PyTree, Sample
+from evolvability.core.types import Outcome, Parameters, PyTree, Sample
 from evolvability.tasks.base import Task
 
 AXIS = "members"
@@ -50,8 +50,8 @@ def replicated(devices: Devices) -> NamedSharding:
 def spread_population(population: Population, devices: Devices) -> Population:
     """The same population; every device draws the noise of its own members alone."""
 
-    def sample(key: Array, cloud: Cloud, generation: Array | int, draws: Array) -> Sample:
-        whole = population.sample(key, cloud, generation, draws)
+    def sample(key: Array, parameters: Parameters, generation: Array | int, draws: Array) -> Sample:
+        whole = population.sample(key, parameters, generation, draws)
         if len(draws) % len(devices):  # a few members, asked for one by one
             return whole
         places = jax.tree.map(lambda spec: NamedSharding(_row(devices), spec), SAMPLE)

@@ -16,7 +16,7 @@ from distributed.scheduler import KilledWorker
 
 from evolvability.core.errors import ClusterError, ConfigError, UserError
 from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, Pool
-from evolvability.workers.worker import Broadcast, Recipe, Report
+from evolvability.workers.worker import Broadcast, Recipe, WorkerReport
 
 GONE = (OSError, CommClosedError, TimeoutError, CancelledError, asyncio.CancelledError)
 """What a client raises while its scheduler is away."""
@@ -54,7 +54,7 @@ class DaskPool(Pool):
         self._known: set[str] = set()  # workers that have answered before
         self._shunned: dict[str, Any] = {}  # workers that hang, and the Dask future each owes us
 
-    def submit(self, function: Callable[..., Report], *arguments: Any) -> Future[Report]:
+    def submit(self, function: Callable[..., WorkerReport], *arguments: Any) -> Future[WorkerReport]:
         """Have the scheduler choose a worker, preferably one that does not hang."""
         # A client that has lost its scheduler looks for it by itself.
         self._wait_for_scheduler()
@@ -108,7 +108,7 @@ class DaskPool(Pool):
             future = self._sent[value] = self.client.submit(lambda given: given, value, key=_new_key(), **where)
         return future
 
-    async def _answer(self, task: Any, keys: set[Any]) -> Report:
+    async def _answer(self, task: Any, keys: set[Any]) -> WorkerReport:
         """Of a worker; keys: of the call and of what it waits for.
 
         Dask itself makes a call again whose worker dies, up to its allowed-failures.
@@ -120,7 +120,7 @@ class DaskPool(Pool):
             # Not asyncio.wait_for, which would cancel an answer that is merely late.
             while not (await asyncio.wait({answer}, timeout=patience))[0]:
                 patience = await self._further_patience(task, keys, time.monotonic() - began)
-            report: Report = answer.result()
+            report: WorkerReport = answer.result()
         except (LostError, UserError):
             raise
         except (KilledWorker, *GONE) as error:

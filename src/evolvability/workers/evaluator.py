@@ -25,11 +25,11 @@ from evolvability.core.errors import ClusterError, ConfigError
 from evolvability.core.keys import noise_key
 from evolvability.core.populations import Population
 from evolvability.core.strategy import State
-from evolvability.core.types import Cloud
+from evolvability.core.types import Parameters
 from evolvability.tasks.base import Task
 from evolvability.tasks.simulators import Part, joined, lost
 from evolvability.workers.pools import START_SECONDS, LostError, OverdueError, Pool
-from evolvability.workers.worker import Broadcast, Report, recipe_of, work
+from evolvability.workers.worker import Broadcast, WorkerReport, recipe_of, work
 
 NUM_SUMS = 32
 """Partial gradients per generation, at most: what comes back to the driver does not grow with the population."""
@@ -52,7 +52,7 @@ class Evaluator:
         self.pool, self.num_signs = pool, num_signs
         num_draws = config.population_size // num_signs
         # Units of whole draws: a pair's noise is then rebuilt once, and not by two workers.
-        self.units = [range(r.start * num_signs, r.stop * num_signs) for r in split(num_draws, config.units)]
+        self.units = [range(r.start * num_signs, r.stop * num_signs) for r in split(num_draws, config.worker_batches)]
         # Fewer and longer than units: each comes back as a sum as long as the center.
         self.sums = split(num_draws, NUM_SUMS)
         self._recipe = recipe_of(config, task, population)
@@ -62,8 +62,8 @@ class Evaluator:
         # Two keys: addresses of episodes begin with the run's own, noise with that of its purpose.
         words = np.asarray(jax.random.key_data(state.key))
         noise = np.asarray(jax.random.key_data(noise_key(state.key)))
-        cloud, memory = jax.device_get((state.cloud, state.memory))
-        return Broadcast(tuple(map(int, words)), noise, int(state.generation), cloud, memory)
+        parameters, memory = jax.device_get((state.parameters, state.memory))
+        return Broadcast(tuple(map(int, words)), noise, int(state.generation), parameters, memory)
 
     def evaluate(self, broadcasts: Sequence[Broadcast]) -> list[Part]:
         """Every member of every seed."""
@@ -79,7 +79,7 @@ class Evaluator:
                 )
         return [joined(parts) for parts in _by_seed(reports, len(broadcasts))]
 
-    def gradient(self, broadcasts: Sequence[Broadcast], weights: Sequence[Array]) -> list[Cloud]:
+    def gradient(self, broadcasts: Sequence[Broadcast], weights: Sequence[Array]) -> list[Parameters]:
         """Every seed's gradient, from its members' weights; summed where the noise is."""
         per_draw = [np.asarray(own).reshape(-1, self.num_signs) for own in weights]
         calls = [
@@ -96,11 +96,11 @@ class Evaluator:
         return [jax.tree.map(lambda leaf: leaf / size, total) for total in totals]
 
 
-def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -> list[Report]:
+def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -> list[WorkerReport]:
     """The answers to calls of `work`, in their order, whatever order they came in; so many are handed out per slot."""
-    reports: dict[int, Report] = {}
+    reports: dict[int, WorkerReport] = {}
     to_do = deque(range(len(calls)))
-    out: dict[Future[Report], int] = {}
+    out: dict[Future[WorkerReport], int] = {}
     losses: Counter[int] = Counter()  # workers that each call has cost
     # Workers come and go, so their number is asked for again at every tick.
     slots, looked = pool.slots(), time.monotonic()
@@ -143,7 +143,7 @@ def _check_losses(pool: Pool, slots: int, error: LostError) -> None:
         )
 
 
-def _in_place_of(call: tuple[Any, ...], losses: int, pool: Pool, error: LostError) -> Report | None:
+def _in_place_of(call: tuple[Any, ...], losses: int, pool: Pool, error: LostError) -> WorkerReport | None:
     """What becomes of a call that was lost: its members' answers one by one, or None where it is to be made again."""
     recipe, method, broadcast, members, *_ = call
     # Overdue, one by one at once: a deadline is long, and one member that hangs would take all others along.
@@ -152,12 +152,12 @@ def _in_place_of(call: tuple[Any, ...], losses: int, pool: Pool, error: LostErro
         singles = [(recipe, method, broadcast, range(k, k + 1)) for k in members]
         # One per slot, so that it is clear which of them costs a worker. Other calls' answers wait meanwhile.
         results = [report.result for report in dispatch(pool, singles, ahead=1)]
-        return Report(joined(results))  # without a worker's name: it was done by several
+        return WorkerReport(joined(results))  # without a worker's name: it was done by several
     if losses < MAX_LOSSES:
         return None
     if method == "gradient":  # one that lacks a part would point elsewhere
         raise ClusterError(f"A piece of work was lost {losses} times: {error}.")
-    return Report(lost(recipe.num_behaviors, members[0], f"{error}, {losses} times"))
+    return WorkerReport(lost(recipe.num_behaviors, members[0], f"{error}, {losses} times"))
 
 
 def split(total: int, parts: int) -> list[range]:
@@ -181,5 +181,5 @@ def name_invalid(part: Part, generation: int, seed: int) -> None:
         warnings.warn(f"generation {generation}, seed {seed}: {text}", stacklevel=2)
 
 
-def _by_seed(reports: list[Report], num_seeds: int) -> list[list[Any]]:
+def _by_seed(reports: list[WorkerReport], num_seeds: int) -> list[list[Any]]:
     return [[reports[k].result for k in own] for own in split(len(reports), num_seeds)]

@@ -18,7 +18,7 @@ from typing import Any
 from evolvability.core.cores import machine_memory, num_cores
 from evolvability.core.errors import ClusterError, ConfigError
 from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, ThreadedPool
-from evolvability.workers.worker import Report
+from evolvability.workers.worker import WorkerReport
 
 MAX_STARTS = 3  # so many processes in a row may die while they get ready before the run is stopped
 WATCH_SECONDS = 0.2  # between looks at the workers' memory
@@ -49,7 +49,7 @@ class LocalProcesses(ThreadedPool):
         self._is_closed = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def prepare(self, function: Callable[..., Report], *arguments: Any) -> None:
+    def prepare(self, function: Callable[..., WorkerReport], *arguments: Any) -> None:
         """The first call of every new process."""
         self._first = function, *arguments
 
@@ -71,13 +71,13 @@ class LocalProcesses(ThreadedPool):
             for worker in self._workers:
                 worker.stay_below(self.memory)
 
-    def call(self, function: Callable[..., Report], *arguments: Any) -> Report:
+    def call(self, function: Callable[..., WorkerReport], *arguments: Any) -> WorkerReport:
         """By the first process that has nothing else to do."""
         worker = self._idle.get()
         try:
             # Beforehand, with patience of its own: a deadline is for work.
             worker.get_ready(*self._first)
-            report: Report = worker.call(self.deadline, function, *arguments)
+            report: WorkerReport = worker.call(self.deadline, function, *arguments)
             return report
         finally:
             self._idle.put(worker)

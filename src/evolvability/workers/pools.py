@@ -1,8 +1,8 @@
 """Pools: ways to have functions called elsewhere, each call by a deadline.
 
 A pool hands a function and its arguments to one of its workers and gives back a `concurrent.futures.Future`. Its result
-is the worker's `Report`; its exception is a `LostError` if this one call came to nothing, or a `ClusterError` if the
-workers cannot be used at all. `evaluator` does the rest: what to hand out when, and what to do about lost calls.
+is a `WorkerReport`; its exception is a `LostError` if this one call came to nothing, or a `ClusterError` if the workers
+cannot be used at all. `evaluator` does the rest: what to hand out when, and what to do about lost calls.
 """
 
 import statistics
@@ -11,7 +11,7 @@ from concurrent import futures
 from typing import Any
 
 from evolvability.core.errors import ClusterError, UserError
-from evolvability.workers.worker import Report
+from evolvability.workers.worker import WorkerReport
 
 DEADLINE = 600.0
 START_SECONDS = 120.0  # how long a worker may take to get ready, whatever the deadline: it imports, builds and compiles
@@ -41,9 +41,9 @@ class Pool:
         self.description, self.deadline = description, deadline
         self.seconds: dict[str, list[float]] = {}  # of the last generation: by worker, seconds per member of each unit
 
-    def submit(self, function: Callable[..., Report], *arguments: Any) -> futures.Future[Report]:
+    def submit(self, function: Callable[..., WorkerReport], *arguments: Any) -> futures.Future[WorkerReport]:
         """Call a function on some worker."""
-        future: futures.Future[Report] = futures.Future()
+        future: futures.Future[WorkerReport] = futures.Future()
         # An error is raised here and now: it is not a worker's.
         future.set_result(function(*arguments))
         return future
@@ -52,7 +52,7 @@ class Pool:
         """How many calls can be worked on now; it may change, and be 0 for a while."""
         return 1
 
-    def prepare(self, function: Callable[..., Report], *arguments: Any) -> None:
+    def prepare(self, function: Callable[..., WorkerReport], *arguments: Any) -> None:
         """What a new worker may be called with first, so that deadlines are about work and not about getting ready."""
 
     def close(self) -> None:
@@ -82,11 +82,11 @@ class ThreadedPool(Pool):
         self.num_workers = num_workers
         self._threads = futures.ThreadPoolExecutor(num_workers)
 
-    def submit(self, function: Callable[..., Report], *arguments: Any) -> futures.Future[Report]:
+    def submit(self, function: Callable[..., WorkerReport], *arguments: Any) -> futures.Future[WorkerReport]:
         """Call it as soon as a thread has nothing else to do."""
         return self._threads.submit(self.call, function, *arguments)
 
-    def call(self, function: Callable[..., Report], *arguments: Any) -> Report:
+    def call(self, function: Callable[..., WorkerReport], *arguments: Any) -> WorkerReport:
         """The answer of a worker."""
         raise NotImplementedError
 
@@ -110,7 +110,7 @@ class ExecutorPool(ThreadedPool):
         # Executors of the standard library keep their number of workers in this private attribute.
         super().__init__(type(executor).__name__, deadline, getattr(executor, "_max_workers", None) or MANY_WORKERS)
         self.executor = executor
-        self._hanging: list[futures.Future[Report]] = []
+        self._hanging: list[futures.Future[WorkerReport]] = []
 
     def slots(self) -> int:
         """As many as it has workers that do not hang."""
@@ -118,7 +118,7 @@ class ExecutorPool(ThreadedPool):
         self._hanging = [future for future in self._hanging if not future.done()]
         return max(self.num_workers - len(self._hanging), 0)
 
-    def call(self, function: Callable[..., Report], *arguments: Any) -> Report:
+    def call(self, function: Callable[..., WorkerReport], *arguments: Any) -> WorkerReport:
         """By the executor."""
         try:
             future = self.executor.submit(function, *arguments)

@@ -29,7 +29,7 @@ from evolvability.config.schema import Config
 from evolvability.core.errors import TaskError
 from evolvability.core.noise import Shapes
 from evolvability.core.populations import Population
-from evolvability.core.types import Cloud, PyTree
+from evolvability.core.types import Parameters, PyTree
 from evolvability.tasks.base import Task
 from evolvability.tasks.own_code import RAISED
 from evolvability.tasks.simulators import Address, Part, Simulator, joined, lost, part_of
@@ -42,33 +42,48 @@ SAME_VERSIONS = ("evolvability-es", "jax", "numpy")  # packages whose version de
 class Recipe:
     """What a worker needs to know of a run, once."""
 
-    name: str  # no other recipe's
-    config: Config  # the run's configuration, for its population
-    shapes: Shapes  # of the task's parameters, likewise
-    num_behaviors: int  # the length of a behavior
-    factory: bytes  # builds the simulator; pickled, so that nothing of it is loaded before the worker is ready for it
-    versions: dict[str, str]  # the driver's packages
-    code: dict[str, str]  # checksums or versions of the modules that the simulator consists of
-    driver: tuple[str, int]  # the driver's machine and process
+    name: str
+    """No other recipe's."""
+    config: Config
+    """The run's configuration, for its population."""
+    shapes: Shapes
+    """Of the task's parameters, likewise."""
+    num_behaviors: int
+    """The length of a behavior."""
+    factory: bytes
+    """Builds the simulator; pickled, so that nothing of it is loaded before the worker is ready for it."""
+    versions: dict[str, str]
+    """The driver's packages."""
+    code: dict[str, str]
+    """Checksums or versions of the modules that the simulator consists of."""
+    driver: tuple[str, int]
+    """The driver's machine and process."""
 
 
 @dataclass(frozen=True, eq=False)
 class Broadcast:
     """What a worker needs to know of one seed's generation."""
 
-    run: tuple[int, ...]  # the words of the run's key
-    noise: np.ndarray[Any, Any]  # the words of the key that noise is addressed by
+    run: tuple[int, ...]
+    """The words of the run's key."""
+    noise: np.ndarray[Any, Any]
+    """The words of the key that noise is addressed by."""
     generation: int
-    cloud: Cloud  # the center, and the scales where they are learned
-    memory: PyTree  # what the task remembers, e.g. statistics of observations
+    parameters: Parameters
+    """The center, and the scales where they are learned."""
+    memory: PyTree
+    """What the task remembers, e.g. statistics of observations."""
 
 
-class Report(NamedTuple):
+class WorkerReport(NamedTuple):
     """A worker's answer."""
 
-    result: Any  # a `Part`, or a partial gradient as a `Cloud`
-    worker: str = ""  # who answers
-    seconds: float = 0.0  # how long it took
+    result: Any
+    """A `Part`, or a partial gradient as a `Parameters`."""
+    worker: str = ""
+    """Who answers."""
+    seconds: float = 0.0
+    """How long it took."""
 
 
 def recipe_of(config: Config, task: Task, population: Population | None = None) -> Recipe:
@@ -85,7 +100,7 @@ def recipe_of(config: Config, task: Task, population: Population | None = None) 
     return Recipe(uuid4().hex, config, task.shapes, len(task.behavior), factory, versions, code, _this_process())
 
 
-def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *arguments: Any) -> Report:
+def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *arguments: Any) -> WorkerReport:
     """Call a method of this thread's workbench."""
     began = time.perf_counter()
     try:
@@ -94,7 +109,7 @@ def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *
             result = getattr(_workbench(recipe), method)(*arguments)
     except RAISED as error:  # not of a member but of the worker, and the next one would have it too
         raise TaskError(f"Worker {_worker_name()} cannot do its work: {type(error).__name__}: {error}") from None
-    return Report(result, _worker_name(), time.perf_counter() - began)
+    return WorkerReport(result, _worker_name(), time.perf_counter() - began)
 
 
 class Workbench:
@@ -107,8 +122,10 @@ class Workbench:
         population = own or build_population(recipe.config, recipe.shapes)
         self.num_signs = population.num_signs
 
-        def add(total: Cloud, noise: Array, cloud: Cloud, generation: Array, draw: Array, weights: Array) -> Cloud:
-            sample = population.sample(jax.random.wrap_key_data(noise), cloud, generation, draw[None])
+        def add(
+            total: Parameters, noise: Array, parameters: Parameters, generation: Array, draw: Array, weights: Array
+        ) -> Parameters:
+            sample = population.sample(jax.random.wrap_key_data(noise), parameters, generation, draw[None])
             # The mean over the draw's members, so times their number it is a sum.
             part = population.gradient(sample, weights)
             return jax.tree.map(lambda sum_, new: sum_ + sample.num_members * new, total, part)
@@ -135,10 +152,10 @@ class Workbench:
             parts.append(self._trial(pair[sign], Address(broadcast.run, broadcast.generation, member), broadcast))
         return joined(parts)
 
-    def gradient(self, broadcast: Broadcast, draws: range, weights: np.ndarray[Any, Any]) -> Cloud:
+    def gradient(self, broadcast: Broadcast, draws: range, weights: np.ndarray[Any, Any]) -> Parameters:
         """The sum over draws, in their order; weights: (num_draws, num_signs)."""
         address = _on_cpu(broadcast)
-        total: Cloud = jax.tree.map(jnp.zeros_like, address[1])
+        total: Parameters = jax.tree.map(jnp.zeros_like, address[1])
         for draw, own in zip(draws, weights, strict=True):
             # A draw whose members are invalid weighs nothing, and its noise need not be drawn.
             if own.any():
@@ -162,10 +179,10 @@ class Workbench:
 
 
 def writer(population: Population) -> Callable[..., Array]:
-    """``(noise, cloud, generation, draw) -> (num_signs, num_params)``, the members of one draw, compiled."""
+    """``(noise, parameters, generation, draw) -> (num_signs, num_params)``, the members of one draw, compiled."""
 
-    def members(noise: Array, cloud: Cloud, generation: Array, draw: Array) -> Array:
-        return population.sample(jax.random.wrap_key_data(noise), cloud, generation, draw[None]).members()
+    def members(noise: Array, parameters: Parameters, generation: Array, draw: Array) -> Array:
+        return population.sample(jax.random.wrap_key_data(noise), parameters, generation, draw[None]).members()
 
     return jax.jit(members)
 
@@ -203,7 +220,7 @@ def _this_process() -> tuple[str, int]:
 
 def _on_cpu(broadcast: Broadcast) -> tuple[Any, ...]:
     cpu = jax.local_devices(backend="cpu")[0]
-    return jax.device_put((broadcast.noise, broadcast.cloud, np.int32(broadcast.generation)), cpu)
+    return jax.device_put((broadcast.noise, broadcast.parameters, np.int32(broadcast.generation)), cpu)
 
 
 def _worker_name() -> str:

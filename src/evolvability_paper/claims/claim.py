@@ -30,21 +30,35 @@ class Claim:
     """A statement of the paper, and what some runs say about it."""
 
     statement: str
-    sentence: str  # of the paper, which may be several such statements: what tells them apart stands side by side
+    sentence: str
+    """Of the paper, which may be several such statements: what tells them apart stands side by side."""
     section: str
-    paper: str  # its value, as it is printed there
-    statistic: str  # what ``value`` is
-    ours: str = ""  # what decides and is not the paper's
-    value: float | None = None  # the statistic of the runs; None without runs
-    p: float | None = None  # its p-value; None where the statement has none, or there are too few runs for any
-    num_runs: tuple[int, ...] = ()  # how many runs each group has
-    verdict: Verdict = "not enough runs"  # whether the statement holds for the runs
-    reason: str = ""  # why they cannot tell, why it does not hold or in part only, or how many runs do
-    medians: tuple[float, ...] = ()  # of the groups, where two are compared; in the statistic's order
-    pairs: Paired | None = None  # tests by seed, where two groups have some in common: these begin with one network
-    beside: str = ""  # the same by another reading, which decides nothing
-    enough: int = 0  # where the paper finds no difference, in how many runs per group; 0 elsewhere
-    is_reversed: bool = False  # whether the opposite is significant
+    paper: str
+    """Its value, as it is printed there."""
+    statistic: str
+    """What ``value`` is."""
+    ours: str = ""
+    """What decides and is not the paper's."""
+    value: float | None = None
+    """The statistic of the runs; None without runs."""
+    p: float | None = None
+    """Its p-value; None where the statement has none, or there are too few runs for any."""
+    num_runs: tuple[int, ...] = ()
+    """How many runs each group has."""
+    verdict: Verdict = "not enough runs"
+    """Whether the statement holds for the runs."""
+    reason: str = ""
+    """Why they cannot tell, why it does not hold or in part only, or how many runs do."""
+    medians: tuple[float, ...] = ()
+    """Of the groups, where two are compared; in the statistic's order."""
+    pairs: Paired | None = None
+    """Tests by seed, where two groups have some in common: these begin with one network."""
+    beside: str = ""
+    """The same by another reading, which decides nothing."""
+    enough: int = 0
+    """Where the paper finds no difference, in how many runs per group; 0 elsewhere."""
+    is_reversed: bool = False
+    """Whether the opposite is significant."""
 
     @property
     def finds_no_difference(self) -> bool:
@@ -116,9 +130,12 @@ Judge = Callable[..., Answer]
 class Statement:
     """A statement of the paper; called with runs of any kind, it is a `Claim`."""
 
-    item: str  # the item of the paper that it belongs to, by name
-    claim: Claim  # what the paper says, not yet held against runs
-    judge: Judge  # finds the runs that it is about by their configurations, and answers
+    item: str
+    """The item of the paper that it belongs to, by name."""
+    claim: Claim
+    """What the paper says, not yet held against runs."""
+    judge: Judge
+    """Finds the runs that it is about by their configurations, and answers."""
 
     def __call__(self, runs: Sequence[Run]) -> Claim:
         """The claim with its answer, or with the reason why there is none."""

@@ -18,7 +18,8 @@ class Sentence:
     """What the paper says, and the statements that it became here."""
 
     verdict: Verdict
-    claims: dict[str, Claim]  # by name
+    claims: dict[str, Claim]
+    """By name."""
 
     @property
     def count(self) -> str:

@@ -90,7 +90,7 @@ def _best_mutation(runs: Runs, objective: str, start: str) -> Seeded:
 
     def reached(run: Run, goal: str) -> Array:
         found = load_adaptation(run, goal)
-        # Picked by its score, which is of one episode from the start state of training.
+        # PickedMutation by its score, which is of one episode from the start state of training.
         return found.performance if start == "varied" else np.nanmax(found.scores, axis=1)
 
     return _mean_over_goals(trained_by(runs, "cheetah", objective), reached)

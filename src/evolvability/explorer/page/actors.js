@@ -6,7 +6,7 @@ import { $, begin, button, element, freeSlot, leave, redraw, say, scene, state }
 
 const SAME = 1e-3; // ends nearer than this are the same
 
-const isFilmed = (actor) => actor.poses || actor.pictures;
+const isRecorded = (actor) => actor.poses || actor.pictures;
 
 // Puts a mutation on stage, the first one leaving where it is full, and plays it once it is simulated.
 export async function bringOn(run, about, question) {
@@ -50,7 +50,7 @@ export function remove(actor) {
 function listActors() {
   $("cast").textContent = state.actors.length ? `${state.actors.length} of at most ${state.most}` : "";
   $("actors").replaceChildren(...state.actors.map(listed));
-  $("mp4").disabled = $("gif").disabled = !state.actors.some(isFilmed);
+  $("mp4").disabled = $("gif").disabled = !state.actors.some(isRecorded);
   redraw();
 }
 
@@ -98,17 +98,17 @@ async function savePolicy({ run, generation, what, question }) {
   say("Saved. In Python: act = evolvability.load_policy(file); action = act(observation).");
 }
 
-// A film has one run's mutations: a scene has one robot.
+// A video has one run's mutations: a scene has one robot.
 export async function saveFilm(format) {
-  const filmed = state.actors.filter(isFilmed);
-  const run = state.runs[filmed[0].run];
-  const own = filmed.filter((actor) => actor.run === run.index);
-  say(`Filming ${own.length} mutation${own.length > 1 ? "s" : ""} …`);
+  const recorded = state.actors.filter(isRecorded);
+  const run = state.runs[recorded[0].run];
+  const own = recorded.filter((actor) => actor.run === run.index);
+  say(`Recording ${own.length} mutation${own.length > 1 ? "s" : ""} …`);
   const cast = own.map(({ seed, generation, what }) => `${seed}.${generation}.${what}`).join(",");
-  const film = await ask(`video?run=${run.index}&format=${format}&speed=${$("speed").value}&cast=${cast}`);
-  download(await film.blob(), `${run.task}.${format}`);
-  const others = filmed.length - own.length;
-  say(`Saved${others ? `, without the ${others} of other runs: a film has one run's` : ""}.`);
+  const video = await ask(`video?run=${run.index}&format=${format}&speed=${$("speed").value}&cast=${cast}`);
+  download(await video.blob(), `${run.task}.${format}`);
+  const others = recorded.length - own.length;
+  say(`Saved${others ? `, without the ${others} of other runs: a video has one run's` : ""}.`);
 }
 
 function download(blob, name) {

@@ -17,7 +17,7 @@ from evolvability.core.types import Sample
 from evolvability.tasks.base import at_least, check_share
 from evolvability.tasks.goals import heading
 from evolvability.tasks.normalizer import Moments, pool
-from evolvability.tasks.replay import HostArray, Motion, Replay
+from evolvability.tasks.replay import HostArray, Recording, Replay
 
 TORQUE_LIMIT = 1.0
 """Of every motor, in units of its gear."""
@@ -66,22 +66,29 @@ class AntOptions(LocomotionOptions):
     """End an episode when the torso sinks below 0.26 m (or, of the body gymnasium, rises above 1 m)."""
 
 
-class Episodes(NamedTuple):
+class EpisodeResults(NamedTuple):
     """What became of every member's episode."""
 
-    displacement: Array  # (num_members, num_behaviors) from the start to where the episode ended
-    valid: Array  # (num_members,) False where the simulation broke down
-    num_steps: Array  # (num_members,) control steps until the episode ended
-    seen: Moments  # the statistics of the observations to remember
+    displacement: Array
+    """(num_members, num_behaviors) from the start to where the episode ended."""
+    valid: Array
+    """(num_members,) False where the simulation broke down."""
+    num_steps: Array
+    """(num_members,) control steps until the episode ended."""
+    seen: Moments
+    """The statistics of the observations to remember."""
 
 
 @dataclass(frozen=True)
 class Engine:
     """A way to step episodes."""
 
-    name: str  # what it is, and on what, for people
-    run: Callable[[Array, Sample, Moments], Episodes]  # one episode per member, observations scaled by the moments
-    on_host: bool  # whether ``run`` is ordinary Python, to be called outside of ``jit``
+    name: str
+    """What it is, and on what, for people."""
+    run: Callable[[Array, Sample, Moments], EpisodeResults]
+    """One episode per member, observations scaled by the moments."""
+    on_host: bool
+    """Whether ``run`` is ordinary Python, to be called outside of ``jit``."""
 
 
 def start_positions(keys: Array, robot: Any, noise: float) -> Array:
@@ -103,15 +110,15 @@ def remembered(keys: Array, share: float) -> Array:
     return jax.vmap(lambda key: jax.random.bernoulli(key, share))(keys)
 
 
-Blocks = Callable[[Moments], Callable[[Sample, HostArray, HostArray], Episodes]]
-"""``(moments) -> (sample, poses, kept) -> Episodes`` in NumPy's arrays; ``seen`` is of members that are kept."""
+Blocks = Callable[[Moments], Callable[[Sample, HostArray, HostArray], EpisodeResults]]
+"""``(moments) -> (sample, poses, kept) -> EpisodeResults`` in NumPy's arrays; ``seen`` is of members that are kept."""
 
 
 def on_threads(name: str, robot: Any, options: LocomotionOptions, most: int, blocks: Blocks) -> Engine:
     """An engine on the cores of a CPU: a block of draws, ``most`` of them, goes through its episodes on one thread."""
     num_threads = options.threads or num_cores()
 
-    def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
+    def run(key: Array, sample: Sample, moments: Moments) -> EpisodeResults:
         key_start, key_seen = jax.random.split(key)
         poses = np.asarray(start_positions(sample.member_keys(key_start), robot, options.start_noise))
         kept = np.asarray(remembered(sample.member_keys(key_seen), options.observation_share))
@@ -119,7 +126,7 @@ def on_threads(name: str, robot: Any, options: LocomotionOptions, most: int, blo
         rounds = math.ceil(sample.num_draws / (most * num_threads))
         size = math.ceil(sample.num_draws / (rounds * num_threads))  # as many blocks for every thread
 
-        def block(first: int) -> Episodes:
+        def block(first: int) -> EpisodeResults:
             draws = _in_float32(host.of_draws(slice(first, first + size)))
             # A draw's members are neighbors, so a block of draws is a range of members.
             members = slice(first * len(host.sign), first * len(host.sign) + draws.num_members)
@@ -128,7 +135,7 @@ def on_threads(name: str, robot: Any, options: LocomotionOptions, most: int, blo
         # One BLAS thread each: their own threads would fight over the cores with ours.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(num_threads) as threads:
             parts = list(threads.map(block, range(0, sample.num_draws, size)))
-        whole: Episodes = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+        whole: EpisodeResults = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
         # Pooled by NumPy: the number of remembered members changes, and JAX would compile anew for each.
         whole = whole._replace(seen=pool(whole.seen, np.asarray(whole.valid)[kept]))
         return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32 if leaf.dtype.kind == "f" else None), whole)
@@ -139,18 +146,18 @@ def on_threads(name: str, robot: Any, options: LocomotionOptions, most: int, blo
 def host_replay(
     robot: Any,
     options: LocomotionOptions,
-    watched: Callable[[Sample, HostArray, Moments], tuple[Episodes, HostArray]],
+    watched: Callable[[Sample, HostArray, Moments], tuple[EpisodeResults, HostArray]],
 ) -> Replay:
     """Episodes to watch, from ``(sample, poses, moments) -> (episodes, (num_members, num_frames, num_positions))``."""
 
-    def replay(key: Array, sample: Sample, moments: Moments) -> Motion:
+    def replay(key: Array, sample: Sample, moments: Moments) -> Recording:
         key_start, _ = jax.random.split(key)
         starts = np.asarray(start_positions(sample.member_keys(key_start), robot, options.start_noise))
         # As in the engine: more BLAS threads could add up in another order.
         with threadpool_limits(1, "blas"):
             episodes, frames = watched(_in_float32(jax.tree.map(np.asarray, sample)), starts, moments)
         poses = frames.astype(np.float32)
-        return Motion(
+        return Recording(
             behavior=np.asarray(episodes.displacement),
             valid=np.asarray(episodes.valid),
             num_frames=np.asarray(episodes.num_steps) + 1,

@@ -22,12 +22,18 @@ from evolvability.tasks.robots import Robot
 class Progress(NamedTuple):
     """Robots in mid-episode; arrays have the axis (num_robots,) in front."""
 
-    qpos: Array  # positions
-    qvel: Array  # velocities
-    qacc_warmstart: Array  # the last accelerations, where the solver begins
-    observation: Array  # what each one sees
-    running: Array  # 1 while the episode goes on, int32
-    valid: Array  # 1 unless the simulation has broken down, int32
+    qpos: Array
+    """Positions."""
+    qvel: Array
+    """Velocities."""
+    qacc_warmstart: Array
+    """The last accelerations, where the solver begins."""
+    observation: Array
+    """What each one sees."""
+    running: Array
+    """1 while the episode goes on, int32."""
+    valid: Array
+    """1 unless the simulation has broken down, int32."""
 
 
 Control = Callable[[Progress, Array], Progress]

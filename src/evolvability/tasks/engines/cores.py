@@ -9,7 +9,7 @@ import warp as wp
 from mujoco_fused import FLOAT, Precision, loaded
 
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import Engine, Episodes, LocomotionOptions, host_replay, on_threads
+from evolvability.tasks.engines.base import Engine, EpisodeResults, LocomotionOptions, host_replay, on_threads
 from evolvability.tasks.engines.episodes import episode_kernel
 from evolvability.tasks.normalizer import Moments, scaling
 from evolvability.tasks.policies import Policy
@@ -25,7 +25,7 @@ def cores_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> En
     """An engine for the cores of a CPU, which drives a robot with a network family."""
     kernel = loaded(episode_kernel(robot, policy.shapes), "cpu")
 
-    def blocks(moments: Moments) -> Callable[[Sample, HostArray, HostArray], Episodes]:
+    def blocks(moments: Moments) -> Callable[[Sample, HostArray, HostArray], EpisodeResults]:
         return lambda sample, poses, kept: _run(robot, options, kernel, sample, poses, kept, moments)[0]
 
     return on_threads("fused", robot, options, BLOCK, blocks)
@@ -37,7 +37,7 @@ def cores_replay(robot: Robot, policy: Policy, options: LocomotionOptions, preci
     With `DOUBLE` precision they are, to the bit, those of a page that simulates: see `fused.webassembly`.
     """
 
-    def watched(sample: Sample, poses: HostArray, moments: Moments) -> tuple[Episodes, HostArray]:
+    def watched(sample: Sample, poses: HostArray, moments: Moments) -> tuple[EpisodeResults, HostArray]:
         kernel = episode_kernel(robot, policy.shapes, precision)
         none_kept, frames = np.zeros(sample.num_members, bool), options.num_steps + 1
         return _run(robot, options, kernel, sample, poses, none_kept, moments, frames, precision)
@@ -55,7 +55,7 @@ def _run(
     moments: Moments,
     num_frames: int = 0,
     precision: Precision = FLOAT,
-) -> tuple[Episodes, HostArray]:
+) -> tuple[EpisodeResults, HostArray]:
     """Episodes of a sample on the calling thread, and of each member so many poses."""
     number, size, dtype = sample.num_members, robot.num_observations, DTYPES[precision.name]
     parameters = np.ascontiguousarray(sample.members().astype(np.float32), dtype)
@@ -71,7 +71,7 @@ def _run(
     wp.launch(kernel, dim=number, inputs=[*inputs, *numbers], outputs=outputs, device="cpu")
     seen_by_each = Moments(seen[kept, 0], seen[kept, 1 : 1 + size], seen[kept, 1 + size :])
     done: Any = (ended, status[:, 0] > 0, status[:, 1], seen_by_each)  # NumPy's arrays, for now
-    return Episodes(*done), path
+    return EpisodeResults(*done), path
 
 
 def _view(array: Any) -> wp.array:

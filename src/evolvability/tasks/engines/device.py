@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import Engine, Episodes, LocomotionOptions, remembered, start_positions
+from evolvability.tasks.engines.base import Engine, EpisodeResults, LocomotionOptions, remembered, start_positions
 from evolvability.tasks.engines.control import Progress, controller, first_of
 from evolvability.tasks.engines.networks import actor
 from evolvability.tasks.normalizer import Moments, include, pool, scaled, scaling
@@ -19,7 +19,7 @@ def device_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
     """An engine inside of JAX's programs, which drives a robot with a network family."""
     step = controller(robot, options.early_termination)
 
-    def run(key: Array, sample: Sample, moments: Moments) -> Episodes:
+    def run(key: Array, sample: Sample, moments: Moments) -> EpisodeResults:
         key_start, key_seen = jax.random.split(key)
         poses = start_positions(sample.member_keys(key_start), robot, options.start_noise)
         act, (mean, std) = actor(policy, sample), scaling(moments)
@@ -34,7 +34,9 @@ def device_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
         (last, seen), _ = jax.lax.scan(control_step, first, length=options.num_steps)
         kept, valid = remembered(sample.member_keys(key_seen), options.observation_share), last.valid > 0
         # A member sees once per control step.
-        return Episodes(displacement(robot, last.qpos), valid, seen.count.astype(jnp.int32), pool(seen, kept & valid))
+        return EpisodeResults(
+            displacement(robot, last.qpos), valid, seen.count.astype(jnp.int32), pool(seen, kept & valid)
+        )
 
     return Engine(f"fused, {jax.default_backend()}", run, on_host=False)
 

@@ -11,7 +11,14 @@ import numpy as np
 from mujoco.batch import Batch, SimulationError
 
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import TORQUE_LIMIT, Engine, Episodes, LocomotionOptions, host_replay, on_threads
+from evolvability.tasks.engines.base import (
+    TORQUE_LIMIT,
+    Engine,
+    EpisodeResults,
+    LocomotionOptions,
+    host_replay,
+    on_threads,
+)
 from evolvability.tasks.normalizer import LIMIT, Moments, include, scaling
 from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed, touching
 from evolvability.tasks.policies import Policy
@@ -25,7 +32,7 @@ BLOCK = 128
 def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
     """An engine of native MuJoCo, which drives a robot with a network family."""
 
-    def blocks(moments: Moments) -> Callable[[Sample, HostArray, HostArray], Episodes]:
+    def blocks(moments: Moments) -> Callable[[Sample, HostArray, HostArray], EpisodeResults]:
         mean, std = (np.asarray(part) for part in scaling(moments))
         return lambda sample, poses, kept: _Block(robot, policy, options, sample, poses).run(mean, std, kept)
 
@@ -35,7 +42,7 @@ def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
 def mujoco_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> Replay:
     """Episodes of a few members with every moment's pose; the same, to the bit, as this engine's."""
 
-    def watched(sample: Sample, starts: HostArray, moments: Moments) -> tuple[Episodes, HostArray]:
+    def watched(sample: Sample, starts: HostArray, moments: Moments) -> tuple[EpisodeResults, HostArray]:
         poses: list[HostArray] = []
         mean, std = (np.asarray(part) for part in scaling(moments))
         block, none_kept = _Block(robot, policy, options, sample, starts), np.zeros(sample.num_members, bool)
@@ -69,7 +76,7 @@ class _Block:
         std: HostArray,
         kept: HostArray,
         watch: Callable[[HostArray], None] = lambda qpos: None,
-    ) -> Episodes:
+    ) -> EpisodeResults:
         """Whole episodes; of ``seen``, one entry per member that is kept. ``watch`` is shown every moment's poses."""
         blank = np.zeros((int(kept.sum()), self.robot.num_observations))
         seen = Moments(np.zeros(len(blank)), blank, blank)
@@ -86,7 +93,7 @@ class _Block:
             scaled = np.clip((observation.astype(np.float32) - mean) / std, -LIMIT, LIMIT)
             self._advance(np.clip(self.policy.act(self.networks, scaled), -TORQUE_LIMIT, TORQUE_LIMIT))
         watch(self.qpos)
-        return Episodes(displacement(self.robot, self.qpos).astype(np.float32), self.valid, num_steps, seen)
+        return EpisodeResults(displacement(self.robot, self.qpos).astype(np.float32), self.valid, num_steps, seen)
 
     def _advance(self, torques: Any) -> None:
         """One control step of the episodes that go on; those that end or break down stay where they are."""

@@ -1,4 +1,4 @@
-"""The moving picture of the playground in use, filmed frame by frame in headless Chromium.
+"""The moving picture of the playground in use, recorded frame by frame in headless Chromium.
 
 python scripts/playground_film.py docs/playground/live.html docs/assets/playground.webp
 """
@@ -22,7 +22,7 @@ MILLISECONDS = 90
 ARROW = [(0, 0), (0, 17), (4, 13), (8, 20), (11, 19), (7, 12), (13, 12)]
 
 
-class Film:
+class Video:
     """Pictures of a page, with a hand's arrow drawn onto them."""
 
     def __init__(self, page: Any) -> None:
@@ -80,15 +80,15 @@ def main(source: str, output: str) -> None:
         page.click("#tabs button:nth-child(2)")
         while not page.evaluate("window.playground.state.tab?.ready && window.playground.state.tab.title === 'Ant'"):
             page.wait_for_timeout(100)
-        film = Film(page)
-        film.shoot(4)
+        video = Video(page)
+        video.shoot(4)
         for place in CLICKS:
-            film.click(place)
-            film.walk()
+            video.click(place)
+            video.walk()
         page.check("#all")
-        film.walk()
-        film.shoot(10)
-        film.save(Path(output))
+        video.walk()
+        video.shoot(10)
+        video.save(Path(output))
         browser.close()
 
 

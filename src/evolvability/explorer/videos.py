@@ -1,4 +1,4 @@
-"""Films of mutations: several robots in one scene, drawn by MuJoCo, or an environment's pictures side by side."""
+"""Videos of mutations: several robots in one scene, drawn by MuJoCo, or an environment's pictures side by side."""
 
 import colorsys
 import copy
@@ -16,7 +16,7 @@ import numpy as np
 
 from evolvability.core.errors import ConfigError, missing_extra
 from evolvability.tasks.rendering import from_jpeg
-from evolvability.tasks.replay import HostArray, Motion, Stage
+from evolvability.tasks.replay import HostArray, Recording, Stage
 
 RATES = {"mp4": 30, "gif": 15}  # frames per second
 SLOWEST, FASTEST = 0.05, 100.0  # than life
@@ -46,26 +46,26 @@ def draw_without_window() -> None:
         os.environ["MUJOCO_GL"] = library.lower()
 
 
-def film(stage: Stage, motions: Sequence[Motion], kind: str, *, speed: float = 1.0) -> bytes:
-    """Episodes of several members at once, which start together, as the bytes of a film, ``mp4`` or ``gif``.
+def make_video(stage: Stage, motions: Sequence[Recording], kind: str, *, speed: float = 1.0) -> bytes:
+    """Episodes of several members at once, which start together, as the bytes of a video, ``mp4`` or ``gif``.
 
     The stage has a MuJoCo model, or the motions have pictures. With a speed of 2 it plays twice as fast as life.
     """
     if kind not in RATES:
-        raise ConfigError(f"A film is written as .mp4 or .gif, got '{kind}'.")
-    if not SLOWEST <= speed <= FASTEST:  # slower, a film would be drawn for hours
+        raise ConfigError(f"A video is written as .mp4 or .gif, got '{kind}'.")
+    if not SLOWEST <= speed <= FASTEST:  # slower, a video would be drawn for hours
         raise ConfigError(f"speed must be between {SLOWEST} and {FASTEST}, got {speed}.")
     longest = max(int(motion.num_frames.max()) for motion in motions)
-    # A little beyond the last moment, so that it is included, and a single moment is a film too.
+    # A little beyond the last moment, so that it is included, and a single moment is a video too.
     moments = np.arange(0, longest - 1 + 1e-9, speed / (RATES[kind] * stage.time_step)).astype(int)
     if len(moments) > MAX_FRAMES:
-        raise ConfigError(f"A film of {len(moments):,} pictures is too long, {MAX_FRAMES:,} at most: raise the speed.")
+        raise ConfigError(f"A video of {len(moments):,} pictures is too long, {MAX_FRAMES:,} at most: raise the speed.")
     reels = [reel for motion in motions for reel in motion.pictures or ()]
     if stage.model is not None and motions[0].poses is not None:
         return _encoded(list(_scenes(stage.model, motions, moments, SIZES[kind])), kind)
     if reels:
         return _encoded(tiled(reels, moments, SIZES[kind]), kind)
-    raise ConfigError(f"There is no robot to film{': ' if motions[0].note else '.'}{motions[0].note}")
+    raise ConfigError(f"There is no robot to show in a video{': ' if motions[0].note else '.'}{motions[0].note}")
 
 
 def tiled(reels: Sequence[Sequence[bytes]], moments: HostArray, size: tuple[int, int]) -> list[HostArray]:
@@ -111,7 +111,7 @@ def camera_for(paths: Sequence[HostArray]) -> tuple[HostArray, float]:
     return np.append(middle, 0.3), float(max(needed.max(), 3.0) + 1.5)
 
 
-def _scenes(model: Any, motions: Sequence[Motion], moments: HostArray, size: tuple[int, int]) -> Iterator[HostArray]:
+def _scenes(model: Any, motions: Sequence[Recording], moments: HostArray, size: tuple[int, int]) -> Iterator[HostArray]:
     """All robots in one scene, (height, width, 3) at every moment."""
     import mujoco
 
@@ -204,7 +204,7 @@ def _encoded(pictures: Sequence[HostArray], kind: str) -> bytes:
     try:
         import imageio.v3 as imageio
     except ModuleNotFoundError as error:
-        raise missing_extra("A film", error.name, "explore") from None
+        raise missing_extra("A video", error.name, "explore") from None
     # Sides are multiples of 8: by its default, 16, the encoder would scale pictures.
     how: dict[str, Any] = {"plugin": "FFMPEG", "fps": RATES["mp4"], "macro_block_size": 8}
     if kind == "gif":

@@ -1,4 +1,4 @@
-"""Films of robots: who is in them, where, and in what format."""
+"""Videos of robots: who is in them, where, and in what format."""
 
 import subprocess
 import sys
@@ -12,16 +12,16 @@ import pytest
 from evolvability import evolve
 from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError
-from evolvability.explorer.films import (
+from evolvability.explorer.videos import (
     ELEVATION,
     FIELD_OF_VIEW,
     SIZE,
     camera_for,
     draw_without_window,
-    film,
+    make_video,
     robot_colors,
 )
-from evolvability.tasks.replay import Motion, Stage
+from evolvability.tasks.replay import Recording, Stage
 from tests.browsing import draws_here
 
 draw_without_window()
@@ -72,14 +72,14 @@ def test_every_robot_is_filmed_in_its_color(renderer: None, tmp_path: Path) -> N
 
 
 def test_what_cannot_be_filmed_is_refused() -> None:
-    still = Motion(np.zeros((1, 2)), np.ones(1, bool), np.ones(1, int), np.zeros((1, 1, 2)))
+    still = Recording(np.zeros((1, 2)), np.ones(1, bool), np.ones(1, int), np.zeros((1, 1, 2)))
     stage = Stage(lambda key, sample, memory: still, 0.1)
     with pytest.raises(ConfigError, match="'avi'"):
-        film(stage, [still], "avi")
-    with pytest.raises(ConfigError, match="no robot to film"):
-        film(stage, [still], "mp4")
+        make_video(stage, [still], "avi")
+    with pytest.raises(ConfigError, match="no robot to show in a video"):
+        make_video(stage, [still], "mp4")
     with pytest.raises(ConfigError, match=r"speed.*0"):
-        film(stage, [still], "mp4", speed=0)
+        make_video(stage, [still], "mp4", speed=0)
     endless = still._replace(num_frames=np.full_like(still.num_frames, 10**6))
     with pytest.raises(ConfigError, match="pictures is too long"):
-        film(stage, [endless], "mp4")
+        make_video(stage, [endless], "mp4")
