@@ -8,11 +8,13 @@ from typing import Any
 
 import gymnasium
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from evolvability import ConfigError, TaskError, cli, evolve, make_task
-from evolvability.core.types import Sample
+from evolvability.core.types import Sample, sample_of
+from evolvability.tasks.base import with_episodes
 from evolvability.tasks.episodes import Episode, named_behavior
 from evolvability.tasks.gymnasium import REMEMBERS, GymnasiumOptions, Made, gymnasium_task
 from evolvability.tasks.normalizer import no_moments, scaling
@@ -140,14 +142,18 @@ def test_own_function_sees_how_the_episode_ended() -> None:
     assert seen[-1].rewards == [2.0, 2.0, 2.0]
 
 
-def test_episodes_are_averaged() -> None:
-    options: dict[str, Any] = {"behavior": "observation", "num_steps": 2}
-    three = trial_of(Counting, num_episodes=3, **options)
-    assert three.num_steps == 6
-    assert three.fitness == 4.0
-    starts = [_start_of(Address((0, 0), 0, 0).seed(number)) for number in range(3)]
-    np.testing.assert_allclose(three.behavior, np.mean(starts) + 2)
-    assert len(set(starts)) == 3
+@pytest.mark.parametrize("scope", ["member", "generation", "run"])
+def test_every_episode_of_a_member_has_a_start_of_its_own(scope: Any) -> None:
+    options = GymnasiumOptions(behavior="observation", num_steps=2, hidden=2, seeds_differ_by=scope)
+    task = with_episodes(gymnasium_task(Counting, options), 3)
+    outcome, _ = task.evaluate(jax.random.key(0), sample_of(jnp.zeros((2, 26))), task.memory)
+    assert outcome.episodes is not None
+    starts = np.asarray(outcome.episodes)[:, :, 0] - 2
+    assert [len(set(own)) for own in starts.tolist()] == [3, 3]
+    assert np.array_equal(starts[0], starts[1]) == (scope != "member")
+    np.testing.assert_allclose(outcome.behavior, outcome.episodes.mean(axis=1))
+    assert outcome.num_steps.tolist() == [6, 6]
+    assert outcome.fitness.tolist() == [4.0, 4.0]
 
 
 def _start_of(seed: int) -> float:
@@ -214,11 +220,10 @@ def test_network_is_that_of_the_locomotion_tasks(key: Any) -> None:
 
 
 def test_statistics_of_observations_are_remembered() -> None:
-    seen = trial_of(Counting, observation_share=1.0, num_steps=4, num_episodes=2).seen
-    starts = [_start_of(Address((0, 0), 0, 0).seed(number)) for number in range(2)]
-    inputs = [start + step for start in starts for step in range(4)]
+    seen = trial_of(Counting, observation_share=1.0, num_steps=4).seen
+    inputs = [_start_of(Address((0, 0), 0, 0).seed()) + step for step in range(4)]
     assert seen is not None
-    expected = [8.0, float(np.mean(inputs)), float(np.var(inputs) * 8)]
+    expected = [4.0, float(np.mean(inputs)), float(np.var(inputs) * 4)]
     np.testing.assert_allclose([seen.count, seen.mean[0], seen.spread[0]], expected, rtol=1e-5)
     assert trial_of(Counting, observation_share=0.0, num_steps=4).seen is None
     mean, std = scaling(jax.device_get(no_moments(2)))
@@ -248,7 +253,6 @@ def test_reward_that_is_not_finite_makes_a_member_invalid() -> None:
         ({"env": "CartPole-v1", "behavior": "observation:x"}, "whole numbers"),
         ({"env": "CartPole-v1", "fitness": "nowhere:f"}, "could not be imported"),
         ({"env": "CartPole-v1", "env_arguments": "[1]"}, "JSON object"),
-        ({"env": "CartPole-v1", "num_episodes": 0}, "num_episodes must be 1 or more"),
     ],
 )
 def test_bad_options_are_refused_with_what_to_do(options: dict[str, Any], words: str) -> None:

@@ -47,7 +47,7 @@ def test_members_of_toy_tasks_do_what_their_networks_do_step_by_step_in_the_worl
     world = world_of(task)
     members = jax.jit(lambda keys: 2 * jax.vmap(task.init)(keys) + 0.3)(jax.random.split(jax.random.key(0), 3))
     advance = jax.jit(lambda now: world.advance(now, jax.vmap(world.policy.apply)(members, now.observation)))
-    now = jax.jit(lambda key: world.begin(key, 3))(jax.random.key(0))
+    now = jax.jit(lambda key: world.begin(jax.random.split(key, 3)))(jax.random.key(0))
     path = [now.position]
     for _ in range(6):
         now = advance(now)
@@ -68,8 +68,8 @@ def test_members_of_toy_tasks_do_what_their_networks_do_step_by_step_in_the_worl
 def test_episodes_that_end_early_or_break_down_are_told() -> None:
     """Three episodes: one ends after two steps, one breaks down after three, one goes on."""
 
-    def begin(key: Array, num_episodes: int) -> Situation:
-        return goes_on(jnp.zeros((num_episodes, 1)), jnp.zeros((num_episodes, 2)))
+    def begin(keys: Array) -> Situation:
+        return goes_on(jnp.zeros((len(keys), 1)), jnp.zeros((len(keys), 2)))
 
     def advance(now: Situation, actions: Array) -> Situation:
         position = now.position + now.running[:, None]

@@ -431,10 +431,8 @@ def test_plain_class_is_a_task() -> None:
             x = float(parameters["speed"] * np.cos(parameters["angle"][0]) + wind)
             return [x, 2 * x], -abs(x)
 
-    task = simulator_task(
-        Throw, {"angle": jnp.zeros(1), "speed": 2.0}, has_fitness=True, num_episodes=2, behavior_names=("x", "twice")
-    )
-    result = evolve(task, objective="max_variance", generations=2, population_size=16)
+    task = simulator_task(Throw, {"angle": jnp.zeros(1), "speed": 2.0}, has_fitness=True, behavior_names=("x", "twice"))
+    result = evolve(task, objective="max_variance", episodes=2, generations=2, population_size=16)
     assert task.name == "Throw"
     assert set(result.center) == {"angle", "speed"}
     assert result.metrics["num_steps"][0].tolist() == [32, 32]

@@ -18,7 +18,14 @@ from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError
 from evolvability.core.natural_gradient import natural_gradient
 from evolvability.core.noise import Shapes
-from evolvability.core.objectives import Objective, max_entropy, max_variance, mean_fitness
+from evolvability.core.objectives import (
+    Objective,
+    max_covariance,
+    max_entropy,
+    max_information,
+    max_variance,
+    mean_fitness,
+)
 from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal
 from evolvability.core.shaping import SHAPINGS
 from evolvability.core.stateful_objectives import StatefulObjective, weighted_sum
@@ -70,6 +77,8 @@ def build_objective(config: Config, num_behaviors: int) -> Objective | StatefulO
     parts: dict[str, Objective | StatefulObjective] = {
         "max_entropy": entropy,
         "max_variance": max_variance(behavior_shaping),
+        "max_covariance": max_covariance(behavior_shaping),
+        "max_information": max_information(config.bandwidth, behavior_shaping),
         "mean_fitness": mean_fitness(fitness_shaping),
         "ns_es": ns_es(**search),
         "nsr_es": nsr_es(**search),

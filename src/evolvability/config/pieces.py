@@ -17,7 +17,7 @@ from evolvability.core.errors import ConfigError
 from evolvability.core.objectives import Objective
 from evolvability.core.populations import Population
 from evolvability.core.stateful_objectives import StatefulObjective, lifted
-from evolvability.core.types import make_outcome
+from evolvability.core.types import make_outcome, merge_episodes
 from evolvability.methods.registry import OBJECTIVES
 from evolvability.tasks.own_code import explain_errors
 from evolvability.tasks.registry import FROM_PYTHON
@@ -84,7 +84,8 @@ def no_object(name: str, recorded: str) -> ConfigError:
 
 def check_objective(objective: Objective | StatefulObjective, num_behaviors: int) -> None:
     """Try an objective in the abstract, so that what cannot work says so before the first generation."""
-    stateful, probe = lifted(objective), make_outcome(jnp.zeros((4, num_behaviors)))
+    # With two episodes per member, for objectives that compare them.
+    stateful, probe = lifted(objective), merge_episodes(make_outcome(jnp.zeros((8, num_behaviors))), 2)
     with explain_errors("The objective raised", ConfigError):
         now = stateful.at(stateful.init(), jnp.zeros((), int))
         traced = jax.make_jaxpr(now)(probe, jnp.zeros(4))

@@ -29,7 +29,9 @@ FORMAT = 1
 """The version of the run folder's layout."""
 
 OBJECTIVE_DEFAULTS: dict[str, dict[str, Any]] = {
-    EVOLVABILITY_SEARCH: {"population": "mixture", "components": 16, "mirrored": False}
+    EVOLVABILITY_SEARCH: {"population": "mixture", "components": 16, "mirrored": False},
+    "max_covariance": {"episodes": 2},
+    "max_information": {"episodes": 2},
 }
 """Values that an objective starts from, whatever the task."""
 
@@ -42,7 +44,9 @@ FIXED_SIGMA = (
     "it is the plain gradient times components * sigma^2 while components are apart, and has no closed form elsewhere",
 )
 """Why populations of a fixed sigma have no natural gradient of their own: of one component, and of several."""
-EVOLVABILITY = {"max_entropy", "max_variance"}
+COMPARE_EPISODES = {"max_covariance", "max_information"}
+"""Objectives that compare the episodes of a member, so that it needs two or more."""
+EVOLVABILITY = {"max_entropy", "max_variance", *COMPARE_EPISODES}
 """Objectives that see how members differ, and nothing else."""
 BY_GRADIENT = (*OBJECTIVES, ES_MAML)
 """Objectives that an optimizer climbs."""
@@ -89,11 +93,11 @@ class Config:
     """What to maximize: a name from `ees list`, a sum as mean_fitness+0.1*max_entropy, evolvability_search, es_maml."""
     maml: Annotated[Any, Suppress] = field(default_factory=MamlOptions, metadata={"heeded_by": (MAML, ES_MAML)})
     """Options of MAML, where the objective is maml (see `ees maml`); es_maml uses its episodes."""
-    bandwidth: float = setting(1.0, POSITIVE, heeded_by=("max_entropy", QE_BY_ENTROPY))
-    """Standard deviation of the Gaussian kernel in max_entropy."""
+    bandwidth: float = setting(1.0, POSITIVE, heeded_by=("max_entropy", "max_information", QE_BY_ENTROPY))
+    """Standard deviation of the Gaussian kernel in max_entropy and max_information."""
     leave_one_out: bool = setting(False, heeded_by=("max_entropy", QE_BY_ENTROPY))
     """Leave a member's own kernel out of its density in max_entropy."""
-    behavior_shaping: ShapingName = setting("standardize", heeded_by=("max_entropy", "max_variance", QE_BY_ENTROPY))  # noqa: RUF009
+    behavior_shaping: ShapingName = setting("standardize", heeded_by=(*EVOLVABILITY, QE_BY_ENTROPY))  # noqa: RUF009
     """What is done to behaviors before the objective; robust: standardize, with the farthest hundredth drawn in."""
     fitness_shaping: ShapingName = setting("centered_ranks", heeded_by=("mean_fitness", *KEEP_ARCHIVE, ES_MAML))  # noqa: RUF009
     """What is done to fitness, and to novelty, before the objective."""
@@ -122,6 +126,8 @@ class Config:
     """The distribution that members are drawn from."""
     population_size: int = setting(10_000, Rule("2 or more", lambda value: value >= 2))
     """Members per generation."""
+    episodes: int = setting(1, ONE_OR_MORE)
+    """Episodes per member, each in circumstances of its own, for tasks that vary; behavior and fitness are means."""
     components: int = 2
     """Components of a mixture population; parents, in evolvability_search."""
     rank: int = setting(DEFAULT_RANK, ONE_OR_MORE)
@@ -379,6 +385,9 @@ def _validate(config: Config) -> None:
     # Two mirrored behaviors are equally far from their mean: both weigh the same, and nothing but rounding is left.
     pulls = config.population_size > 2 or not config.mirrored or not names_in(config.objective) <= EVOLVABILITY
     require(pulls, "population_size", "4 or more for mirrored members: the two of one pair would not move the center")
+    compared = sorted(names_in(config.objective) & COMPARE_EPISODES)
+    several = f"2 or more for {' and '.join(compared)}, which compare episodes of the same member"
+    require(config.episodes > 1 or not compared, "episodes", several)
     # Chunks of one size: a compiled loop has one shape.
     chunk = config.chunk_size or config.population_size
     require(
@@ -395,6 +404,7 @@ def _validate(config: Config) -> None:
         require(config.population == "normal", "population", "normal for MAML, which trains one center")
         require(not config.goal, "goal", "empty for MAML, which draws its goals")
         require(config.chunk_size == 0, "chunk_size", "0 for MAML, whose episodes are not a population's")
+        require(config.episodes == 1, "episodes", "1 for MAML, which has a number of its own (maml.episodes)")
     elif config.objective == EVOLVABILITY_SEARCH:
         require(config.population == "mixture", "population", "mixture for evolvability_search, a component per parent")
         families = config.components * (2 if config.mirrored else 1)
@@ -406,6 +416,7 @@ def _validate(config: Config) -> None:
         by_strategy = config.objective not in STANDALONE_OBJECTIVES
         require(by_strategy, "objective", "one that a strategy climbs where actions are drawn (estimator, action_std)")
         require(config.chunk_size == 0, "chunk_size", "0 where actions are drawn: whole episodes are kept")
+        require(config.episodes == 1, "episodes", "1 where actions are drawn (estimator, action_std)")
     if config.estimator == "actions":
         require(config.action_std > 0, "action_std", "positive for estimator actions: only drawn actions have a score")
         learns_scales = config.population == "diagonal_normal"

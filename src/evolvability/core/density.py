@@ -56,6 +56,25 @@ def kernel_density(
     return density * count / jnp.maximum(count - 1, 1) if leave_one_out else density
 
 
+def cross_density(episodes: Array, log_prob: Array, valid: Array, bandwidth: float | Array) -> Array:
+    """(num_members, num_episodes) the density at each episode, of the other episodes of all members, its own included.
+
+    Only episodes of another number count: the first of a member is compared with the second ones, say. Otherwise as
+    `kernel_density`; episodes: (num_members, num_episodes, num_behaviors).
+    """
+    number = episodes.shape[1]
+    largest = jnp.finfo(jnp.float32).max
+    rows = jax.lax.stop_gradient(episodes).reshape(-1, episodes.shape[2])
+    rows = jnp.clip(rows / bandwidth, -largest, largest)
+    counts = jnp.repeat(valid, number)
+    ratio = jnp.where(valid, box(log_prob), 0) / jnp.maximum(jnp.sum(valid), 1) / (number - 1)
+    others = jnp.arange(number) != jnp.arange(number)[:, None]  # (num_episodes, num_episodes)
+    # One product of the kernel matrix per episode number, with the shares of all other numbers.
+    shares = (ratio[None, :, None] * others[:, None, :]).reshape(number, -1)
+    found = jnp.stack([_kernel_sums(rows, counts, share, False) for share in shares])
+    return jnp.stack([own.reshape(-1, number)[:, k] for k, own in enumerate(found)], axis=1)
+
+
 @partial(jax.custom_vjp, nondiff_argnums=(3,))
 def _kernel_sums(behavior: Array, valid: Array, vector: Array, leave_one_out: bool) -> Array:
     """(num_members,) the kernel matrix of all members times a vector; the diagonal is left out on demand."""

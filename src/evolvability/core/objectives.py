@@ -15,9 +15,18 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.core.density import kernel_density
+from evolvability.core.density import cross_density, kernel_density
+from evolvability.core.errors import ConfigError
 from evolvability.core.expectation import expect
-from evolvability.core.shaping import Shaping, centered_ranks, masked_mean_and_std, shaping_name, standardize, unshaped
+from evolvability.core.shaping import (
+    Shaping,
+    centered_ranks,
+    masked_mean,
+    masked_mean_and_std,
+    shaping_name,
+    standardize,
+    unshaped,
+)
 from evolvability.core.types import Outcome, named
 
 Objective = Callable[[Outcome, Array], Array]
@@ -72,6 +81,85 @@ def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave
     return named(objective, objective="max_entropy", behavior_shaping=shaping_name(shaping), **kept)
 
 
+def max_covariance(shaping: Shaping = standardize) -> Objective:
+    r"""MaxCov, what another episode of the same member repeats: $J = \sum_j \mathrm{Cov}_z(B_j(z, s), B_j(z, s'))$.
+
+    Here $s$ and $s'$ are independent circumstances, so that $J$ is the variance between members, of what each of them
+    does on average: $\sum_j \mathrm{Var}_z(\mathbb{E}_s[B_j(z, s)])$. With $k \ge 2$ episodes, of which member $i$ has
+    the mean $\bar B_i$ and the sample variance $s_i^2$ (summed over dimensions), its weight is
+    $w_i = |\bar B_i - \mu|^2 - s_i^2 / k$: negative for a member that behaves now so, now otherwise. Without
+    circumstances it is `max_variance`.
+    """
+
+    def objective(outcome: Outcome, log_prob: Array) -> Array:
+        episodes = shaped_episodes("max_covariance", shaping, outcome)
+        behavior = jnp.mean(episodes, axis=1)
+        mean = expect(behavior, log_prob, where=outcome.valid)
+        # The mean of the products of two different episodes, without making all of them.
+        own = jnp.sum(jnp.var(episodes, axis=1, ddof=1), axis=1) / episodes.shape[1]
+        return expect(jnp.sum((behavior - mean) ** 2, axis=1) - own, log_prob, where=outcome.valid)
+
+    return named(objective, objective="max_covariance", behavior_shaping=shaping_name(shaping))
+
+
+def max_information(bandwidth: float = 1.0, shaping: Shaping = standardize) -> Objective:
+    r"""MaxInfo, how much a behavior tells about the member: a lower bound of their mutual information, in nats.
+
+    $$J = \mathbb{E}_z[\log \varphi(B(z, s) - B(z, s')) - \log \mathbb{E}_{z'}[\varphi(B(z, s) - B(z', s'))]]$$
+
+    for independent circumstances $s$ and $s'$, over all pairs of different episodes (InfoNCE; it is at most $\log n$).
+    The kernel is that of `max_entropy`, which this is without circumstances, up to a constant. For a wide kernel
+    $h^2 J$ becomes `max_covariance`.
+    """
+    if not bandwidth > 0:
+        raise ValueError(f"max_information: bandwidth must be positive, got {bandwidth}.")
+
+    def objective(outcome: Outcome, log_prob: Array) -> Array:
+        episodes = shaped_episodes("max_information", shaping, outcome)
+        density = cross_density(episodes, log_prob, outcome.valid, bandwidth)
+        log_density = jnp.log(jnp.maximum(density, jnp.finfo(density.dtype).tiny)).mean(axis=1)
+        # The mean of |B_a - B_b|^2 over pairs of different episodes is twice their sample variance.
+        log_own = -jnp.sum(jnp.var(episodes, axis=1, ddof=1), axis=1) / bandwidth**2
+        return expect(log_own - log_density, log_prob, where=outcome.valid)
+
+    kept = {"bandwidth": float(bandwidth), "behavior_shaping": shaping_name(shaping)}
+    return named(objective, objective="max_information", **kept)
+
+
+def shaped_episodes(name: str, shaping: Shaping, outcome: Outcome) -> Array:
+    """(num_members, num_episodes, num_behaviors) shaped over all episodes of all members, and centered."""
+    if outcome.episodes is None:
+        raise ConfigError(
+            f"{name} compares episodes of the same member, but each has one. Set episodes to 2 or more (--episodes 2)."
+        )
+    rows = outcome.by_episode()
+    shaped = shaping(rows.behavior, rows.valid)
+    # Far from the origin squares would lose their digits.
+    shaped -= masked_mean_and_std(shaped, rows.valid)[0]
+    return shaped.reshape(outcome.episodes.shape)
+
+
+def repeatability(outcome: Outcome) -> Array:
+    r"""The share of the variance of behavior that lies between members, $V_B / (V_B + V_W)$; nan with one episode.
+
+    $V_W$ is the mean of the members' own sample variances, and $V_B$ the variance of their means less $V_W / k$, each
+    summed over dimensions: both are unbiased.
+
+    Examples:
+        >>> from evolvability.core.types import make_outcome, merge_episodes
+        >>> rows = jnp.array([[1.0], [1.2], [-1.0], [-1.2]])
+        >>> round(float(repeatability(merge_episodes(make_outcome(rows), 2))), 3)
+        0.992
+    """
+    if outcome.episodes is None:
+        return jnp.full((), jnp.nan)
+    number, count = outcome.episodes.shape[1], jnp.sum(outcome.valid)
+    within = masked_mean(jnp.sum(jnp.var(outcome.episodes, axis=1, ddof=1), axis=1), outcome.valid)
+    means = raw_variance(outcome._replace(episodes=None)) * count / jnp.maximum(count - 1, 1)
+    between = means - within / number
+    return between / (between + within)
+
+
 def sample_weights(objective: Objective, outcome: Outcome) -> tuple[Array, Array]:
     r"""The weight of every member, $w_k = n\, \partial J / \partial \log p(z_k)$, and the objective's value.
 
@@ -92,7 +180,8 @@ def sample_weights(objective: Objective, outcome: Outcome) -> tuple[Array, Array
 
 
 def raw_variance(outcome: Outcome) -> Array:
-    """The trace of the raw behaviors' covariance."""
+    """The trace of the raw behaviors' covariance, over episodes."""
+    outcome = outcome.by_episode()
     _, std = masked_mean_and_std(outcome.behavior, outcome.valid)
     return jnp.sum(std**2)
 

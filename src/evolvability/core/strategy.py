@@ -10,7 +10,7 @@ import optax
 from jax import Array
 
 from evolvability.core.keys import Purpose, key_for, noise_key
-from evolvability.core.objectives import Objective, largest_share, raw_variance, sample_weights
+from evolvability.core.objectives import Objective, largest_share, raw_variance, repeatability, sample_weights
 from evolvability.core.populations import Population
 from evolvability.core.shaping import masked_mean
 from evolvability.core.stateful_objectives import StatefulObjective, center_outcome, lifted
@@ -39,6 +39,7 @@ class Info(NamedTuple):
 
     objective: Array
     variance: Array
+    repeatability: Array
     outlier: Array
     distance: Array
     fitness_mean: Array
@@ -141,11 +142,12 @@ def describe(population: Population, state: State, outcome: Outcome, value: Arra
 
 def describe_members(outcome: Outcome) -> dict[str, Array]:
     """The diagnostics that follow from what members did, whatever the method."""
-    valid = outcome.valid
+    valid, episodes = outcome.valid, outcome.by_episode()
     return {
         "variance": raw_variance(outcome),
-        "outlier": largest_share(outcome),
-        "distance": masked_mean(jnp.linalg.norm(outcome.behavior, axis=1), valid),
+        "repeatability": repeatability(outcome),
+        "outlier": largest_share(episodes),
+        "distance": masked_mean(jnp.linalg.norm(episodes.behavior, axis=1), episodes.valid),
         "fitness_mean": masked_mean(outcome.fitness, valid),
         "fitness_max": jnp.max(jnp.where(valid, outcome.fitness, -jnp.inf)),
         "num_invalid": jnp.sum(~valid),

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from evolvability.core.noise import Noise, rows
@@ -67,6 +68,10 @@ class Sample(NamedTuple):
         noise, component, draw = jax.tree.map(lambda leaf: leaf[places], (self.noise, self.component, self.draw))
         return self._replace(noise=noise, component=component, draw=draw)
 
+    def repeated(self, episodes: int) -> "Sample":
+        """Every member so many times, side by side: its sign repeated. So its episodes share its noise."""
+        return self._replace(sign=jnp.repeat(self.sign, episodes))
+
     def members(self) -> Array:
         """(num_members, num_params) every member written out. For small networks, or a few members."""
         write = _in_one_program if isinstance(self.component, Array) else _members  # NumPy's stay NumPy's
@@ -111,16 +116,44 @@ def sample_of(parameters: Array, draw: Array | None = None) -> Sample:
 
 
 class Outcome(NamedTuple):
-    """All that ever leaves a simulator."""
+    """The behavior, fitness and validity of every member."""
 
     behavior: Array
-    """(num_members, num_behaviors) what each member did."""
+    """(num_members, num_behaviors) what each member did; the mean over its episodes."""
     fitness: Array
-    """(num_members,) how well; zeros where the task has no fitness."""
+    """(num_members,) how well; the mean over its episodes. Zeros where the task has no fitness."""
     valid: Array
-    """(num_members,) False for a member whose episode broke down: it counts for nothing."""
+    """(num_members,) False for a member of which an episode broke down: it counts for nothing."""
     num_steps: Array
-    """(num_members,) simulated steps of each member."""
+    """(num_members,) simulated steps of each member; the sum over its episodes."""
+    episodes: Array | None = None
+    """(num_members, num_episodes, num_behaviors) what each member did in each episode; None where it has one."""
+
+    def by_episode(self) -> "Outcome":
+        """The same with one row per episode, as if each were a member: for what is measured over episodes."""
+        if self.episodes is None:
+            return self
+        number = self.episodes.shape[1]
+        every = [
+            np.repeat(row, number) if isinstance(row, np.ndarray) else jnp.repeat(row, number) for row in self[1:4]
+        ]
+        return Outcome(self.episodes.reshape(-1, self.episodes.shape[2]), every[0], every[1], every[2] // number)
+
+
+def merge_episodes(outcome: Outcome, number: int) -> Outcome:
+    """An outcome with one row per episode, those of a member side by side, as one with a row per member.
+
+    Of NumPy's arrays or JAX's.
+
+    Examples:
+        >>> two = merge_episodes(make_outcome(jnp.array([[1.0], [3.0], [5.0], [jnp.nan]])), 2)
+        >>> two.behavior[:1].tolist(), two.episodes[0].tolist(), two.valid.tolist()
+        ([[2.0]], [[1.0], [3.0]], [True, False])
+    """
+    if number == 1:
+        return outcome
+    behavior, fitness, valid, num_steps = (leaf.reshape(-1, number, *leaf.shape[1:]) for leaf in outcome[:4])
+    return Outcome(behavior.mean(axis=1), fitness.mean(axis=1), valid.all(axis=1), num_steps.sum(axis=1), behavior)
 
 
 LARGEST = 1e15  # behaviors and fitness beyond it do not count as valid: float32 could not hold the sum of their squares

@@ -3,13 +3,22 @@
 import re
 from collections.abc import Callable
 
-from evolvability.core.objectives import Objective, max_entropy, max_variance, mean_fitness
+from evolvability.core.objectives import (
+    Objective,
+    max_covariance,
+    max_entropy,
+    max_information,
+    max_variance,
+    mean_fitness,
+)
 from evolvability.core.stateful_objectives import StatefulObjective
 from evolvability.methods.novelty import ns_es, nsr_es, nsra_es
 from evolvability.methods.quality_evolvability import qe_es
 
 OBJECTIVES: dict[str, Callable[..., Objective | StatefulObjective]] = {
+    "max_covariance": max_covariance,
     "max_entropy": max_entropy,
+    "max_information": max_information,
     "max_variance": max_variance,
     "mean_fitness": mean_fitness,
     "ns_es": ns_es,

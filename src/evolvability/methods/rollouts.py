@@ -97,7 +97,7 @@ def follow(
         after = world.advance(now, actions)
         return (after, include(seen, now.observation, now.running)), (inputs, actions, after.position, now.running)
 
-    first = world.begin(key_start, num_episodes)
+    first = world.begin(jax.random.split(key_start, num_episodes))
     blank = jnp.zeros((num_episodes, world.num_observations))
     carry = (first, Moments(blank[:, 0], blank, blank))
     (last, seen), parts = jax.lax.scan(step, carry, jax.random.split(key_actions, world.num_steps))

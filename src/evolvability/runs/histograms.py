@@ -29,7 +29,7 @@ MOST_CELLS = 300_000_000
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many members' behaviors lie in each cell."""
+    """How many behaviors, of members in each of their episodes, lie in each cell."""
 
     width: float
     """Of a cell, in every dimension."""
@@ -111,9 +111,9 @@ def _ends(one: Histogram, width: float) -> tuple[list[int], list[int]]:
     return [low // ratio for low in one.low], [-(-high // ratio) for high in one.high]
 
 
-def histogram_rows(generation: int, seeds: Sequence[int], behavior: Array, valid: Array) -> list[Row]:
-    """One generation's histograms, a row per seed, of (num_seeds, num_members, ...) valid members."""
-    found = [histogram(own[counts]) for own, counts in zip(behavior, valid, strict=True)]
+def histogram_rows(generation: int, seeds: Sequence[int], behaviors: Sequence[Array]) -> list[Row]:
+    """One generation's histograms, a row per seed, of what its valid members did in each of their episodes."""
+    found = [histogram(own) for own in behaviors]
     return [{"generation": generation, "seed": seed, **_packed(one)} for seed, one in zip(seeds, found, strict=True)]
 
 

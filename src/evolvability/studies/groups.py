@@ -16,6 +16,8 @@ from evolvability.tasks.registry import FROM_PYTHON
 METHOD_NAMES = {
     "max_variance": "MaxVar-EES",
     "max_entropy": "MaxEnt-EES",
+    "max_covariance": "MaxCov-EES",
+    "max_information": "MaxInfo-EES",
     "mean_fitness": "standard ES",
     "maml": "MAML",
     "es_maml": "ES-MAML",

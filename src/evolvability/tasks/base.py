@@ -1,7 +1,7 @@
 """The interface between strategies and simulators."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.noise import Shapes
-from evolvability.core.types import Outcome, PyTree, Sample
+from evolvability.core.types import Outcome, PyTree, Sample, merge_episodes
 from evolvability.tasks.actions import Actions
 from evolvability.tasks.replay import Stage
 from evolvability.tasks.world import World
@@ -34,6 +34,8 @@ class Task:
     """What the task carries from one generation to the next, e.g. statistics of observations."""
     remember: Callable[[PyTree, PyTree], PyTree] = lambda memory, seen: seen
     """`(memory, seen) -> memory`, once for every sample of a generation; what was seen, unless given."""
+    varies: bool = True
+    """Whether the episodes of a member may differ: by circumstances that are drawn, or by a seed."""
     has_fitness: bool = True
     """Whether the outcome's fitness means something."""
     on_host: bool = False
@@ -54,6 +56,23 @@ class Task:
     actions: Actions | None = None
     """How outputs become actions, where parameters are a network, `policies.mlp`, that sees observations scaled by the
     statistics in `memory`, if there are any; None where they are anything else."""
+
+
+def with_episodes(task: Task, number: int) -> Task:
+    """The same task, in which every member has so many episodes, each with a key of its own."""
+    if number == 1:
+        return task
+    if not task.varies:
+        raise ConfigError(
+            f"Task '{task.name}' does not vary: all {number} episodes of a member would be the same. Let its "
+            "circumstances differ (robots: --start-noise 0.1), or set episodes to 1."
+        )
+
+    def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+        outcome, seen = task.evaluate(key, sample.repeated(number), memory)
+        return merge_episodes(outcome, number), seen
+
+    return replace(task, evaluate=evaluate)
 
 
 def world_of(task: Task) -> World:

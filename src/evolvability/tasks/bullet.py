@@ -24,8 +24,6 @@ class BulletOptions:
 
     num_steps: int = 1000
     """Control steps per episode, 0.0165 s each."""
-    num_episodes: int = 1
-    """Episodes per member; behavior and fitness are their means."""
     direction: str = "right"
     """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
     seeds_differ_by: Scope = "member"

@@ -30,16 +30,23 @@ class WorldOptions:
 
 
 def task_from_world(
-    name: str, behavior: tuple[str, ...], world: World, fitness: Callable[[Array], Array], time_step: float
+    name: str,
+    behavior: tuple[str, ...],
+    world: World,
+    fitness: Callable[[Array], Array],
+    time_step: float,
+    *,
+    varies: bool = True,
 ) -> Task:
     """A task whose members are networks that act in a world, one episode each.
 
     Args:
         name: the task's name.
         behavior: a name for each dimension of the world's positions; behavior is the last position.
-        world: where. All of its episodes begin alike: a random start would depend on who is evaluated together.
+        world: where; every member begins by a key of its own.
         fitness: ``(behavior) -> (num_members,)``.
         time_step: seconds per step, for those who watch.
+        varies: whether starts differ from key to key.
     """
     policy = world.policy
 
@@ -53,7 +60,7 @@ def task_from_world(
             # By who was running before the step: the step that ends an episode counts.
             return (after, num_steps + now.running), after.position
 
-        first = world.begin(key, sample.num_members)
+        first = world.begin(sample.member_keys(key))
         start = (first, jnp.zeros(sample.num_members, jnp.int32))
         (last, num_steps), path = jax.lax.scan(step, start, length=world.num_steps)
         # Whoever does not use the path does not pay for it: the compiler leaves it out.
@@ -73,4 +80,4 @@ def task_from_world(
     stage = Stage(replay, time_step)
     # Without a limit: a world clips actions itself.
     more: Any = {"shapes": policy.shapes, "actions": clipped(world.num_actions)}
-    return Task(name, behavior, policy.init, evaluate, stage=stage, world=lambda: world, **more)
+    return Task(name, behavior, policy.init, evaluate, stage=stage, world=lambda: world, varies=varies, **more)

@@ -17,9 +17,10 @@ from evolvability.tasks.own_code import explain_errors
 
 
 def function_task(
-    behavior: Callable[[PyTree], Any],
+    behavior: Callable[..., Any],
     start: PyTree,
     *,
+    takes_key: bool = False,
     fitness: Callable[[PyTree], Any] | None = None,
     returns_fitness: bool = False,
     name: str = "",
@@ -31,6 +32,8 @@ def function_task(
     Args:
         behavior: from one parameter pytree to its behavior, a number or a vector.
         start: the parameters evolution starts from, any pytree of floats.
+        takes_key: whether behavior varies: then it is called with ``(parameters, key)``, a JAX key of the episode's
+            own; as ordinary Python with ``(parameters, seed)``, an integer.
         fitness: from one parameter pytree to its fitness, if the task has one.
         returns_fitness: whether ``behavior`` returns a pair ``(behavior, fitness)``, when one simulation yields both.
         name: the task's name; the function's own unless given.
@@ -48,21 +51,23 @@ def function_task(
     if returns_fitness and fitness is not None:
         raise TaskError(f"Task '{name}': give a fitness function or returns_fitness, not both.")
 
-    def evaluate_one(parameters: PyTree) -> tuple[Any, Any]:
-        found, value = behavior_and_fitness(behavior(parameters), returns_fitness)
+    def evaluate_one(parameters: PyTree, *key: Any) -> tuple[Any, Any]:
+        found, value = behavior_and_fitness(behavior(parameters, *key), returns_fitness)
         return _vector(found), value if fitness is None else fitness(parameters)
 
-    on_host = not _traceable(evaluate_one, start) if on_host is None else on_host
+    probe = (jax.random.key(0),) if takes_key else ()
+    on_host = not _traceable(evaluate_one, start, *probe) if on_host is None else on_host
     # Once at the start, so that what cannot work says so now; a JAX function only in the abstract.
     first = evaluate_one if on_host else partial(jax.eval_shape, evaluate_one)
     with explain_errors(f"Task '{name}': the behavior function raised at the start parameters"):
-        first_behavior, first_fitness = first(jax.device_get(unflatten(flat_start)))  # NumPy's, as on the host
+        given = jax.device_get(unflatten(flat_start))  # NumPy's, as on the host
+        first_behavior, first_fitness = first(given, *(0 for _ in probe) if on_host else probe)
     num_behaviors = checked_result(first_behavior, first_fitness)
     found_by = partial(_found_on_host, name, num_behaviors) if on_host else _found_on_device
 
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
-        del key
-        behaviors, fitnesses = found_by(evaluate_one, jax.vmap(unflatten)(sample.members()))
+        keys = (sample.member_keys(key),) if takes_key else ()
+        behaviors, fitnesses = found_by(evaluate_one, jax.vmap(unflatten)(sample.members()), *keys)
         # Reshaped for behaviors that are single numbers: (num_members,) becomes (num_members, 1).
         return make_outcome(behaviors.reshape(sample.num_members, -1), fitnesses), memory
 
@@ -71,6 +76,7 @@ def function_task(
         behavior=checked_names(name, behavior_names, num_behaviors),
         init=lambda key: flat_start,
         evaluate=evaluate,
+        varies=takes_key,
         has_fitness=first_fitness is not None,
         on_host=on_host,
         unflatten=unflatten,
@@ -78,20 +84,24 @@ def function_task(
     )
 
 
-def _found_on_device(evaluate_one: Callable[[PyTree], Any], members: PyTree) -> Any:
+def _found_on_device(evaluate_one: Callable[..., Any], members: PyTree, *keys: Array) -> Any:
     """What all members do, and how well, as (behaviors, fitnesses)."""
     # A fitness of None is an empty pytree, which vmap hands through.
-    return jax.vmap(evaluate_one)(members)
+    return jax.vmap(evaluate_one)(members, *keys)
 
 
-def _found_on_host(name: str, num_behaviors: int, evaluate_one: Callable[[PyTree], Any], members: PyTree) -> Any:
+def _found_on_host(
+    name: str, num_behaviors: int, evaluate_one: Callable[..., Any], members: PyTree, *keys: Array
+) -> Any:
     """The same, member by member in Python."""
     # Taken from the device at once: a slice of a JAX array for every member would cost more than many a function.
     members = jax.device_get(members)
+    seeds = [np.asarray(jax.random.key_data(each))[:, -1].tolist() for each in keys]
     found = []
     for k in range(len(jax.tree.leaves(members)[0])):
         with explain_errors(f"Task '{name}': the behavior function raised for member {k}"):
-            behavior, fitness = evaluate_one(jax.tree.map(lambda leaf, k=k: leaf[k], members))
+            own = jax.tree.map(lambda leaf, k=k: leaf[k], members)
+            behavior, fitness = evaluate_one(own, *(each[k] for each in seeds))
         vector = np.atleast_1d(np.asarray(behavior, np.float32))
         if vector.shape != (num_behaviors,):
             got = np.shape(behavior)
@@ -102,10 +112,10 @@ def _found_on_host(name: str, num_behaviors: int, evaluate_one: Callable[[PyTree
     return jax.tree.map(lambda *each: np.stack(each), *found)
 
 
-def _traceable(function: Callable[[PyTree], Any], start: PyTree) -> bool:
+def _traceable(function: Callable[..., Any], *arguments: Any) -> bool:
     """Whether JAX can compile a function; NumPy calls and Python control flow on values cannot be."""
     try:
-        jax.eval_shape(function, start)
+        jax.eval_shape(function, *arguments)
     except Exception:  # also a plain TypeError: of a format string, say. A user's own error is met again on the host.
         return False
     return True

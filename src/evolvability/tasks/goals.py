@@ -91,8 +91,14 @@ def judge(text: str, task: Task) -> Callable[[Outcome], Outcome]:
     if not text:
         return lambda outcome: outcome
     goal = goal_named(text, task)
+    return lambda outcome: outcome._replace(fitness=mean_score(goal, outcome))
+
+
+def mean_score(goal: Goal, outcome: Outcome) -> Array:
+    """(num_members,) what each member reaches on average over its episodes."""
     # Outcomes of a host's task may be NumPy's.
-    return lambda outcome: outcome._replace(fitness=goal(jax.tree.map(jnp.asarray, outcome)))
+    rows = jax.tree.map(jnp.asarray, outcome.by_episode())
+    return goal(rows).reshape(len(outcome.valid), -1).mean(axis=1)
 
 
 def with_goal(task: Task, text: str) -> Task:

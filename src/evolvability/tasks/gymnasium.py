@@ -27,7 +27,7 @@ NOTES = {"box2d": "It has no wheels for Linux on ARM, nor for Python 3.14: a com
 REMEMBERS = ("BipedalWalker",)
 """Environments whose reset does not forget: what went before decides over the last bits of what comes after."""
 PURPOSE_REMEMBER = 1 << 16
-"""Of the seed that decides whether a member's observations are remembered; episodes count from 0."""
+"""Of the seeds that decide whether an episode's observations are remembered; those of episodes count from 0."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,19 @@ class GymnasiumOptions:
     """observation, observation:0,2 (entries of the last), info:KEY,KEY, body:NAME.xy, or your own module:function."""
     fitness: str = "reward"
     """reward (the sum over the episode), or your own module:function."""
-    num_episodes: int = 1
-    """Episodes per member; behavior and fitness are their means."""
     num_steps: int = 0
     """Steps after which an episode ends; 0 leaves it to the environment."""
     seeds_differ_by: Scope = "member"
     """Whether every member gets its own start, or all of a generation the same, or all of the run."""
     observation_share: float = 0.1
-    """Probability that a member's observations enter the running statistics that observations are scaled by."""
+    """Probability that an episode's observations enter the running statistics that observations are scaled by."""
     hidden: int = 64
     """Units in each of the network's two hidden layers."""
     rebuild: Literal["auto", "always", "never"] = "auto"
     """Build the environment anew for every member, needed where its reset does not forget; auto knows which do not."""
 
     def __post_init__(self) -> None:
-        at_least(self, num_episodes=1, num_steps=0, hidden=1)
+        at_least(self, num_steps=0, hidden=1)
         check_share(self)
 
 
@@ -107,7 +105,7 @@ def gymnasium_task(
     if len(names) != num_behaviors:
         names = tuple(f"behavior {j}" for j in range(num_behaviors))
     sizes = (len(_observer(env.observation_space)(observation)), options.hidden, options.hidden, num_outputs)
-    policy, camera = mlp(sizes), camera_of(make, env, options.num_steps, options.num_episodes)
+    policy, camera = mlp(sizes), camera_of(make, env, options.num_steps)
     # Not a closure: it travels to workers.
     factory = partial(_Driver, options, behavior, fitness, sizes)
     return host_task(
@@ -190,7 +188,10 @@ class _Driver:
         policy = network(self.sizes, parameters)
         mean, std = (np.asarray(part, np.float32) for part in scaling(memory))
         # By the member's own seed, whatever seeds differ by: by a common one all would be remembered, or nobody.
-        remember = np.random.default_rng(address.seed(PURPOSE_REMEMBER)).random() < self.options.observation_share
+        remember = (
+            np.random.default_rng(address.seed(PURPOSE_REMEMBER + address.episode)).random()
+            < self.options.observation_share
+        )
         inputs: list[HostArray] = []
 
         def act(observation: Any) -> Any:
@@ -199,17 +200,14 @@ class _Driver:
                 inputs.append(given)  # as they are, not scaled: the scale is what they are for
             return self.act(policy(scaled(given, mean, std)))
 
-        behaviors, fitnesses, num_steps = [], [], 0
         pictures: list[bytes] = []
-        for number in range(self.options.num_episodes):
-            episode = self._episode(address.seed(number, self.options.seeds_differ_by), act, pictures)
-            # Measured at once: the next episode changes the environment that some measures look at.
-            behaviors.append(np.atleast_1d(np.asarray(self.behavior(episode), np.float64)))
-            fitnesses.append(float(self.fitness(episode)))
-            num_steps += len(episode.rewards)
+        episode = self._episode(address.seed(address.episode, self.options.seeds_differ_by), act, pictures)
+        # Measured at once: the next episode changes the environment that some measures look at.
+        behavior = np.atleast_1d(np.asarray(self.behavior(episode), np.float64))
+        fitness = float(self.fitness(episode))
         each, ones = np.asarray(inputs, np.float64), np.ones(len(inputs))
         seen = pool(Moments(ones, each, np.zeros_like(each)), ones > 0) if inputs else None
-        return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), num_steps, seen, tuple(pictures))
+        return Trial(behavior, fitness, len(episode.rewards), seen, tuple(pictures))
 
     def close(self) -> None:
         """Give up the environment, and what it draws with."""

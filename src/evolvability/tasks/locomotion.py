@@ -54,6 +54,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         policy.init,
         evaluate,
         memory=no_moments(robot.num_observations),
+        varies=options.start_noise > 0,
         remember=merge,
         on_host=engine.on_host,
         engine=engine.name,

@@ -50,9 +50,8 @@ def maze(options: MazeOptions = MazeOptions()) -> Task:  # noqa: B008 (frozen)
         # After the last step the index is one too large, and JAX takes the last entry.
         return goes_on(jnp.concatenate([position / HALF_WIDTH, times[step][:, None]], axis=1), position, step)
 
-    def begin(key: Array, num_episodes: int) -> Situation:
-        del key  # the world is deterministic
-        return situation(jnp.zeros((num_episodes, 2)), jnp.zeros(num_episodes, jnp.int32))
+    def begin(keys: Array) -> Situation:
+        return situation(jnp.zeros((len(keys), 2)), jnp.zeros(len(keys), jnp.int32))
 
     def advance(now: Situation, wish: Array) -> Situation:
         wish = wish / jnp.maximum(1, jnp.linalg.norm(wish, axis=1, keepdims=True))
@@ -63,7 +62,7 @@ def maze(options: MazeOptions = MazeOptions()) -> Task:  # noqa: B008 (frozen)
 
     policy = mlp((3, options.hidden, options.hidden, 2))
     world = World(policy, 3, 2, options.num_steps, begin, advance, points(2, HALF_WIDTH))
-    return task_from_world("maze", ("x", "y"), world, fitness, TIME_STEP)
+    return task_from_world("maze", ("x", "y"), world, fitness, TIME_STEP, varies=False)
 
 
 def moved(position: Array, step: Array) -> Array:

@@ -29,9 +29,8 @@ class NavigationOptions(WorldOptions):
 def navigation(options: NavigationOptions = NavigationOptions()) -> Task:  # noqa: B008 (frozen)
     """A point that walks on a plane; behavior is its final (x, y), fitness its final x."""
 
-    def begin(key: Array, num_episodes: int) -> Situation:
-        del key  # the world is deterministic
-        start = jnp.zeros((num_episodes, 2))
+    def begin(keys: Array) -> Situation:
+        start = jnp.zeros((len(keys), 2))
         return goes_on(start, start)
 
     def advance(now: Situation, actions: Array) -> Situation:
@@ -40,4 +39,4 @@ def navigation(options: NavigationOptions = NavigationOptions()) -> Task:  # noq
 
     policy = mlp((2, options.hidden, options.hidden, 2))
     world = World(policy, 2, 2, options.num_steps, begin, advance, points(2, HALF_WIDTH))
-    return task_from_world("navigation", ("x", "y"), world, lambda position: position[:, 0], TIME_STEP)
+    return task_from_world("navigation", ("x", "y"), world, lambda position: position[:, 0], TIME_STEP, varies=False)

@@ -30,9 +30,8 @@ class PointOptions(WorldOptions):
 def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen)
     """A point on a plane; behavior is its final (x, y), fitness its final x."""
 
-    def begin(key: Array, num_episodes: int) -> Situation:
-        del key  # the world is deterministic
-        return goes_on(jnp.zeros((num_episodes, 4)), jnp.zeros((num_episodes, 2)))
+    def begin(keys: Array) -> Situation:
+        return goes_on(jnp.zeros((len(keys), 4)), jnp.zeros((len(keys), 2)))
 
     def advance(now: Situation, push: Array) -> Situation:
         # By its length, not per coordinate: no direction is faster than another.
@@ -46,4 +45,4 @@ def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen
 
     policy = mlp((4, options.hidden, options.hidden, 2))
     world = World(policy, 4, 2, options.num_steps, begin, advance, directions(2))
-    return task_from_world("point", ("x", "y"), world, lambda position: position[:, 0], TIME_STEP)
+    return task_from_world("point", ("x", "y"), world, lambda position: position[:, 0], TIME_STEP, varies=False)

@@ -37,7 +37,7 @@ class Camera:
         return [picture_of(env)] if is_over or step % self.every == 0 else []
 
 
-def camera_of(make: Any, env: Any, num_steps: int, num_episodes: int) -> Camera | None:
+def camera_of(make: Any, env: Any, num_steps: int) -> Camera | None:
     """The camera of an environment that was made; None where it does not draw.
 
     Where ``make`` has ``drawing(render_mode)``, that makes an environment that draws. Steps, if not 0, are a limit.
@@ -51,7 +51,7 @@ def camera_of(make: Any, env: Any, num_steps: int, num_episodes: int) -> Camera 
     # 0 where no limit is known: then the rate alone decides what is drawn.
     limit = num_steps or getattr(getattr(env, "spec", None), "max_episode_steps", None) or 0
     # Environments tell how many of their steps make a second; a video needs no more than 30 of them.
-    every = max(1, round(rate / PICTURES_PER_SECOND), math.ceil(limit * num_episodes / MAX_PICTURES))
+    every = max(1, round(rate / PICTURES_PER_SECOND), math.ceil(limit / MAX_PICTURES))
     # A closure will do: members are drawn in this process, not by workers.
     return Camera(lambda: _without_shadows(make()), every, every / rate)
 

@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from evolvability.core.noise import Shapes, blocks, shapes_of
-from evolvability.core.types import Outcome, PyTree, Sample, is_usable
+from evolvability.core.types import Outcome, PyTree, Sample, is_usable, merge_episodes
 from evolvability.tasks.base import Task, behavior_and_fitness, checked_names, checked_result, flattened
 from evolvability.tasks.normalizer import Moments, merge, pool
 from evolvability.tasks.own_code import explain_errors
@@ -30,6 +30,8 @@ class Address(NamedTuple):
     """The generation."""
     member: int
     """Its index in the population."""
+    episode: int = 0
+    """Which of its episodes."""
 
     def seed(self, purpose: int = 0, scope: Scope = "member") -> int:
         """A seed of 32 bits: every member's own, one for a whole generation, or one for the whole run.
@@ -47,7 +49,7 @@ class Address(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What became of one member."""
+    """What became of one episode of a member."""
 
     behavior: HostArray
     """(num_behaviors,) what it did."""
@@ -58,11 +60,11 @@ class Trial(NamedTuple):
     seen: Moments | None = None
     """Statistics of the observations to remember, where the task keeps them."""
     pictures: tuple[bytes, ...] = ()
-    """JPEG files of its episodes, one after another, from a simulator that draws."""
+    """JPEG files of it, one after another, from a simulator that draws."""
 
 
 Simulator = Callable[[HostArray, Address, PyTree], Trial]
-"""``(parameters, address, memory) -> Trial``, one member's episodes. It must not matter what it evaluated before."""
+"""``(parameters, address, memory) -> Trial``, one episode of a member. It must not matter what it did before."""
 
 
 class Part(NamedTuple):
@@ -83,20 +85,18 @@ def simulator_task(
     name: str = "",
     behavior_names: Iterable[str] = (),
     has_fitness: bool = False,
-    num_episodes: int = 1,
     scope: Scope = "member",
 ) -> Task:
     """A task from a simulator of your own: no base class, no JAX.
 
     Args:
         simulator: a class, or any function without arguments, that builds a simulator; called once per worker. What it
-            builds is called with ``(parameters, seed)``, one member at a time, and returns the behavior, or the pair
-            ``(behavior, fitness)`` if ``has_fitness``.
+            builds is called with ``(parameters, seed)``, once per episode of a member, and returns the behavior, or the
+            pair ``(behavior, fitness)`` if ``has_fitness``.
         start: the parameters evolution starts from, any pytree of floats.
         name: the task's name; the simulator's own unless given.
         behavior_names: a name for each behavior dimension.
         has_fitness: whether the simulator returns a fitness too.
-        num_episodes: calls per member, each with a seed of its own; behavior and fitness are their means.
         scope: whether seeds differ from member to member, from generation to generation only, or not at all.
 
     Examples:
@@ -110,7 +110,7 @@ def simulator_task(
     name = name or getattr(simulator, "__name__", "simulator").strip("<>")
     # Not a closure: it travels to workers. So do shapes, but not the start itself.
     shapes = shapes_of(start)
-    factory = partial(_Plain, simulator, jax.tree.structure(start), shapes, has_fitness, num_episodes, scope)
+    factory = partial(_Plain, simulator, jax.tree.structure(start), shapes, has_fitness, scope)
     with explain_errors(f"Task '{name}': the simulator raised at the start parameters"):
         # Once here, so that what cannot work says so now, and not on a worker.
         probe = factory()(np.asarray(flat_start), Address((0,), 0, 0), ())
@@ -138,9 +138,13 @@ def host_task(
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         # The key is a generation's own: in this process, a generation's number need not tell members apart.
         run = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
-        members = np.asarray(sample.members())
+        members, signs = np.asarray(sample.members()), np.asarray(sample.sign)
+        # A member's episodes are its sign repeated.
+        episodes = int(np.argmax(signs != signs[0])) or len(signs)
         with explain_errors(f"Task '{name}': its simulator failed"):
-            trials = [build()(member, Address(run, 0, k), memory) for k, member in enumerate(members)]
+            trials = [
+                build()(member, Address(run, 0, *divmod(k, episodes)), memory) for k, member in enumerate(members)
+            ]
         part = joined([part_of(trial) for trial in trials])
         return jax.tree.map(jnp.asarray, part.outcome), absorb(memory, part.seen)
 
@@ -148,7 +152,7 @@ def host_task(
 
 
 def part_of(trial: Trial) -> Part:
-    """One member's trial; invalid, and its observations forgotten, unless all of it is finite and in bounds."""
+    """One episode; invalid, and its observations forgotten, unless all of it is finite and in bounds."""
     behavior, fitness = np.asarray(trial.behavior, np.float32)[None], np.array([trial.fitness], np.float32)
     valid = is_usable(behavior).all(axis=1) & is_usable(fitness)
     # A member that broke down may have seen anything.
@@ -158,8 +162,16 @@ def part_of(trial: Trial) -> Part:
 
 
 def lost(num_behaviors: int, member: int, text: str) -> Part:
-    """A member that cannot be evaluated: invalid, with the reason."""
+    """An episode that cannot be evaluated: its member is invalid, with the reason."""
     return part_of(Trial(np.full(num_behaviors, np.nan), np.nan, 0))._replace(notes=((member, text),))
+
+
+def of_member(episodes: Iterable[Part]) -> Part:
+    """The episodes of one member together."""
+    each = list(episodes)
+    whole = joined(each)
+    # One note: it is the member that is invalid.
+    return whole._replace(outcome=merge_episodes(whole.outcome, len(each)), notes=whole.notes[:1])
 
 
 def joined(parts: Iterable[Part]) -> Part:
@@ -189,7 +201,6 @@ class _Plain:
     """The structure of parameters, and below the shapes of its leaves."""
     shapes: Shapes
     has_fitness: bool
-    num_episodes: int
     scope: Scope
 
     def __post_init__(self) -> None:
@@ -199,10 +210,8 @@ class _Plain:
         # In NumPy's arrays: a simulator need not know JAX.
         leaves: Any = blocks(parameters[None], self.shapes)  # type: ignore[arg-type]
         given = jax.tree.unflatten(self.tree, [leaf[0] for leaf in leaves])
-        seeds = [address.seed(episode, self.scope) for episode in range(self.num_episodes)]
-        behaviors, fitnesses = zip(*(self._checked(self.simulate(given, seed)) for seed in seeds), strict=True)
-        # A call counts as one step: how many it simulates inside is not told.
-        return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), self.num_episodes)
+        # A call counts as one step: how many it simulates inside is not known.
+        return Trial(*self._checked(self.simulate(given, address.seed(address.episode, self.scope))), 1)
 
     def _checked(self, result: Any) -> tuple[HostArray, float]:
         behavior, fitness = behavior_and_fitness(result, self.has_fitness)

@@ -64,8 +64,8 @@ class World:
     """Numbers done per step."""
     num_steps: int
     """Steps per episode, at most."""
-    begin: Callable[[Array, int], Situation]
-    """`(key, num_episodes) -> Situation`."""
+    begin: Callable[[Array], Situation]
+    """`(keys) -> Situation`, the starts of as many episodes as there are keys, each by its own key alone."""
     advance: Callable[[Situation, Array], Situation]
     """`(situation, actions) -> Situation`, one step; actions: (num_episodes, num_actions), clipped inside."""
     goals: Goals

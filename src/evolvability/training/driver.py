@@ -33,7 +33,7 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON
 from evolvability.training.evolution import Evolution
 from evolvability.training.interrupts import Terminated, terminations
-from evolvability.training.metrics import Rows, behavior_arrays
+from evolvability.training.metrics import Rows, behavior_arrays, valid_episodes
 from evolvability.training.processes import first_alone, is_first
 from evolvability.training.progress import live
 from evolvability.training.sharding import local
@@ -303,7 +303,7 @@ def _record(evolution: Evolution, writer: RunWriter, state: State, rows: Rows, o
         # Drawn again from its address: an Outcome does not tell who belongs to which component.
         component = evolution.components(parent.key, generation)
         writer.record_behaviors(generation, behavior_arrays(component, did))
-    seeds, seen = [row["seed"] for row in rows], (np.asarray(did.behavior), np.asarray(did.valid))
-    writer.record_histograms(histogram_rows(generation, seeds, *seen))
+    seeds, seen = [row["seed"] for row in rows], valid_episodes(jax.tree.map(np.asarray, did))
+    writer.record_histograms(histogram_rows(generation, seeds, seen))
     # Last: who reads of a generation finds its behaviors.
     writer.record_metrics(rows)

@@ -27,7 +27,7 @@ from evolvability.methods.policy_gradient import Exploration
 from evolvability.methods.registry import needs_fitness
 from evolvability.runs.folder import Run
 from evolvability.runs.trained import inherited
-from evolvability.tasks.base import Task, world_of
+from evolvability.tasks.base import Task, with_episodes, world_of
 from evolvability.tasks.goals import judge, with_goal
 from evolvability.tasks.registry import make_task
 from evolvability.training.generation import Where, exploring, in_chunks, on_workers, seed_by_seed, start, step, whole
@@ -67,7 +67,8 @@ class Evolution:
             task = replace(task, has_fitness=False, on_host=False, simulator=None)
         # The goal again, beside the task's own below: outcomes of workers and worlds do not pass through the task.
         self._judge = judge(config.goal, task)
-        self.task = _asked(task, config)  # what members are asked to do, with the run's goal for fitness
+        # What members are asked to do, with the run's goal for fitness.
+        self.task = with_episodes(_asked(task, config), config.episodes)
         population = pieces.population or build_population(config, self.task.shapes)
         self.devices = _devices(config, self.task, population.num_signs)  # that the population is spread over
         self.population = spread_population(population, self.devices)  # of MAML, its center's
@@ -152,8 +153,8 @@ class Evolution:
             with delayed_interrupts() if self._on_accelerator else nullcontext():
                 state, info, outcome = self._step(state)
                 # Waits for the step. What members did comes along to the host, where the neighbors are.
-                info, centers, did = jax.device_get((info, centers, (outcome.behavior, outcome.valid)))
-            values = with_entropy(info, *did)
+                info, centers, did = jax.device_get((info, centers, outcome))
+            values = with_entropy(info, did)
             seconds = time.perf_counter() - began
             rows = metric_rows(self.config, self.task.has_fitness, generation, values, centers, seconds)
             # Before it is handed on: a generation that is refused is not recorded, and a resumed run does it again.

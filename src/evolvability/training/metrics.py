@@ -19,11 +19,17 @@ OUTLYING = 1 / 3
 MAX_RECORDED_CENTER = 16  # numbers in a center that is still recorded in every row
 
 
-def with_entropy(info: Any, behavior: Array, valid: Array) -> dict[str, Array]:
+def with_entropy(info: Any, outcome: Outcome) -> dict[str, Array]:
     """Every diagnostic by name, with a seed axis in front, and the entropy, which a compiled step cannot compute."""
-    found = [entropy(own[counts]) for own, counts in zip(behavior, valid, strict=True)]
+    found = [entropy(each) for each in valid_episodes(outcome)]
     named = info if isinstance(info, dict) else info._asdict()
     return {**named, "entropy": np.array(found, np.float32)}
+
+
+def valid_episodes(outcome: Outcome) -> list[Array]:
+    """(num_episodes, num_behaviors) of every seed, what its valid members did in each of their episodes."""
+    seeds = [Outcome(*(leaf if leaf is None else leaf[k] for leaf in outcome)) for k in range(len(outcome.valid))]
+    return [rows.behavior[rows.valid] for rows in (seed.by_episode() for seed in seeds)]
 
 
 def metric_rows(
@@ -35,7 +41,7 @@ def metric_rows(
     """
     rows = []
     # Of es_maml: those of adaptation, and one of what came of it.
-    episodes = 1 + config.maml.episodes if config.objective == ES_MAML else 1
+    episodes = 1 + config.maml.episodes if config.objective == ES_MAML else config.episodes
     for k in range(config.seeds):
         row: dict[str, Any] = {"generation": generation, "seed": config.seed + k}
         row |= {name: _jsonable(values[k]) for name, values in info.items()}
@@ -72,7 +78,9 @@ def outlier_notice(config: Config, generation: int, shares: Array) -> str:
 def behavior_arrays(component: Any, outcome: Outcome) -> Arrays:
     """What is kept of behaviors, with a seed axis in front; component: (num_seeds, num_draws)."""
     num_signs = outcome.valid.shape[1] // component.shape[1]
-    return {
+    # Of members with one episode the behavior is all there is.
+    episodes = {} if outcome.episodes is None else {"episodes": np.asarray(outcome.episodes)}
+    return episodes | {
         "behavior": np.asarray(outcome.behavior),
         "fitness": np.asarray(outcome.fitness),
         "valid": np.asarray(outcome.valid),

@@ -27,7 +27,7 @@ from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Parameters
 from evolvability.tasks.base import Task
-from evolvability.tasks.simulators import Part, joined, lost
+from evolvability.tasks.simulators import Part, joined, lost, of_member
 from evolvability.workers.pools import START_SECONDS, LostError, OverdueError, Pool
 from evolvability.workers.worker import Broadcast, WorkerReport, recipe_of, work
 
@@ -157,7 +157,8 @@ def _in_place_of(call: tuple[Any, ...], losses: int, pool: Pool, error: LostErro
         return None
     if method == "gradient":  # one that lacks a part would point elsewhere
         raise ClusterError(f"A piece of work was lost {losses} times: {error}.")
-    return WorkerReport(lost(recipe.num_behaviors, members[0], f"{error}, {losses} times"))
+    one = lost(recipe.num_behaviors, members[0], f"{error}, {losses} times")
+    return WorkerReport(of_member([one] * recipe.config.episodes))
 
 
 def split(total: int, parts: int) -> list[range]:

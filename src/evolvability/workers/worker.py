@@ -32,7 +32,7 @@ from evolvability.core.populations import Population
 from evolvability.core.types import Parameters, PyTree
 from evolvability.tasks.base import Task
 from evolvability.tasks.own_code import RAISED
-from evolvability.tasks.simulators import Address, Part, Simulator, joined, lost, part_of
+from evolvability.tasks.simulators import Address, Part, Simulator, joined, lost, of_member, part_of
 from evolvability.workers.fingerprint import code_of, mark_of, simulators_loaded
 
 SAME_VERSIONS = ("evolvability-es", "jax", "numpy")  # packages whose version decides over bits
@@ -149,8 +149,13 @@ class Workbench:
             draw, sign = divmod(member, self.num_signs)
             if draw != drawn:
                 drawn, pair = draw, np.asarray(self._members(*address, np.int32(draw)))
-            parts.append(self._trial(pair[sign], Address(broadcast.run, broadcast.generation, member), broadcast))
+            parts.append(self._member(pair[sign], Address(broadcast.run, broadcast.generation, member), broadcast))
         return joined(parts)
+
+    def _member(self, parameters: np.ndarray[Any, Any], address: Address, broadcast: Broadcast) -> Part:
+        """All episodes of one member."""
+        episodes = range(self.recipe.config.episodes)
+        return of_member(self._trial(parameters, address._replace(episode=k), broadcast) for k in episodes)
 
     def gradient(self, broadcast: Broadcast, draws: range, weights: np.ndarray[Any, Any]) -> Parameters:
         """The sum over draws, in their order; weights: (num_draws, num_signs)."""
@@ -163,7 +168,7 @@ class Workbench:
         return jax.tree.map(np.asarray, total)
 
     def _trial(self, parameters: np.ndarray[Any, Any], address: Address, broadcast: Broadcast) -> Part:
-        """One member. If its simulator raises it gets a second chance with a new one, whose past cannot matter."""
+        """One episode. If its simulator raises it gets a second chance with a new one, whose past cannot matter."""
         text = ""
         for _ in range(2):
             try:

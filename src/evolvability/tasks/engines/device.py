@@ -48,8 +48,7 @@ def device_world(robot: Robot, policy: Policy, options: LocomotionOptions) -> Wo
     def situation(now: Progress) -> Situation:
         return Situation(now, now.observation, displacement(robot, now.qpos), now.running > 0, now.valid > 0)
 
-    def begin(key: Array, num_episodes: int) -> Situation:
-        keys = jax.random.split(key, num_episodes)
+    def begin(keys: Array) -> Situation:
         return situation(first_of(robot, start_positions(keys, robot, options.start_noise)))
 
     def advance(now: Situation, actions: Array) -> Situation:

@@ -34,7 +34,7 @@ TYPES = {"float32": wp.float32, "bfloat16": wp.bfloat16}
 def actor(policy: Policy, sample: Sample) -> Callable[[Array], Array]:
     """A sample's networks, from observations to actions with one row per member: `Policy.act`, by a kernel on a GPU."""
     if jax.default_backend() == "gpu" and fits(policy.shapes, sample):
-        return kernel_actor(policy.shapes, sample)
+        return grouped_actor(policy.shapes, sample)
     return partial(policy.act, policy.build(sample))
 
 
@@ -42,8 +42,33 @@ def fits(shapes: Shapes, sample: Sample) -> bool:
     """Whether the kernel can do it: noise in rows, even numbers of what is read in pairs, layers not too wide."""
     sizes = [math.prod(shape) for shape in shapes]
     even = all(size % 2 == 0 for size in sizes[1:-1]) and sum(sizes) % 2 == 0
-    room = 2 * 4 * _width(shapes) * DRAWS * len(sample.sign) <= MEMORY
-    return isinstance(sample.noise, Array) and sample.noise.dtype.name in TYPES and even and room
+    is_known = isinstance(sample.noise, Array) and sample.noise.dtype.name in TYPES
+    return is_known and even and _most_signs(shapes) > 0
+
+
+def _most_signs(shapes: Shapes) -> int:
+    """Members per draw, episodes counted, that a block has room for."""
+    return MEMORY // (2 * 4 * _width(shapes) * DRAWS)
+
+
+def grouped_actor(shapes: Shapes, sample: Sample) -> Callable[[Array], Array]:
+    """By the kernel, as many signs of a draw at a time as it has room for: noise is read once per group of them."""
+    most, number = _most_signs(shapes), len(sample.sign)
+    if number <= most:
+        return kernel_actor(shapes, sample)
+    size = math.ceil(number / math.ceil(number / most))
+    groups = [slice(first, first + size) for first in range(0, number, size)]
+    actors = [kernel_actor(shapes, sample._replace(sign=sample.sign[group])) for group in groups]
+
+    def act(observations: Array) -> Array:
+        by_sign = observations.reshape(sample.num_draws, number, -1)
+        parts = [
+            own(by_sign[:, group].reshape(-1, by_sign.shape[2])).reshape(sample.num_draws, -1, shapes[-1][0])
+            for own, group in zip(actors, groups, strict=True)
+        ]
+        return jnp.concatenate(parts, axis=1).reshape(sample.num_members, -1)
+
+    return act
 
 
 def kernel_actor(shapes: Shapes, sample: Sample) -> Callable[[Array], Array]:
