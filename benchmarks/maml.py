@@ -42,7 +42,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     task_options: dict[str, Any] = {"num_steps": options.steps}
     if options.task != "navigation":
         task_options |= {"engine": "fused"}
-    sizes = {"tasks": options.tasks, "episodes": options.episodes}
+    sizes = {"tasks": options.tasks, "episodes_per_task": options.episodes}
     config = layered(options.task, objective="maml", values={"maml": sizes, "task_options": task_options})
     task = make_task(options.task, config.task_options)
     world = world_of(task)

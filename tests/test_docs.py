@@ -59,7 +59,19 @@ LITTLE = {
     "split": ("--generations", "2"),
     "explore": ("--export", "explorer.html", "--embed", "1"),
     "reproduce": ("--dry-run",),  # `make smoke` does it
-    "maml": ("--generations", "1", "--seeds", "1", "--tasks", "2", "--episodes", "2", "--num-steps", "3", "--quiet"),
+    "maml": (
+        "--generations",
+        "1",
+        "--seeds",
+        "1",
+        "--tasks",
+        "2",
+        "--episodes-per-task",
+        "2",
+        "--num-steps",
+        "3",
+        "--quiet",
+    ),
 }
 """Options that leave a command little to do. The last of an option given twice wins."""
 

@@ -172,7 +172,7 @@ LABELS = {
     "line_search_steps": "max number of line search steps",
     "line_search_ratio": "line search backtrack ratio",
     "discount": "discount factor",
-    "episodes": "adaptation batch size",
+    "episodes_per_task": "adaptation batch size",
     "tasks": "outer batch size",
 }
 """What the paper calls our settings."""
@@ -194,7 +194,7 @@ TABLES: dict[str, Table] = {
     "Table S5: MAML": (
         ("cheetah",),
         MAML,
-        {"inner_rate": "0.1"} | TRUST_REGION | {"discount": "0.99", "episodes": "10", "tasks": "40"},
+        {"inner_rate": "0.1"} | TRUST_REGION | {"discount": "0.99", "episodes_per_task": "10", "tasks": "40"},
     ),
 }
 

@@ -118,7 +118,7 @@ SCALES: dict[str, Scale] = {
             "split": {**SPECIES, "generations": 2},
             "maml": {
                 "generations": 1,
-                "maml": {"tasks": 2, "episodes": 2, "iterations": 1, "line_search_steps": 1},
+                "maml": {"tasks": 2, "episodes_per_task": 2, "iterations": 1, "line_search_steps": 1},
             },
         },
         studies={
@@ -134,7 +134,7 @@ SCALES: dict[str, Scale] = {
         seeds={"": 4},
         batch={"": 4},
         tasks={"interference": {}, "cheetah": CHEETAH_LAPTOP, "ant": ANT_LAPTOP},  # those of the preset of that name
-        kinds={**FULL_KINDS, "maml": {"generations": 30, "maml": {"tasks": 8, "episodes": 5}}},
+        kinds={**FULL_KINDS, "maml": {"generations": 30, "maml": {"tasks": 8, "episodes_per_task": 5}}},
         studies={**STUDIES, "offspring": {"number": 200}},
     ),
     "gpu": Scale(

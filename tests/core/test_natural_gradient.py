@@ -115,7 +115,7 @@ def climbed(units: Array, is_natural: bool, generations: int = 20) -> Array:
 
 def test_a_fixed_standard_deviation_has_no_natural_gradient_of_its_own() -> None:
     cloud = normal().init(jax.random.key(0), jnp.zeros((1, 3)))
-    with pytest.raises(ValueError, match=r"learned standard deviations is expected.*change the learning rate"):
+    with pytest.raises(ValueError, match=r"learned standard deviations are expected.*change the learning rate"):
         natural(cloud, cloud)
     for population in ("normal", "low_rank", "mixture"):
         with pytest.raises(ConfigError, match=f"natural_gradient must be off for {population}"):

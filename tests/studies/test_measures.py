@@ -150,7 +150,7 @@ def test_an_export_of_some_members_covers_as_much_as_the_run(task: str, tmp_path
 
 
 def test_a_run_that_records_fewer_members_than_its_population_has_them_all(tmp_path: Path) -> None:
-    maml = {"tasks": 2, "episodes": 2, "iterations": 1, "line_search_steps": 1}
+    maml = {"tasks": 2, "episodes_per_task": 2, "iterations": 1, "line_search_steps": 1}
     evolve("navigation", objective="maml", maml=maml, generations=1, output=tmp_path / "run")
     run = Run(tmp_path / "run")
     recorded = valid_behaviors(run, 0)[0]

@@ -226,7 +226,7 @@ def test_goals_of_another_kind_are_refused(goal: str) -> None:
 
 @pytest.mark.full
 def test_es_maml_rewards_what_members_reach_by_hill_climbing_to_a_goal_that_pairs_share() -> None:
-    changed = config(objective="es_maml", seeds=1, population_size=8, maml={"episodes": 6})
+    changed = config(objective="es_maml", seeds=1, population_size=8, maml={"episodes_per_task": 6})
     evolution = Evolution(changed)
     state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
     assert isinstance(evolution.algorithm, Algorithm)

@@ -92,7 +92,7 @@ class Config:
     objective: Annotated[str, arg(metavar="NAME")] = "max_entropy"
     """What to maximize: a name from `ees list`, a sum as mean_fitness+0.1*max_entropy, evolvability_search, es_maml."""
     maml: Annotated[Any, Suppress] = field(default_factory=MamlOptions, metadata={"heeded_by": (MAML, ES_MAML)})
-    """Options of MAML, where the objective is maml (see `ees maml`); es_maml uses its episodes."""
+    """Options of MAML, where the objective is maml (see `ees maml`); es_maml uses its episodes_per_task."""
     bandwidth: float = setting(1.0, POSITIVE, heeded_by=("max_entropy", "max_information", QE_BY_ENTROPY))
     """Standard deviation of the Gaussian kernel in max_entropy and max_information."""
     leave_one_out: bool = setting(False, heeded_by=("max_entropy", QE_BY_ENTROPY))
@@ -202,7 +202,7 @@ class Config:
         if isinstance(self.maml, dict):
             object.__setattr__(self, "maml", from_table(self.maml, MamlOptions, "maml."))
         if self.objective == MAML:  # episodes per outer step, before adaptation and after
-            object.__setattr__(self, "population_size", 2 * self.maml.tasks * self.maml.episodes)
+            object.__setattr__(self, "population_size", 2 * self.maml.tasks * self.maml.episodes_per_task)
         _validate(self)
 
 
@@ -260,8 +260,8 @@ def layered(
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """Settings in layers, of which later ones win; a table of options completes that of the layers below.
 
-    >>> merged({"sigma": 1.0, "maml": {"tasks": 2}}, {"maml": {"episodes": 3}})
-    {'sigma': 1.0, 'maml': {'tasks': 2, 'episodes': 3}}
+    >>> merged({"sigma": 1.0, "maml": {"tasks": 2}}, {"maml": {"discount": 0.9}})
+    {'sigma': 1.0, 'maml': {'tasks': 2, 'discount': 0.9}}
     """
     found: dict[str, Any] = {}
     for name, value in (item for layer in layers for item in layer.items()):
@@ -404,7 +404,7 @@ def _validate(config: Config) -> None:
         require(config.population == "normal", "population", "normal for MAML, which trains one center")
         require(not config.goal, "goal", "empty for MAML, which draws its goals")
         require(config.chunk_size == 0, "chunk_size", "0 for MAML, whose episodes are not a population's")
-        require(config.episodes == 1, "episodes", "1 for MAML, which has a number of its own (maml.episodes)")
+        require(config.episodes == 1, "episodes", "1 for MAML, which has a number of its own (episodes_per_task)")
     elif config.objective == EVOLVABILITY_SEARCH:
         require(config.population == "mixture", "population", "mixture for evolvability_search, a component per parent")
         families = config.components * (2 if config.mirrored else 1)

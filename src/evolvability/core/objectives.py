@@ -118,8 +118,10 @@ def max_information(bandwidth: float = 1.0, shaping: Shaping = standardize) -> O
         episodes = shaped_episodes("max_information", shaping, outcome)
         density = cross_density(episodes, log_prob, outcome.valid, bandwidth)
         log_density = jnp.log(jnp.maximum(density, jnp.finfo(density.dtype).tiny)).mean(axis=1)
-        # The mean of |B_a - B_b|^2 over pairs of different episodes is twice their sample variance.
+        # The mean of |B_a - B_b|^2 over pairs of different episodes is twice their sample variance. No lower than a
+        # density can be: one member whose episodes are far apart must not outweigh all others.
         log_own = -jnp.sum(jnp.var(episodes, axis=1, ddof=1), axis=1) / bandwidth**2
+        log_own = jnp.maximum(log_own, jnp.log(jnp.finfo(density.dtype).tiny))
         return expect(log_own - log_density, log_prob, where=outcome.valid)
 
     kept = {"bandwidth": float(bandwidth), "behavior_shaping": shaping_name(shaping)}

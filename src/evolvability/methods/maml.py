@@ -36,7 +36,7 @@ class MamlOptions:
 
     inner_rate: float = 0.1
     """Length of the inner step, in units of the gradient of the mean advantage per step."""
-    episodes: int = 10
+    episodes_per_task: int = 10
     """Episodes of a task before its adaptation, and again after it."""
     tasks: int = 40
     """Tasks in an outer step."""
@@ -107,7 +107,7 @@ def maml(world: World, options: MamlOptions) -> Meta:
 
         def phase(actors: Actor, given: tuple[Array, Array]) -> tuple[Actor, RolloutBatch]:
             key, is_last = given
-            trial = roll_out(world, key, actors, goals, state.memory, options.episodes, options.discount)
+            trial = roll_out(world, key, actors, goals, state.memory, options.episodes_per_task, options.discount)
 
             def adapted() -> Actor:
                 return for_tasks(partial(inner, actor), trial.batch)

@@ -99,7 +99,7 @@ def best_of_mutations(context: AdaptationContext) -> Adapter:
 def gradient_steps(context: AdaptationContext) -> Adapter:
     """MAML's own: policy-gradient steps, each from episodes with actions drawn at random, as many as the budget has."""
     world, options = world_of(context.task), context.maml
-    size = min(options.episodes, context.budget)
+    size = min(options.episodes_per_task, context.budget)
 
     @jax.jit
     def step(key: Array, actor: Actor, goal: Array, memory: PyTree) -> Actor:

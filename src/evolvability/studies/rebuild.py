@@ -57,8 +57,22 @@ def parent_of(run: Run, task: Task, generation: int, seed_index: int = 0) -> Par
     return replace(parents_from(arrays, run.config, task, generation, where=str(run.path))[seed_index], key=key)
 
 
-def members(parent: Parent, indices: Sequence[int]) -> Brood:
-    """Members of the generation, rebuilt from their addresses."""
+def in_episode(brood: Brood, episode: int, episodes: int) -> Brood:
+    """The same members, in one of their episodes."""
+    if not 0 <= episode < episodes:
+        raise ConfigError(f"Episodes are numbered from 0 to {episodes - 1} in this run, got {episode}.")
+    if episodes == 1:
+        return brood
+    addresses = tuple(address._replace(episode=episode) for address in brood.addresses)
+    return Brood(brood.sample.repeated(episodes), brood.wanted * episodes + episode, brood.key, addresses)
+
+
+def members(parent: Parent, indices: Sequence[int], episode: int = 0) -> Brood:
+    """Members of the generation, rebuilt from their addresses, in one of their episodes."""
+    return in_episode(_members(parent, indices), episode, parent.config.episodes)
+
+
+def _members(parent: Parent, indices: Sequence[int]) -> Brood:
     size = parent.config.population_size
     for index in indices:
         if not 0 <= index < size:
@@ -112,7 +126,7 @@ def evaluate(task: Task, parent: Parent, brood: Brood) -> Outcome:
     if task.simulator is not None:
         return joined([part_of(trial) for trial in _trials(task.simulator, parent, brood)]).outcome
     outcome, _ = evaluator(task)(brood.key, brood.sample, parent.memory)
-    return Outcome(*(np.asarray(part)[brood.wanted] for part in outcome))  # type: ignore[arg-type]
+    return Outcome(*(np.asarray(part)[brood.wanted] for part in outcome[:4]))  # type: ignore[arg-type]
 
 
 def replay(task: Task, parent: Parent, brood: Brood) -> Recording:

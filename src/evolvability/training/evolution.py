@@ -191,7 +191,7 @@ def _asked(task: Task, config: Config) -> Task:
     if config.goal:
         task = with_goal(task, config.goal)
     if config.objective == ES_MAML:
-        task = adapting(task, episodes=config.maml.episodes, sigma=config.sigma)
+        task = adapting(task, episodes=config.maml.episodes_per_task, sigma=config.sigma)
     if not task.has_fitness and needs_fitness(config.objective):
         raise ConfigError(
             f"Task '{task.name}' has no fitness{' with drawn actions' if config.explores else ''}, so the objective "

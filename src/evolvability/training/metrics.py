@@ -41,7 +41,7 @@ def metric_rows(
     """
     rows = []
     # Of es_maml: those of adaptation, and one of what came of it.
-    episodes = 1 + config.maml.episodes if config.objective == ES_MAML else config.episodes
+    episodes = 1 + config.maml.episodes_per_task if config.objective == ES_MAML else config.episodes
     for k in range(config.seeds):
         row: dict[str, Any] = {"generation": generation, "seed": config.seed + k}
         row |= {name: _jsonable(values[k]) for name, values in info.items()}
