@@ -44,7 +44,7 @@ SETTINGS: dict[str, Any] = {
     "population_size": 24,
     "generations": 3,
     "sigma": 0.1,
-    "units": 6,
+    "worker_batches": 6,
 }
 EVERYONE = {(generation, member) for generation in range(3) for member in range(24)}
 
