@@ -138,9 +138,10 @@ def host_task(
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         # The key is a generation's own: in this process, a generation's number need not tell members apart.
         run = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
-        members = np.asarray(sample.members())
+        # By its index in the generation: what part of a population this is, and in which order, decides over no seed.
+        members = zip(np.asarray(sample.member_indices()), np.asarray(sample.members()), strict=True)
         with explain_errors(f"Task '{name}': its simulator failed"):
-            trials = [build()(member, Address(run, 0, k), memory) for k, member in enumerate(members)]
+            trials = [build()(member, Address(run, 0, int(index)), memory) for index, member in members]
         part = joined([part_of(trial) for trial in trials])
         return jax.tree.map(jnp.asarray, part.outcome), absorb(memory, part.seen)
 
