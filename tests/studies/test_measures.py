@@ -15,6 +15,7 @@ from evolvability.cli import main
 from evolvability.core.populations import normal
 from evolvability.runs import histograms
 from evolvability.runs.export import export
+from evolvability.runs.rows import Row
 from evolvability.studies.comparison import quantity
 from evolvability.studies.groups import group_runs
 from evolvability.studies.measures import (
@@ -40,7 +41,6 @@ from evolvability.studies.offspring import (
 )
 
 Array = np.ndarray[Any, Any]
-FROM_ROW = histograms.from_row
 
 
 def cloud(number: int, covariance: list[list[float]], seed: int = 0) -> Array:
@@ -201,8 +201,13 @@ def test_an_export_of_some_members_covers_as_much_as_the_run(task: str, tmp_path
 def test_histograms_are_read_once_for_all_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evolve("interference", generations=2, population_size=40, seeds=3, output=tmp_path / "run")
     slim = Run(export(Run(tmp_path / "run"), tmp_path / "slim", behaviors=1, members=10, histograms=1, centers=False))
-    parsed = []
-    monkeypatch.setattr(histograms, "from_row", lambda row: parsed.append(row) or FROM_ROW(row))
+    parse, parsed = histograms.from_row, []
+
+    def counting(row: Row) -> histograms.Histogram | None:
+        parsed.append(row)
+        return parse(row)
+
+    monkeypatch.setattr(histograms, "from_row", counting)
     assert [len(cloud) for cloud in whole_populations(slim)] == [40, 40, 40]
     assert len(parsed) == 2 * 3  # generations and seeds
     quantity(group_runs([slim])[0], "coverage")  # looks for a reach, then measures by it
