@@ -57,7 +57,7 @@ LITTLE = {
     "measure": ("--offspring", "8"),
     "evolve-from": ("--generations", "2"),
     "split": ("--generations", "2"),
-    "explore": ("--export", "explorer.html", "--embed", "1"),
+    "explore": ("--export", "explorer.html"),
     "reproduce": ("--dry-run",),  # `make smoke` does it
     "maml": (
         "--generations",

@@ -7,7 +7,7 @@ import numpy as np
 
 from evolvability import Run
 from evolvability.studies.groups import RunGroup, by_seed, of_common_seeds
-from evolvability.studies.measures import median_one_way, whole_population
+from evolvability.studies.measures import median_one_way, whole_populations
 from evolvability.studies.statistics import paired
 from evolvability_paper.items import ITEMS, Item, Training
 
@@ -46,7 +46,7 @@ def _row(training: Training, runs: Sequence[Run]) -> tuple[str, ...] | None:
     own = [run for run in runs if training_name(run) == training.name]
     if not own:
         return None
-    clouds = [whole_population(run, seed)[:, 0] for run in own for seed in range(run.config.seeds)]
+    clouds = [cloud[:, 0] for run in own for cloud in whole_populations(run)]
     body = training.settings.get("task_options", {}).get("body", "paper")
     size = "whole" if training.kind == "train" else "tenth"
     whole = (body, size) == ("paper", "whole")

@@ -22,39 +22,22 @@ def test_exported_page_needs_no_server(
     opened: Any, ant_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "GENERATIONS", 2)
-    output = export_page(ant_run, tmp_path / "ant.html", embed=3)
+    monkeypatch.setattr(export, "MUTATIONS", 3)
+    output = export_page(ant_run, tmp_path / "ant.html")
     requests: list[str] = []
     opened.on("request", lambda request: requests.append(request.url))
     open_page(opened, output.as_uri())
     assert opened.evaluate("window.explorer.state.steps") == [0, 2]
     go_to(opened, 0)
     opened.mouse.click(540, 480)
-    actor = wait_for_actor(opened)
-    assert actor["what"] in {"fresh.0", "fresh.1", "fresh.2"}
+    assert wait_for_actor(opened)["what"] in {"fresh.0", "fresh.1", "fresh.2"}
+    opened.mouse.click(*screen_of(opened, 0))  # on a point: its own motion is not in the file
+    assert wait_for_actor(opened)["what"] in {"fresh.0", "fresh.1", "fresh.2"}
+    assert "This file has the motions of fresh mutations" in opened.inner_text("#remark")
     assert "save policy" not in opened.inner_text("#actors")  # a file has motions, not networks
     until(opened, "window.explorer.state.time > 0")
     assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
     assert "Content-Security-Policy\" content=\"default-src 'none'" in output.read_text()
-
-
-def test_a_file_plays_the_nearest_member_whose_motion_it_holds(opened: Any, ant_run: Run, tmp_path: Path) -> None:
-    output = export_page(ant_run, tmp_path / "ant.html", embed=4)
-    open_page(opened, output.as_uri())
-    held = opened.evaluate("window.explorer.state.runs[0].embedded")
-    behavior = ant_run.behaviors(2)["behavior"][0]
-    np.testing.assert_array_equal(np.float32(held["behavior"]), behavior[held["members"]])
-    outermost = int(np.linalg.norm(behavior - behavior.mean(axis=0), axis=1).argmax())
-    assert (held["generation"], held["members"][0], len(set(held["members"]))) == (2, outermost, 4)
-    row = int(np.argmax(np.where(np.isin(np.arange(20), held["members"]), -np.inf, behavior[:, 0])))
-    opened.mouse.click(*screen_of(opened, row))
-    actor = wait_for_actor(opened)
-    distance = np.linalg.norm(behavior[held["members"]] - behavior[row], axis=1)
-    nearest = held["members"][int(distance.argmin())]
-    assert actor["what"] == f"member.{nearest}"
-    text = opened.inner_text("#message")
-    assert "4 of the 20 mutations of generation 2" in text
-    assert f"#{nearest}: {distance.min():.2f} m away" in text
-    assert "as recorded" in opened.inner_text("#actors")
 
 
 def test_the_policy_of_a_clicked_mutation_is_saved_ready_to_act(

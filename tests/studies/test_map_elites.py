@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evolvability import Run, evolve, make_task
+from evolvability import ConfigError, Run, evolve, make_task
 from evolvability.figures.registry import draw_figure
 from evolvability.studies.map_elites import archive_scale, fill_archive, worst_fitness
 from evolvability.studies.measures import measure_scale
@@ -52,6 +52,17 @@ def test_of_equally_fit_members_the_first_is_kept(tmp_path: Path) -> None:
     made = made_up(tmp_path / "run", config("own:task", generations=1, population_size=64), np.full((1, 64, 2), 0.5))
     found = fill_archive(made, 0, measure_scale(1.0, cells=2), worst=0.0)
     assert found.address[1, 1].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("num_behaviors", [7, 15])  # of 15 the numbers of cells do not fit an integer
+def test_an_archive_that_no_memory_holds_is_refused_before_it_is_filled(num_behaviors: int, tmp_path: Path) -> None:
+    made = made_up(tmp_path / "run", config("own:task", generations=1), np.full((1, 64, num_behaviors), 0.5))
+    with pytest.raises(ConfigError, match=rf"{num_behaviors} behavior dimensions.*dimensions=\[0, 1\]"):
+        fill_archive(made, 0, archive_scale([made]))
+    with pytest.raises(ConfigError, match=rf"has {num_behaviors}. Choose two, e.g. --dimensions 0,1"):
+        draw_figure("elites", [made], tmp_path / "elites.svg")
+    two = Run(made.path, dimensions=[0, 1])
+    assert fill_archive(two, 0, archive_scale([two])).fitness.shape == (20, 20)
 
 
 def test_an_elite_is_rebuilt_from_its_address(run: Run) -> None:

@@ -12,10 +12,15 @@ import safetensors.numpy
 
 from evolvability import ConfigError, Run, evolve, function_task, make_task
 from evolvability.cli import main
+from evolvability.core.populations import normal
+from evolvability.runs import histograms
 from evolvability.runs.export import export
+from evolvability.runs.rows import Row
+from evolvability.studies.comparison import quantity
+from evolvability.studies.groups import group_runs
 from evolvability.studies.measures import (
     MeasureScale,
-    cell_numbers,
+    cells_of,
     coverage,
     measure_scale,
     measures,
@@ -25,9 +30,15 @@ from evolvability.studies.measures import (
     specialization,
     targets,
     valid_behaviors,
-    whole_population,
+    whole_populations,
 )
-from evolvability.studies.offspring import measure, offspring_of_file, offspring_of_run
+from evolvability.studies.offspring import (
+    kept_offspring,
+    kept_sigmas,
+    measure,
+    offspring_of_file,
+    offspring_of_run,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -62,8 +73,16 @@ def test_every_cell_of_a_known_grid_is_covered_and_counted_as_distinct() -> None
 def test_cells_include_the_border_of_the_box_and_nothing_outside() -> None:
     by = MeasureScale(reach=1.0, threshold=0.1, radius=0.1, cells=2)
     corners = np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.1, 0.0]])
-    assert cell_numbers(corners, by).tolist() == [0, 1, 2, 3, -1]
+    assert cells_of(corners, by).tolist() == [[0, 0], [1, 0], [0, 1], [1, 1], [-1, -1]]
     assert coverage(corners, by) == 1.0
+
+
+def test_no_cell_is_lost_however_many_dimensions_there_are() -> None:
+    behavior = np.random.default_rng(0).uniform(-1, 1, (2000, 20))  # 20 ** 20 cells: no integer of 64 bits holds them
+    assert coverage(behavior, measure_scale(1.0)) * 20**20 == pytest.approx(2000)
+    tells = np.full((200, 70), 0.5)
+    tells[::2, -1] = -0.5
+    assert specialization(tells, np.arange(200) % 2, measure_scale(1.0)) == pytest.approx(1)
 
 
 def test_reachability_is_the_distance_from_targets_to_the_nearest_offspring() -> None:
@@ -126,6 +145,36 @@ def test_offspring_of_a_linear_task_have_the_variance_of_the_mutations() -> None
         measure(function_task(double, jnp.zeros(3)), jnp.ones(3), number=1)
 
 
+SIGMA = 0.25
+LEARNED: dict[str, dict[str, Any]] = {
+    "decay": {"sigma": 0.5, "sigma_decay": 0.5},
+    "diagonal": {"sigma": 0.5, "population": "diagonal_normal", "optimizer": "sgd", "learning_rate": 0.05},
+    "object": {"population": normal(lambda generation: 0.5 * 0.5**generation)},
+}
+
+
+@pytest.mark.parametrize("case", LEARNED)
+def test_offspring_have_the_sigma_that_was_asked_for_and_are_filed_by_the_one_they_have(
+    case: str, tmp_path: Path
+) -> None:
+    settings = LEARNED[case]
+    task = function_task(double, jnp.zeros(3))
+    evolve(task, objective="max_variance", generations=3, population_size=8, output=tmp_path / "run", **settings)
+    given = settings["population"] if case == "object" else None
+    run = Run(tmp_path / "run", task=task, population=given)
+    (asked,) = offspring_of_run(run, number=2000, sigma=SIGMA, save=True)
+    np.testing.assert_allclose(asked.behavior.std(axis=0), 2 * SIGMA, rtol=0.1)
+    (own,) = offspring_of_run(run, number=2000, save=True)
+    (sigma,) = set(kept_sigmas(run)) - {SIGMA}
+    assert sigma == pytest.approx(float(own.behavior.std(axis=0).mean()) / 2, rel=0.1)
+    assert case == "diagonal" or sigma == pytest.approx(0.5**4)
+    assert sigma != pytest.approx(0.5, rel=0.001)
+    np.testing.assert_array_equal(kept_offspring(run)[0], own.behavior)  # which is what is looked at by default
+    np.testing.assert_array_equal(kept_offspring(run, SIGMA)[0], asked.behavior)
+    with pytest.raises(ConfigError, match="positive and finite, got 0"):
+        offspring_of_run(run, sigma=0.0)
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("runs") / "run"
@@ -139,14 +188,30 @@ def test_an_export_of_some_members_covers_as_much_as_the_run(task: str, tmp_path
     run = Run(tmp_path / "run")
     slim = Run(export(run, tmp_path / "slim", behaviors=1, members=20, histograms=1, centers=False))
     whole, some = valid_behaviors(run, 0)[0], valid_behaviors(slim, 0)[0]
-    np.testing.assert_array_equal(whole_population(run, 0), whole)
+    np.testing.assert_array_equal(whole_populations(run)[0], whole)
     reach = measure_scale(float(np.abs(whole).max()))
-    found = measures(whole_population(slim, 0), reach)
+    found = measures(whole_populations(slim)[0], reach)
     assert coverage(some, reach) < 0.9 * coverage(whole, reach)
     assert found.coverage == pytest.approx(coverage(whole, reach), rel=0.05)
     assert found.variance == pytest.approx(measures(whole, reach).variance, rel=0.01)
     (slim.path / "histograms.jsonl").unlink()  # of an earlier version
-    np.testing.assert_array_equal(whole_population(Run(slim.path), 0), some)
+    np.testing.assert_array_equal(whole_populations(Run(slim.path))[0], some)
+
+
+def test_histograms_are_read_once_for_all_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evolve("interference", generations=2, population_size=40, seeds=3, output=tmp_path / "run")
+    slim = Run(export(Run(tmp_path / "run"), tmp_path / "slim", behaviors=1, members=10, histograms=1, centers=False))
+    parse, parsed = histograms.from_row, []
+
+    def counting(row: Row) -> histograms.Histogram | None:
+        parsed.append(row)
+        return parse(row)
+
+    monkeypatch.setattr(histograms, "from_row", counting)
+    assert [len(cloud) for cloud in whole_populations(slim)] == [40, 40, 40]
+    assert len(parsed) == 2 * 3  # generations and seeds
+    quantity(group_runs([slim])[0], "coverage")  # looks for a reach, then measures by it
+    assert len(parsed) == 3 * 2 * 3
 
 
 def test_a_run_that_records_fewer_members_than_its_population_has_them_all(tmp_path: Path) -> None:
@@ -156,7 +221,7 @@ def test_a_run_that_records_fewer_members_than_its_population_has_them_all(tmp_p
     recorded = valid_behaviors(run, 0)[0]
     assert len(recorded) < run.config.population_size
     assert run.histograms()
-    np.testing.assert_array_equal(whole_population(run, 0), recorded)
+    np.testing.assert_array_equal(whole_populations(run)[0], recorded)
 
 
 @pytest.mark.full

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evolvability import ConfigError, Run, RunFolderError, evolve, make_task
+from evolvability import Run, RunFolderError, evolve
 from evolvability.runs.writer import RunWriter
 from evolvability.studies.adaptation import adapt, load_adaptation
-from evolvability.studies.adapters import AdaptationContext, adapter_named
+from evolvability.studies.adapters import AdaptationContext
 from evolvability.studies.offspring import kept_generation, kept_offspring, offspring_of_run
 from evolvability.studies.races import load_race, race
 from evolvability.studies.result_files import OneSeed, each_seed, finish, is_current, keep, kept
@@ -97,7 +97,7 @@ def test_what_is_kept_of_a_study_may_be_damaged_and_others_stay(run: Run) -> Non
 def test_a_result_is_read_as_it_was_kept_and_a_torn_one_is_told(kind: str, run: Run) -> None:
     value = np.array([[[0.5, np.nan]]] * len(run.seeds))
     own: dict[str, dict[str, Any]] = {
-        "races": {"goal": "left", "adapter": "es", "episodes": np.array([0]), "repeated": value},
+        "races": {"goal": "left", "adapter": "mutations", "episodes": np.array([0]), "repeated": value},
         "offspring": {"behavior": value},
     }
     table: dict[str, Any] = {"generation": 2, **own[kind]}
@@ -138,9 +138,3 @@ def test_a_race_mutates_by_the_sigma_that_training_ended_with(
     with pytest.raises(KeyboardInterrupt):
         race(Run(tmp_path / "run"), ["left"])
     assert seen == [pytest.approx(0.4 / 2**2)]  # after two generations
-
-
-def test_standard_es_says_how_many_episodes_it_takes() -> None:
-    task = make_task("point", {"num_steps": 2, "hidden": 2})
-    with pytest.raises(ConfigError, match=r"2 episodes or more, got 1"):
-        adapter_named("es", AdaptationContext(task, task.evaluate, 0.1, budget=1))

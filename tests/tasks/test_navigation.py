@@ -178,7 +178,7 @@ def test_gradient_steps_are_worth_less_with_drawn_actions_and_others_draw_none(r
 @pytest.mark.full
 def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
     start, evaluate = starts_of(run, run.parents())[0], evaluator(TASK)
-    for name in ("mutations", "es", "hill_climbing"):
+    for name in ("mutations", "hill_climbing"):
         spent: list[int] = []
 
         def counting(key: Array, sample: Any, memory: Any, spent: list[int] = spent) -> Any:
@@ -198,8 +198,8 @@ def test_races_and_offspring_are_quantities_of_groups(raced: Run) -> None:
     assert group.name == "MAML"
     own = load_race(raced, GOAL, "gradient").performance[:, -1]
     np.testing.assert_allclose([*quantity(group, f"raced:{GOAL}").values()], own)
-    other = load_race(raced, GOAL, "es").performance[:, -1]
-    np.testing.assert_allclose([*quantity(group, f"raced:{GOAL}:es").values()], other)
+    other = load_race(raced, GOAL, "mutations").performance[:, -1]
+    np.testing.assert_allclose([*quantity(group, f"raced:{GOAL}:mutations").values()], other)
     offspring_of_run(raced, number=50, save=True)
     offspring_of_run(raced, number=50, sigma=0.0125, save=True)
     assert kept_sigmas(raced) == [0.05, 0.0125]

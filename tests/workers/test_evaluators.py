@@ -446,6 +446,25 @@ def _sample(task: Any) -> Any:
     return population.sample(jax.random.key(2), cloud, 0, population.draws(4))
 
 
+def seeds_of(parameters: Any, seed: int) -> tuple[float, float]:
+    return float(seed >> 16), float(seed & 0xFFFF)  # in halves, which float32 holds
+
+
+def test_a_member_has_its_seed_in_whatever_part_and_order_it_is_evaluated() -> None:
+    task = simulator_task(lambda: seeds_of, start=np.zeros(2))
+    sample = _sample(task)
+    draws, key = np.arange(sample.num_draws), jax.random.key(0)
+
+    def seeds(places: Any) -> list[Any]:
+        found = np.asarray(task.evaluate(key, sample.of_draws(places), ())[0].behavior)
+        return found.reshape(len(places), -1).tolist()  # of each draw, both of a pair
+
+    whole = seeds(draws)
+    assert len(np.unique(np.reshape(whole, (-1, 2)), axis=0)) == sample.num_members
+    assert seeds(draws[::-1]) == whole[::-1]
+    assert [seeds(draws[k : k + 1])[0] for k in draws] == whole
+
+
 @pytest.mark.parametrize(
     ("simulator", "words"),
     [

@@ -108,7 +108,7 @@ def race(
     Args:
         runs: Run folders of one task, or slim exports of them.
         direction: What is asked for, one or more: right, left, an angle in degrees, or point:X,Y.
-        adapters: How to adapt: mutations, gradient, es, hill_climbing; unless given, gradient for runs of MAML and
+        adapters: How to adapt: mutations, gradient, hill_climbing; unless given, gradient for runs of MAML and
             mutations for others, as the paper did.
         episodes: The budget of each adaptation.
         repeats: Evaluations with different start states, whose mean is reported.

@@ -27,7 +27,6 @@ def explore(
     trust: bool = False,
     dimensions: Dimensions = "",
     export: File = None,
-    embed: MaybeCount = None,
 ) -> None:
     """See the mutations of runs, click one, watch it walk.
 
@@ -40,10 +39,8 @@ def explore(
         browser: Whether to open the browser.
         dimensions: Behavior dimensions on the ground, counted from 0, e.g. 0,2; a third can be the points' color. All
             unless given.
-        export: Write one run into this HTML file, which needs no server, instead: a playground, which simulates; or the
-            explorer with what was recorded, of a task that a page cannot simulate, or if embed is given.
-        embed: In that explorer: how many recorded members of the last generation can be watched, and how many fresh
-            mutations; 50 of each unless given, or 10 of an environment that draws itself.
+        export: Write one run into this HTML file, which needs no server, instead: a playground, which simulates; of a
+            task that a page cannot simulate, the explorer with the episodes of some fresh mutations.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     from evolvability.explorer.server import EVERYWHERE, Server
@@ -56,7 +53,7 @@ def explore(
     if export is not None:
         if len(found) != 1:
             raise ConfigError(f"ees explore --export: give one run folder, got {len(found)}.")
-        write_page(found[0], export, embed)
+        write_page(found[0], export)
         return
     server = Server(Explorer(found), port, host)
     if host in EVERYWHERE:
@@ -67,15 +64,15 @@ def explore(
     server.serve_forever(poll_interval=0.2)
 
 
-def write_page(run: Run, output: Path, embed: int | None = None) -> None:
-    """Write one run as a page that simulates, or plays what was recorded, and say which."""
+def write_page(run: Run, output: Path) -> None:
+    """Write one run as a page that simulates; where it cannot, as one that plays what was simulated, and say so."""
     from evolvability.explorer.export import export_page
     from evolvability.explorer.playground import export_playground, why_not
     from evolvability.explorer.videos import draw_without_window
 
     draw_without_window()  # environments that draw themselves are recorded
-    if reason := why_not(run) if embed is None else "--embed asks for it":
-        export_page(run, output, embed)
+    if reason := why_not(run):
+        export_page(run, output)
         print_text(f"with what was recorded: {reason}")
     else:
         export_playground(run, output)

@@ -21,7 +21,7 @@ from evolvability.studies.measures import (
     measure_scale,
     specialization_of,
     valid_behaviors,
-    whole_population,
+    whole_populations,
 )
 
 COLORS = (OTHER_COLORS[1], OTHER_COLORS[2], OTHER_COLORS[0])  # none of a method's
@@ -65,7 +65,7 @@ def data_from_runs(runs: Sequence[Run]) -> Panels:
     """One seed of every group of runs that differ in their seeds alone, see `_places`."""
     check_comparable(runs)
     places = _places([group.runs for group in group_runs(runs)])
-    found = [whole_population(*place) for place in places]
+    found = [whole_populations(run)[seed] for run, seed in places]
     if not any(len(behavior) for behavior in found):
         raise RunFolderError("Nothing to draw: no member of the recorded generations is valid.")
     by = measure_scale(common_reach(found))

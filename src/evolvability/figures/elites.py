@@ -36,6 +36,9 @@ class Illumination:
 def data_from_runs(runs: Sequence[Run]) -> Illumination:
     """Every run's recorded members, fed to archives with common cells."""
     check_comparable(runs)
+    if (number := len(runs[0].behavior_names)) != 2:  # before an archive of more is filled
+        choose = " Choose two, e.g. --dimensions 0,1." if number > 2 else ""
+        raise ConfigError(f"Archives of two behavior dimensions are drawn, but {runs[0].path} has {number}.{choose}")
     by, worst = archive_scale(runs), worst_fitness(runs)
     panels: dict[str, list[Line]] = {curve: [] for curve in CURVES}
     fitness = {}
@@ -43,8 +46,6 @@ def data_from_runs(runs: Sequence[Run]) -> Illumination:
     for name, run in zip(names, runs, strict=True):
         archives = [fill_archive(run, k, by, worst=worst) for k in range(len(run.seeds))]
         fitness[name] = archives[0].fitness
-        if (number := fitness[name].ndim) != 2:
-            raise ConfigError(f"Archives of two behavior dimensions are drawn, but {run.path} has {number}.")
         for curve in CURVES:
             values = np.stack([getattr(one, curve) for one in archives])
             panels[curve].append(Line(name, run.config.objective, archives[0].evaluations, values))

@@ -12,13 +12,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jax import Array
 
 from evolvability.core.errors import ConfigError, unknown
-from evolvability.core.objectives import mean_fitness
 from evolvability.core.populations import normal
-from evolvability.core.strategy import evolvability_es
 from evolvability.core.types import Parameters, PyTree, Sample
 from evolvability.methods.maml import MamlOptions
 from evolvability.methods.meta_gradient import adapt as gradient_step
@@ -28,7 +25,6 @@ from evolvability.studies.result_files import HostArray
 from evolvability.tasks.base import Task, world_of
 from evolvability.tasks.goals import POINT, goal_named, heading
 from evolvability.tasks.world import World
-from evolvability.training.generation import step, with_outcome
 
 
 class Start(NamedTuple):
@@ -121,32 +117,6 @@ def gradient_steps(context: AdaptationContext) -> Adapter:
     return adapt
 
 
-def standard_es(context: AdaptationContext, *, population_size: int = 10, learning_rate: float = 0.01) -> Adapter:
-    """Standard ES for as many generations as the budget has; after each, its center."""
-    if context.budget < 2:
-        raise ConfigError(f"The adapter es draws mirrored pairs: it takes 2 episodes or more, got {context.budget}.")
-    size = min(population_size, context.budget - context.budget % 2)
-    population = normal(context.sigma)
-    algorithm = evolvability_es(population, mean_fitness(), optax.adam(learning_rate), population_size=size)
-    ask = jax.jit(algorithm.ask)
-    learn = jax.jit(lambda state, outcome: step(algorithm, with_outcome(algorithm, population, outcome), state))
-
-    def adapt(key: Array, start: Start, goal: str) -> Trace:
-        key_noise, key_episode = jax.random.split(key)
-        # The statistics of observations stay those of training, here as in all adapters.
-        state = algorithm.init(key_noise, start.center[None], start.memory)
-        centers = [start.center]
-        for key_generation in jax.random.split(key_episode, context.budget // size):
-            sample = ask(state)
-            outcome = jax.tree.map(jnp.asarray, context.evaluate(key_generation, sample, start.memory)[0])
-            outcome = outcome._replace(fitness=goal_named(goal, context.task)(outcome))
-            state, _, _ = learn(state, outcome)
-            centers.append(state.parameters.center[0])
-        return Trace(size * np.arange(len(centers)), jnp.stack(centers))
-
-    return adapt
-
-
 def hill_climbing(context: AdaptationContext, *, round_size: int = 10) -> Adapter:
     """Hill climbing, as ES-MAML adapts: in rounds of mutations of the best so far, one that is better takes its place.
 
@@ -176,7 +146,6 @@ def hill_climbing(context: AdaptationContext, *, round_size: int = 10) -> Adapte
 ADAPTERS: Mapping[str, Callable[[AdaptationContext], Adapter]] = {
     "mutations": best_of_mutations,
     "gradient": gradient_steps,
-    "es": standard_es,
     "hill_climbing": hill_climbing,
 }
 """From what there is to adapt on to an adapter, by name."""

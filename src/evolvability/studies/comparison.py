@@ -24,7 +24,7 @@ from evolvability.studies.measures import (
     measure_scale,
     measures,
     specialization_of,
-    whole_population,
+    whole_populations,
 )
 from evolvability.studies.offspring import kept_offspring
 from evolvability.studies.races import load_race, own_adapter
@@ -168,7 +168,7 @@ def quantity(
 def reach_of(groups: Sequence[RunGroup], generation: int | None = None) -> float:
     """A half width that holds every valid behavior of some groups at a generation."""
     runs = [run for group in groups for run in group.runs]
-    return common_reach([whole_population(run, seed, generation) for run in runs for seed in range(run.config.seeds)])
+    return common_reach([cloud for run in runs for cloud in whole_populations(run, generation)])
 
 
 def to_markdown(report: ComparisonReport) -> str:
@@ -270,7 +270,6 @@ def _metric(run: Run, name: str, generation: int | None) -> list[float]:
 
 
 def _measured(run: Run, name: str, generation: int | None, by: MeasureScale) -> list[float]:
-    seeds = range(run.config.seeds)
     if name == SPECIALIZATION:
-        return [specialization_of(run, seed, generation, by) for seed in seeds]
-    return [float(getattr(measures(whole_population(run, seed, generation), by), name)) for seed in seeds]
+        return [specialization_of(run, seed, generation, by) for seed in range(run.config.seeds)]
+    return [float(getattr(measures(cloud, by), name)) for cloud in whole_populations(run, generation)]

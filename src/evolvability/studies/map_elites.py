@@ -6,16 +6,20 @@ Nothing is evaluated for it: it is filled with the recorded generations. What it
 Reference: Mouret and Clune, *Illuminating search spaces by mapping elites* (2015).
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from evolvability.core.errors import ConfigError
 from evolvability.runs.folder import Run
-from evolvability.studies.measures import MeasureScale, cell_numbers, common_reach, measure_scale
+from evolvability.studies.measures import MeasureScale, cells_of, common_reach, measure_scale
 
 Array = np.ndarray[Any, Any]
+MOST_CELLS = 10_000_000
+"""Of an archive, which holds a place for each: 24 bytes, and as much again while it is filled."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +44,16 @@ def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | 
     Fitness counts from the worst up: the lowest that was recorded unless given.
     """
     worst = worst_fitness([run]) if worst is None else worst
-    num_behaviors = run.behaviors(run.recorded[0])["behavior"].shape[2]
-    best, address = np.full(by.cells**num_behaviors, -np.inf), np.full((by.cells**num_behaviors, 2), -1)
+    shape = _shape(run, by)
+    best, address = np.full(math.prod(shape), -np.inf), np.full((math.prod(shape), 2), -1)
     trace = []
     for number in run.recorded:
         arrays = run.behaviors(number)
         fitness, valid = arrays["fitness"][seed_index], arrays["valid"][seed_index]
-        cell = np.where(valid, cell_numbers(np.where(valid[:, None], arrays["behavior"][seed_index], 0), by), -1)
-        better = np.flatnonzero((cell >= 0) & (fitness > best[cell]))
+        places = cells_of(np.where(valid[:, None], arrays["behavior"][seed_index], 2 * by.reach), by)
+        inside = places[:, 0] >= 0
+        cell = np.ravel_multi_index(tuple(np.where(inside, places.T, 0)), shape)
+        better = np.flatnonzero(inside & (fitness > best[cell]))
         better = better[np.lexsort((-better, fitness[better]))]  # a cell's best, of equals the first, is written last
         best[cell[better]], address[cell[better], 0], address[cell[better], 1] = fitness[better], number, better
         filled = best[np.isfinite(best)]
@@ -55,9 +61,19 @@ def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | 
     coverage, qd_score = np.array(trace).T
     # Members of generations between the recorded ones were evaluated too.
     evaluations = (np.array(run.recorded) + 1) * run.config.population_size
-    shape = (by.cells,) * num_behaviors
-    best = np.where(np.isfinite(best), best, np.nan).reshape(shape, order="F")  # cells count along the first dimension
-    return Elites(evaluations, coverage, qd_score, best, address.reshape(*shape, 2, order="F"))
+    best = np.where(np.isfinite(best), best, np.nan).reshape(shape)
+    return Elites(evaluations, coverage, qd_score, best, address.reshape(*shape, 2))
+
+
+def _shape(run: Run, by: MeasureScale) -> tuple[int, ...]:
+    shape = (by.cells,) * run.behaviors(run.recorded[0])["behavior"].shape[2]
+    if math.prod(shape) > MOST_CELLS:
+        raise ConfigError(
+            f"An archive has a place for each of its cells, {MOST_CELLS:,} at most. {run.path} has {len(shape)} "
+            f"behavior dimensions, with {by.cells} cells each {math.prod(shape):.1e} in all. Look at some of them, "
+            "Run(path, dimensions=[0, 1]), or take fewer cells."
+        )
+    return shape
 
 
 def worst_fitness(runs: Sequence[Run]) -> float:

@@ -110,13 +110,15 @@ def num_distinct(behavior: Array, threshold: float) -> int:
     return number
 
 
-def cell_numbers(behavior: Array, scale: MeasureScale) -> Array:
-    """(num_offspring,) the number of the cell each behavior lies in; those outside of the box have -1."""
+def cells_of(behavior: Array, scale: MeasureScale) -> Array:
+    """(num_offspring, num_behaviors) the cell each behavior lies in, by its place in every dimension.
+
+    Those outside of the box have -1 throughout.
+    """
     places = np.floor((behavior / scale.reach + 1) / 2 * scale.cells).astype(np.int64)
     places[behavior == scale.reach] = scale.cells - 1  # the box includes its border
-    inside = np.all((places >= 0) & (places < scale.cells), axis=1)
-    numbers = places @ scale.cells ** np.arange(behavior.shape[1])
-    return np.where(inside, numbers, -1)
+    places[np.any((places < 0) | (places >= scale.cells), axis=1)] = -1
+    return places
 
 
 def coverage(behavior: Array, scale: MeasureScale) -> float:
@@ -126,8 +128,9 @@ def coverage(behavior: Array, scale: MeasureScale) -> float:
         >>> coverage(np.array([[-0.9, -0.9], [0.1, 0.9]]), measure_scale(1.0, cells=2))
         0.5
     """
-    numbers = cell_numbers(np.asarray(behavior), scale)
-    return len(np.unique(numbers[numbers >= 0])) / scale.cells ** behavior.shape[1]
+    places = cells_of(np.asarray(behavior), scale)
+    # By places, not by one number per cell: from 15 dimensions on an integer would not hold it.
+    return len(np.unique(places[places[:, 0] >= 0], axis=0)) / scale.cells ** behavior.shape[1]
 
 
 def degenerate_share(behavior: Array, radius: float) -> float:
@@ -172,7 +175,8 @@ def specialization(
     """
     # Wide cells where members are few: in a cell of its own, any member would tell its component.
     side = int((len(behavior) / MEMBERS_PER_CELL) ** (1 / behavior.shape[1]))
-    cell = cell_numbers(np.asarray(behavior), replace(scale, cells=min(max(side, 2), scale.cells)))
+    places = cells_of(np.asarray(behavior), replace(scale, cells=min(max(side, 2), scale.cells)))
+    cell = np.unique(places, axis=0, return_inverse=True)[1]
     generator = np.random.default_rng(0)
     labels = component[::num_signs]
     shuffled = (np.repeat(generator.permutation(labels), num_signs) for _ in range(shuffles))
@@ -203,18 +207,23 @@ def valid_behaviors(run: Run, seed: int, generation: int | None = None) -> tuple
     return arrays["behavior"][seed][valid], arrays["component"][seed][valid]
 
 
-def whole_population(run: Run, seed: int, generation: int | None = None) -> Array:
-    """The behaviors of one seed's valid members; of an export that has some of them, all as their histogram has them.
+def whole_populations(run: Run, generation: int | None = None) -> list[Array]:
+    """Of every seed, its valid members' behaviors; of an export that has some of them, all as their histogram has them.
 
     Some reach fewer places than all: without this, exports would be less evolvable than the runs they are of.
     """
-    behavior, _ = valid_behaviors(run, seed, generation)
-    if len(behavior) >= run.config.population_size or run.dimensions or behavior.shape[1] > MAX_DIMENSIONS:
-        return behavior
-    number = run.recorded[-1] if generation is None else generation
-    counted = run.histograms().get((number, run.seeds[seed]))
+    arrays = run.behaviors(generation)
+    found = [own[valid] for own, valid in zip(arrays["behavior"], arrays["valid"], strict=True)]
+    are_all = min(map(len, found)) >= run.config.population_size
+    if are_all or run.dimensions or found[0].shape[1] > MAX_DIMENSIONS:
+        return found
+    number, histograms = run.recorded[-1] if generation is None else generation, run.histograms()
+    counted = [histograms.get((number, seed)) for seed in run.seeds]
     # Where some broke down, and of MAML's policies, there are no more than were recorded.
-    return behavior if counted is None or counted.counts.sum() <= len(behavior) else counted.scattered()
+    return [
+        own if all_ is None or all_.counts.sum() <= len(own) else all_.scattered()
+        for own, all_ in zip(found, counted, strict=True)
+    ]
 
 
 def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureScale) -> float:

@@ -93,12 +93,14 @@ def parent_at(task: Task | str, center: PyTree, sigma: float | None, memory: PyT
     return Parent(task, config, Parameters(flat[None]), memory, jax.random.key(seed))
 
 
-def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array) -> Offspring:
-    """Evaluate mutations of one parent."""
+def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array, sigma: float | None = None) -> Offspring:
+    """Evaluate mutations of one parent; with a sigma given, it is the standard deviation of every parameter."""
     if number < 2:
         raise ConfigError(f"Measures are taken of 2 offspring or more, got {number}.")
     key_noise, key_episode = jax.random.split(key)
     sample = parent.mutations(key_noise, number)
+    if sigma is not None:  # in the sample, whose noise is standard normal: so it holds for any population
+        sample = sample._replace(scale=jnp.full_like(sample.scale, sigma))
     outcome, _ = evaluate(key_episode, sample, parent.memory)
     valid = np.asarray(outcome.valid)
     if not valid.any():
@@ -110,34 +112,47 @@ def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array) -> Of
 def offspring_of_run(
     run: Run, *, number: int = 1000, sigma: float | None = None, save: bool = False
 ) -> list[Offspring]:
-    """Offspring of every seed's center, of training's standard deviation unless given; kept in the folder if asked."""
+    """Offspring of every seed's center; kept in the folder if asked.
+
+    Args:
+        run: the run.
+        number: how many per seed.
+        sigma: the standard deviation of every parameter's mutations; default: as the population ended, which may have
+            learned one per parameter.
+        save: whether to keep them in the folder.
+    """
+    if sigma is not None and not 0 < sigma < np.inf:
+        raise ConfigError(f"sigma, the mutations' standard deviation, must be positive and finite, got {sigma}.")
     parents = run.parents()
-    if sigma is not None:  # a decay would change it again
-        fixed = replace(run.config, sigma=sigma, sigma_decay=1.0, sigma_min=0.0)
-        parents = [replace(parent, config=fixed) for parent in parents]
-    sigma, generation = parents[0].config.sigma, parents[0].generation
-    evaluate = evaluator(run.task)
+    generation, evaluate = parents[0].generation, evaluator(run.task)
 
     def find(index: int) -> dict[str, HostArray]:
         key = key_for(Purpose.OFFSPRING, parents[index].key)
-        born = offspring(parents[index], evaluate, number, key)
+        born = offspring(parents[index], evaluate, number, key, sigma)
         return {name: np.asarray(value) for name, value in born._asdict().items()}
 
-    study = f"offspring {generation} {number} {sigma:g}"
+    study = f"offspring {generation} {number} {'own' if sigma is None else f'{sigma:g}'}"
     seeds = each_seed(run, study, find) if save else [find(index) for index in range(len(run.seeds))]
     born = [Offspring(own["behavior"], own["component"], int(own["num_invalid"])) for own in seeds]
     if save:
         behavior = np.full((len(born), number, born[0].behavior.shape[1]), np.nan, np.float32)
         for row, one in zip(behavior, born, strict=True):
             row[: len(one.behavior)] = one.behavior  # what is left stays nan: the invalid ones
-        save_offspring(run, sigma, behavior, generation)
+        size = float(np.mean([parent.sigma for parent in parents])) if sigma is None else sigma
+        save_offspring(run, size, behavior, generation, own=sigma is None)
         finish(run, [study])
     return born
 
 
-def save_offspring(run: Run, sigma: float, behavior: HostArray, generation: int | None = None) -> None:
-    """Keep (num_seeds, num_offspring, num_behaviors) behaviors of mutations of a standard deviation."""
-    keep(run, OFFSPRING, f"{sigma:g}", {"behavior": behavior.astype(np.float32), "generation": generation})
+def save_offspring(
+    run: Run, sigma: float, behavior: HostArray, generation: int | None = None, *, own: bool = False
+) -> None:
+    """Keep (num_seeds, num_offspring, num_behaviors) behaviors of mutations of a standard deviation.
+
+    ``own`` marks those that the run's population drew as it ended.
+    """
+    facts = {"generation": generation, "own": 1 if own else None}
+    keep(run, OFFSPRING, f"{sigma:g}", {"behavior": behavior.astype(np.float32), **facts})
 
 
 def kept_generation(run: Run, sigma: float) -> int | None:
@@ -146,13 +161,21 @@ def kept_generation(run: Run, sigma: float) -> int | None:
 
 
 def kept_offspring(run: Run, sigma: float | None = None) -> list[HostArray]:
-    """(num_valid, num_behaviors) of every seed, for mutations of one sigma; that of training unless given."""
-    size = f"{run.config.sigma if sigma is None else sigma:g}"
-    table = kept(run, OFFSPRING, size, command_line("measure", run.path, "--sigma", size, "--keep"))
+    """(num_valid, num_behaviors) of every seed, for mutations of one sigma; default: as the population ended."""
+    size = _own_sigma(run) if sigma is None else f"{sigma:g}"
+    asked = () if sigma is None else ("--sigma", size)
+    table = kept(run, OFFSPRING, size, command_line("measure", run.path, *asked, "--keep"))
     clouds = [run.along(own[np.isfinite(own).all(axis=1)]) for own in table["behavior"]]
     if not all(map(len, clouds)):
         raise RunFolderError(f"{run.path}: of some seed no kept offspring of sigma {size} is valid.")
     return clouds
+
+
+def _own_sigma(run: Run) -> str:
+    """The name of the newest offspring that the population drew as it ended: only the file tells a learned sigma."""
+    tables = {name: kept(run, OFFSPRING, name) for name in kept_names(run, OFFSPRING)}
+    own = {name: table["generation"] for name, table in tables.items() if "own" in table}
+    return max(own, key=own.__getitem__, default=f"{run.config.sigma:g}")
 
 
 def kept_sigmas(run: Run) -> list[float]:

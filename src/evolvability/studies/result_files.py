@@ -21,14 +21,14 @@ from evolvability.runs.folder import Run
 
 ADAPTATIONS, RACES, OFFSPRING, UNFINISHED = "adaptations", "races", "offspring", "unfinished"
 AS_JSON = (ADAPTATIONS, RACES)
-MAY_LACK = {"generation", "fixed", "drawn", "drawn_fixed"}  # what earlier versions did not keep
+MAY_LACK = {"generation", "own", "fixed", "drawn", "drawn_fixed"}  # what not every result has
 FORMER = ".former"
 """Ends the name under which a result is kept that another one replaces."""
 HOLDS: dict[str, dict[str, int | None]] = {
     ADAPTATIONS: {"goal": None, "start_noise": 0, "scores": 2, "repeated": 3, "generation": 0},
     RACES: {"goal": None, "adapter": None, "episodes": 1, "repeated": 3, "generation": 0}
     | dict.fromkeys(("fixed", "drawn", "drawn_fixed"), 3),
-    OFFSPRING: {"behavior": 3, "generation": 0},
+    OFFSPRING: {"behavior": 3, "generation": 0, "own": 0},
 }
 """What a result of each kind holds: texts, and numbers with so many axes; of three or two, the first is of seeds."""
 

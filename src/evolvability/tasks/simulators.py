@@ -138,12 +138,14 @@ def host_task(
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         # The key is a generation's own: in this process, a generation's number need not tell members apart.
         run = tuple(int(word) for word in np.asarray(jax.random.key_data(key)))
-        members, signs = np.asarray(sample.members()), np.asarray(sample.sign)
+        # By its index in the generation: what part of a population this is, and in which order, decides over no seed.
+        members = zip(np.asarray(sample.member_indices()), np.asarray(sample.members()), strict=True)
+        signs = np.asarray(sample.sign)
         # A member's episodes are its sign repeated.
         episodes = int(np.argmax(signs != signs[0])) or len(signs)
         with explain_errors(f"Task '{name}': its simulator failed"):
             trials = [
-                build()(member, Address(run, 0, *divmod(k, episodes)), memory) for k, member in enumerate(members)
+                build()(member, Address(run, 0, *divmod(int(index), episodes)), memory) for index, member in members
             ]
         part = joined([part_of(trial) for trial in trials])
         return jax.tree.map(jnp.asarray, part.outcome), absorb(memory, part.seen)

@@ -11,7 +11,7 @@ from evolvability import Run
 from evolvability.core.entropy import entropy
 from evolvability.studies.comparison import quantity
 from evolvability.studies.groups import RunGroup, by_seed, of_common_seeds
-from evolvability.studies.measures import degenerate_share, median_one_way, whole_population
+from evolvability.studies.measures import degenerate_share, median_one_way, whole_populations
 from evolvability.studies.statistics import SIGNIFICANT, above_zero, ratio_interval
 from evolvability_paper.claims.claim import (
     EVOLVABILITY,
@@ -250,7 +250,7 @@ def fewer_degenerate(runs: Runs, objective: str, radius: str) -> Answer:
 
 def per_seed(group: RunGroup, statistic: Callable[[Array], float]) -> dict[int, float]:
     """A statistic of the last recorded behaviors by seed."""
-    values = [[statistic(whole_population(run, seed)) for seed in range(run.config.seeds)] for run in group.runs]
+    values = [[statistic(cloud) for cloud in whole_populations(run)] for run in group.runs]
     return by_seed(group, values)
 
 

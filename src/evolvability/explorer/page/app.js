@@ -36,7 +36,7 @@ async function start() {
 }
 
 // What can be chosen depends on the run; a file on a paper's web page leaves something to the explorer itself.
-function offer({ behavior, seeds, flat, embedded }) {
+function offer({ behavior, seeds, flat }) {
   if (flat) $("direction").remove();
   $("show").parentElement.hidden = flat;
   $("seeds").hidden = seeds.length < 2;
@@ -47,9 +47,7 @@ function offer({ behavior, seeds, flat, embedded }) {
   if (!isStatic) return;
   Object.assign($("k"), { max: state.mutations, value: Math.min(state.mutations, 40) });
   $("mp4").hidden = $("gif").hidden = true;
-  const held = `Click a point: of the ${embedded?.members.length} mutations whose motions this file has (circled), `;
-  const point = embedded ? `${held}the nearest walks. Click the ground: ` : "Click anywhere: ";
-  $("clicks").textContent = `${point}of ${state.mutations} fresh mutations, the nearest does.`;
+  $("clicks").textContent = `Click anywhere: of ${state.mutations} fresh mutations, the nearest is played.`;
 }
 
 async function prepareRobot(run) {

@@ -40,9 +40,7 @@ function showCloud(run, cloud, address) {
   const [members, all] = [cloud.index.data, cloud.members.data[0]];
   const count = members.length.toLocaleString() + (members.length < all ? ` of ${all.toLocaleString()}` : "");
   const subtitle = `generation ${shownOf(run).toLocaleString()} · ${count} mutations`;
-  const held = run.embedded?.generation === shownOf(run) ? run.embedded.members : [];
-  const marked = held.map((member) => members.indexOf(member));
-  Object.assign(view, { address, subtitle, marked, centers: [] });
+  Object.assign(view, { address, subtitle, centers: [] });
   scene.hover = null;
   scene.setCloud(run.index, cloud);
 }

@@ -71,8 +71,7 @@ export function write(scene, canvas, { view, index, actors, walkers, spacing }) 
 
 // Members that can be played, the mean, centers, what was clicked and what was recorded.
 function mark(pen, scene, view, actors) {
-  const { index, flat, marked, mean, centers, chosen, aim } = view;
-  for (const row of marked) pen.mark(RING, 3.5, scene.spot(index, row), WHITE, 1);
+  const { index, flat, mean, centers, chosen, aim } = view;
   if (mean) pen.mark(RING, 4.5, spotOf(view, mean), css([1, 1, 1], 0.65));
   if (chosen) pen.mark(RING, 8, spotOf(view, chosen.mean), WHITE, 2);
   if (aim) pen.mark(CROSS, 5, spotOf(view, aim), WHITE, 2);

@@ -26,7 +26,7 @@ export function pickRow(index, found) {
   const { cloud } = scene.views[index];
   const [member, recorded] = [cloud.index.data[found], row(cloud.behavior, found)];
   const instead = () => findNearest(run, groundOf(run, recorded));
-  if (isStatic) return run.embedded ? playHeld(run, member, recorded) : instead();
+  if (isStatic) return instead(); // a file has fresh mutations' motions alone
   const why = obstacle(run);
   if (!why) return playMember(run, shownOf(run), member, { recorded, spot: scene.spot(index, found) });
   const ended = `Member ${member} ended at ${place(run, recorded)}. ${why}`;
@@ -38,21 +38,6 @@ const groundOf = (run, behavior) => spotOf(run, behavior).slice(0, 2);
 function playMember(run, generation, member, about) {
   const who = { generation, what: `member.${member}`, label: `#${member}`, ...about };
   return bringOn(run, who, `replay?${addressOf(run, generation)}&member=${member}`);
-}
-
-// In a file without a server: the nearest of the members whose motions it holds.
-function playHeld(run, member, clicked) {
-  const { generation, members, behavior } = run.embedded;
-  const [held, distance] = nearest(behavior, clicked);
-  const { marked } = scene.views[run.index];
-  if (members[held] !== member || !marked.length) {
-    const all = `${run.population_size.toLocaleString()} mutations of generation ${generation}`;
-    const motions = `This file has the motions of ${members.length} of the ${all} (circled there).`;
-    const away = `${distance.toFixed(2)}${run.unit} away`;
-    say(`${motions} The one that ends nearest to where you clicked is #${members[held]}: ${away}.`);
-  }
-  const spot = marked.length ? scene.spot(run.index, marked[held]) : null;
-  return playMember(run, generation, members[held], { recorded: behavior[held], spot });
 }
 
 // The paper's adaptation: of k fresh mutations, the one that comes nearest to where the ground was clicked.
@@ -145,12 +130,12 @@ function select(index, found) {
   redraw();
   $("selection").hidden = !found.length;
   if (!found.length) return;
-  const { cloud, marked } = run;
+  const { cloud } = run;
   const [number, all] = [found.length, cloud.index.data.length].map((count) => count.toLocaleString());
   $("selected").textContent = `${number} of ${all}, generation ${shownOf(run)}`;
   const [fitness] = mean(found.map((k) => cloud.fitness.data[k]), 1);
-  const able = obstacle(run) ? [] : isStatic ? found.filter((k) => marked.includes(k)) : found;
-  const why = able.length ? "" : obstacle(run) ? "They cannot be watched." : "This file has the motions of none.";
+  const able = obstacle(run) ? [] : found;
+  const why = able.length ? "" : "They cannot be watched.";
   $("summary").textContent = `Mean ${place(run, average)}, mean fitness ${fitness.toFixed(2)}. ${why}`;
   const most = Math.min(state.most, able.length);
   const some = Array.from({ length: most }, (_, j) => able[Math.floor((j * able.length) / most)]); // evenly

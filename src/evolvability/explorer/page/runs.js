@@ -57,7 +57,7 @@ export function obstacle(run) {
   if (run.playable === false) return `Mutations of this run cannot be evaluated here: ${run.why}`;
   if (!run.rebuildable.length) return "No center of this run was kept, so its mutations cannot be rebuilt and watched.";
   const fresh = `fresh mutations of the center of generation ${freshGeneration(run)}`;
-  if (isStatic) return run.embedded ? "" : `No recorded generation's center was kept: this file has ${fresh} only.`;
+  if (isStatic) return `This file has the motions of ${fresh}.`;
   if (run.rebuildable.includes(shownOf(run))) return "";
   return `The center of generation ${shownOf(run)} was not kept, so its members cannot be watched; ${fresh} can.`;
 }

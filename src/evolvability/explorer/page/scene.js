@@ -20,7 +20,7 @@ export class Scene {
 
   // runs: [{name, behavior, dimensions, flat, reach, ranges}]; what is drawn of them is kept with them.
   setRuns(runs) {
-    this.views = runs.map((run) => Object.assign(run, { marked: [], centers: [] }));
+    this.views = runs.map((run) => Object.assign(run, { centers: [] }));
     const { dimensions } = runs[0];
     this.setAxes([0, 1, 2].slice(0, dimensions > 3 ? 2 : dimensions));
   }
