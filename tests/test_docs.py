@@ -312,7 +312,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         path, _, anchor = target.partition("#")
         found = (page.parent / path).resolve() if path else page
         assert found.exists() or found in made, f"{page.name}: {target}"
-        assert not anchor or anchor in anchors(found), f"{page.name}: {target} is no heading there"
+        assert not anchor or anchor in anchors(found), f"{page.name}: {target} is not a heading there"
 
 
 def test_nothing_is_fetched_from_elsewhere() -> None:

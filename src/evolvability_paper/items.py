@@ -163,7 +163,7 @@ _WHY = (
     ),
     Item(
         "legs",
-        "Ranks for 20 generations, then whitening, and the reverse: a founder effect?",
+        "Ranks for 20 generations, then standardizing, and the reverse: a founder effect?",
         (
             *(_maxvar("first leg", f"first-{name}", **shaping) for name, shaping in SHAPINGS.items()),
             # Those that go on as they began are the control: a restart forgets the optimizer's moments.

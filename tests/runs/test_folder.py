@@ -130,12 +130,12 @@ def test_a_line_cut_in_the_middle_is_mended(evolution: Evolution, finished: Path
 def test_resuming_removes_files_of_our_own_naming_alone(evolution: Evolution, finished: Path, tmp_path: Path) -> None:
     path = tmp_path / "run"
     interrupted(evolution, path, 6)
-    strangers = [path / folder / name for folder in ("behaviors", "checkpoints") for name in ("notes.txt", "9", "old")]
-    for file in strangers:
+    others = [path / folder / name for folder in ("behaviors", "checkpoints") for name in ("notes.txt", "9", "old")]
+    for file in others:
         file.mkdir() if file.name == "old" else file.write_text("mine")
     resume(Run(path))
     assert_same_run(path, finished)
-    assert all(file.exists() for file in strangers)
+    assert all(file.exists() for file in others)
 
 
 def damage_arrays(path: Path) -> None:

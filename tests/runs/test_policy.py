@@ -198,13 +198,13 @@ def test_damaged_and_foreign_files_get_one_sentence(cart: TrainingResult, tmp_pa
     arrays, about = safetensors.numpy.load(whole), _metadata(whole)
     for change in ({}, {"policy": "{"}, {"policy": "[]"}, {"policy": json.dumps(about | {"shapes": [[3, 2], [2]]})}):
         path.write_bytes(safetensors.numpy.save(arrays, change))
-        with pytest.raises(UserError, match="is no policy"):
+        with pytest.raises(UserError, match="is not a policy"):
             load_policy(path)
     without_statistics = {name: array for name, array in arrays.items() if not name.startswith("memory/")}
     not_finite = {"parameters": np.full_like(arrays["parameters"], np.nan)}
     for others in (arrays | {"memory/mean": np.zeros((1, 7))}, without_statistics, arrays | not_finite):
         path.write_bytes(safetensors.numpy.save(others, {"policy": json.dumps(about)}))
-        with pytest.raises(UserError, match="is no policy"):
+        with pytest.raises(UserError, match="is not a policy"):
             load_policy(path)
     path.write_bytes(safetensors.numpy.save(arrays, {"policy": json.dumps(about | {"format": 99})}))
     with pytest.raises(UserError, match="format 99"):
@@ -223,9 +223,9 @@ def test_what_cannot_act_says_so(cart: TrainingResult, tmp_path: Path) -> None:
         cart.policy(np.zeros(2), of_seed=3)
     run = evolve(function_task(lambda x: x, jnp.zeros(2)), generations=1, population_size=4, progress=False)
     assert run.pick("left", mutations=3, repeats=1).performance > 0
-    with pytest.raises(ConfigError, match="are no network"):
+    with pytest.raises(ConfigError, match="are not a network"):
         run.policy(run.center)
-    with pytest.raises(ConfigError, match="are no network"):
+    with pytest.raises(ConfigError, match="are not a network"):
         run.pick("left", mutations=3, repeats=1).policy.save(tmp_path / "arm.safetensors")
 
 

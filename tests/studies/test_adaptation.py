@@ -172,7 +172,7 @@ def test_bad_input_is_answered_with_a_reason(
         ("evolve-from", run, "--generations", "0"): "generations must be 1 or more, got 0",
         ("split", run, "--components", "1"): "components must be 2 or more",
         ("split", str(runs["max_entropy-split-2"].path)): "2 components already",
-        ("split", "nowhere"): "nowhere is no run folder",
+        ("split", "nowhere"): "nowhere is not a run folder",
         ("figure", "evolution", run): "standard ES",
         ("figure", "adaptation", str(runs["from-random"].path)): "First: ees adapt ",
     }

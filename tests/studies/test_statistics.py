@@ -261,7 +261,7 @@ def test_settings_that_change_no_result_do_not_part_a_group(tmp_path: Path) -> N
     same: list[dict[str, Any]] = [
         {},
         {"record_centers": False},
-        {"units": 8},
+        {"worker_batches": 8},
         {"record_every": 2, "checkpoint_seconds": 0.0},
     ]
     runs = [made_up(tmp_path / str(seed), config(seed=seed, **values)) for seed, values in enumerate(same)]

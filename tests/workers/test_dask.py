@@ -34,7 +34,7 @@ SETTINGS: dict[str, Any] = {
     "population_size": POPULATION_SIZE,
     "generations": GENERATIONS,
     "sigma": 0.1,
-    "units": 8,
+    "worker_batches": 8,
 }
 CONFIG = layered("python:diary", values=SETTINGS)
 EVERYONE = {(generation, member) for generation in range(GENERATIONS) for member in range(POPULATION_SIZE)}

@@ -44,7 +44,7 @@ SETTINGS: dict[str, Any] = {
     "population_size": 24,
     "generations": 3,
     "sigma": 0.1,
-    "units": 6,
+    "worker_batches": 6,
 }
 EVERYONE = {(generation, member) for generation in range(3) for member in range(24)}
 
@@ -376,7 +376,7 @@ def last_words(text: str) -> None:
     os._exit(7)
 
 
-def test_a_worker_is_told_by_its_last_words_heeds_no_sigterm_and_starts_no_strangers_code(
+def test_a_worker_reports_its_last_words_heeds_no_sigterm_and_starts_no_code_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -42,7 +42,8 @@ def stepper(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = 
         model: free, ball, slide and hinge joints; spheres, capsules and boxes on planes; motors. Of anything else
             `UnsupportedModelError` says what it is.
         num_steps: time steps with the same controls.
-        watched: geoms whose height above planes is told, (num_worlds, len(watched)), at the beginning of the last step.
+        watched: geoms whose height above planes is returned too, (num_worlds, len(watched)), at the beginning of the
+            last step.
     """
     kernel = step_kernel(model, num_steps, watched)
     sizes = [model.nq, model.nv, model.nv, len(watched)]

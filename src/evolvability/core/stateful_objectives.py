@@ -102,7 +102,7 @@ def _sum(weights: Sequence[Any], objectives: Sequence[Any]) -> Objective:
 
 
 def center_outcome(outcome: Outcome, component: Array, num_components: int) -> Outcome:
-    r"""What the centers do, told by their members: $\mathbb{E}_z[B(z)]$ and $\mathbb{E}_z[f(z)]$ of every component.
+    r"""What the centers do, estimated by their members: $\mathbb{E}_z[B(z)]$ and $\mathbb{E}_z[f(z)]$ per component.
 
     An evolution strategy climbs expectations over its members, so this is the center's behavior as it sees it; and it
     takes no further evaluation, on whatever the members were evaluated. Without any valid member it is invalid.

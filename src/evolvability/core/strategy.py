@@ -35,7 +35,7 @@ class State(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What a person wants to read about one generation. Never read back. docs/run-folder.md explains each field."""
+    """Metrics of one generation, for people; nothing is computed from them. docs/run-folder.md explains each field."""
 
     objective: Array
     variance: Array

@@ -25,7 +25,7 @@ def export_page(run: Run, output: Path, embed: int | None = None) -> Path:
 
     In it the slider moves over some of the generations. A click on a point plays the nearest of ``embed`` members of
     the last generation that can be rebuilt; a click on the ground the nearest of as many fresh mutations of the last
-    center. Their episodes lie in the file: 50 unless given, or 10 of a task that draws itself, as pictures take much
+    center. Their episodes are in the file, by default 50, or 10 of a task that draws itself, as pictures take much
     more room than poses.
     """
     check_ending(output)
@@ -40,7 +40,7 @@ def export_page(run: Run, output: Path, embed: int | None = None) -> Path:
     table = json.loads(explorer.answer("overview")) | {"mutations": embed}
     about = table["runs"][0]
     about |= {"recorded": spread_out(about["recorded"], GENERATIONS), "rebuildable": last, "done": True}
-    # The page offers what it is told of: one seed, since answers for others are not in the file.
+    # The page offers what is named here: one seed, since answers for others are not in the file.
     about |= {"seeds": about["seeds"][:1], "embedded": _embedded(run, embed)}
     answers = {question: explorer.answer(question) for question in _questions(about, embed)}
     answers["overview"] = json.dumps(table).encode()
@@ -57,7 +57,7 @@ def check_ending(output: Path) -> None:
 
 
 def _questions(about: dict[str, Any], mutations: int) -> list[str]:
-    """What the page may ask for, given what it is told about the run."""
+    """What the page may ask for, given the description of the run."""
     center = f"run=0&seed=0&generation={about['rebuildable'][-1]}"
     questions = ["history?run=0&seed=0", "curves?run=0", "robot?run=0", f"center?{center}"]
     questions += [f"cloud?run=0&seed=0&generation={generation}" for generation in about["recorded"]]

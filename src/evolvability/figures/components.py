@@ -1,4 +1,4 @@
-"""Behaviors told apart by component (the paper's figures 7 and S4): a heat map per run, with what its species cover."""
+"""Behaviors by component (the paper's figures 7 and S4): a heat map per run, with what its species cover."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -56,9 +56,9 @@ def draw(
     positions: Positions | None = None,
     dots: Sequence[tuple[str, str]] = (),
 ) -> Axes:
-    """Draw a graph, ordinary or nested, on the axes of a new figure unless given some.
+    """Draw a graph, ordinary or nested, on ``ax``; default: the axes of a new figure.
 
-    Nodes are centered at positions by name, on a circle unless given. Every node's
+    Nodes are centered at positions by name; default: on a circle. Every node's
     outline, for an input its label, has the node's name as its ``gid``. Between the nodes of each pair in ``dots``
     three dots stand for those that are not drawn.
     """

@@ -64,7 +64,7 @@ class MamlOptions:
 
 
 Info = dict[str, Array]
-"""What a person wants to read about one outer step. Never read back. Each is explained in docs/run-folder.md."""
+"""Metrics of one outer step, for people; nothing is computed from them. docs/run-folder.md explains each."""
 
 
 class MamlState(NamedTuple):

@@ -56,7 +56,7 @@ EXTRAS = ("adaptations", "races", "offspring")
 RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, "unfinished", ".lock"}
 MAX_NAMED = 20  # runs that an error lists
 MAX_SEEDS = 10_000
-"""Of a run: a stranger's folder could ask for a billion."""
+"""Of a run: a folder from somebody else could ask for a billion."""
 
 
 class Run(TrainedPopulation):
@@ -64,7 +64,7 @@ class Run(TrainedPopulation):
 
     Args:
         path: the folder.
-        dimensions: which of its behavior dimensions to look at, in this order, counted from 0; all unless given.
+        dimensions: which of its behavior dimensions to look at, in this order, counted from 0; default: all.
         task: the run's task, where that was given from Python as an object; only `pick` and its kin need it.
         population: the run's population, likewise.
         trust: import the code that the folder names as its task, from now on; needless for runs of one's own.
@@ -90,7 +90,7 @@ class Run(TrainedPopulation):
         if not (self.path / "config.toml").is_file():
             inside = ", ".join(sorted(file.parent.name for file in self.path.glob("*/config.toml"))[:MAX_NAMED])
             runs = f" Runs inside of it: {inside}." if inside else ""
-            raise RunFolderError(f"{self.path} is no run folder: it has no config.toml.{runs}")
+            raise RunFolderError(f"{self.path} is not a run folder: it has no config.toml.{runs}")
         check_files(self.path, RUN_FOLDER_NAMES)
         try:
             self.config: Config = from_table(read_toml(self.path / "config.toml"))
@@ -168,7 +168,7 @@ class Run(TrainedPopulation):
         return generations_in(self.path / "behaviors")
 
     def behaviors(self, generation: int | None = None) -> Arrays:
-        """One recorded generation (the last unless given).
+        """One recorded generation; default: the last.
 
         Returns:
             ``behavior`` (num_seeds, num_members, num_behaviors); ``fitness``, ``valid``, ``component``
@@ -231,7 +231,7 @@ class Run(TrainedPopulation):
         raise RunFolderError(f"{self.path}: the center of generation {generation} was not kept, but of these: {known}.")
 
     def state(self, generation: int | None = None) -> Arrays:
-        """A checkpoint's arrays by name, with a seed axis in front; the newest intact one unless given a generation."""
+        """A checkpoint's arrays by name, with a seed axis in front; default: the newest intact one."""
         return load_checkpoint(self.path, generation)[1]
 
     @property

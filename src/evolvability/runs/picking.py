@@ -71,7 +71,7 @@ def pick(
 
 
 def check_number(number: int, what: str) -> None:
-    """Refuse what is no number of things."""
+    """Refuse what is not a whole number, or not a positive one."""
     if not isinstance(number, int) or number < 1:
         raise ConfigError(f"{what}: a whole number of 1 or more is expected, got {number!r}.")
 

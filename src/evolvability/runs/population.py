@@ -45,7 +45,7 @@ class TrainedPopulation:
             goal: ``left``, ``right``, an angle, ``point:X,Y``, ``fitness``, or any ``(outcome) -> (num_members,)``.
             mutations: how many.
             repeats: further evaluations of each, each with a key of its own.
-            start_noise: by how much the start states of those differ, where the task has this option; 0.1 unless given,
+            start_noise: by how much the start states of those differ, where the task has this option; default: 0.1,
                 or what the run was trained with.
             of_seed: which of the run's seeds, where it has several.
             seed: of mutations and evaluations; with 0 they are those of ``ees adapt``.

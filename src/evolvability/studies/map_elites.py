@@ -37,7 +37,7 @@ class Elites:
 def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | None = None) -> Elites:
     """Fill an archive with the scale's cells by the recorded generations of one seed; what is outside is left out.
 
-    Fitness counts from the worst up: the lowest that was recorded unless given.
+    Fitness counts from the worst up; default: the lowest that was recorded.
     """
     worst = worst_fitness([run]) if worst is None else worst
     num_behaviors = run.behaviors(run.recorded[0])["behavior"].shape[2]

@@ -44,7 +44,7 @@ class MeasureScale:
 def measure_scale(
     reach: float, *, threshold: float | None = None, radius: float | None = None, cells: int = CELLS
 ) -> MeasureScale:
-    """A scale from its reach: unless given, the threshold is a cell's width, the radius an eighth of the reach."""
+    """A scale from its reach; by default the threshold is a cell's width, and the radius an eighth of the reach."""
     # max: of zero cells MeasureScale complains, not this division.
     threshold = 2 * reach / max(cells, 1) if threshold is None else threshold
     return MeasureScale(reach, threshold, reach / 8 if radius is None else radius, cells)

@@ -58,10 +58,10 @@ def measure(
     Args:
         task: a Task, or the name of a registered one.
         center: the parameters to mutate, as the task's author wrote them or flat.
-        sigma: the mutations' standard deviation; the task's default unless given.
+        sigma: the mutations' standard deviation; default: the task's.
         number: how many mutations.
-        memory: what the task remembers, e.g. a run's statistics of observations; as at the start unless given.
-        by: what to measure by; as far as the mutations reach unless given.
+        memory: what the task remembers, e.g. a run's statistics of observations; default: as at the start.
+        by: what to measure by; default: as far as the mutations reach.
         seed: of mutations and evaluations.
 
     Examples:
@@ -110,7 +110,7 @@ def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array) -> Of
 def offspring_of_run(
     run: Run, *, number: int = 1000, sigma: float | None = None, save: bool = False
 ) -> list[Offspring]:
-    """Offspring of every seed's center, of training's standard deviation unless given; kept in the folder if asked."""
+    """Offspring of every seed's center, by default of training's standard deviation; kept in the folder if asked."""
     parents = run.parents()
     if sigma is not None:  # a decay would change it again
         fixed = replace(run.config, sigma=sigma, sigma_decay=1.0, sigma_min=0.0)
@@ -146,7 +146,7 @@ def kept_generation(run: Run, sigma: float) -> int | None:
 
 
 def kept_offspring(run: Run, sigma: float | None = None) -> list[HostArray]:
-    """(num_valid, num_behaviors) of every seed, for mutations of one sigma; that of training unless given."""
+    """(num_valid, num_behaviors) of every seed, for mutations of one sigma; default: that of training."""
     size = f"{run.config.sigma if sigma is None else sigma:g}"
     table = kept(run, OFFSPRING, size, command_line("measure", run.path, "--sigma", size, "--keep"))
     clouds = [run.along(own[np.isfinite(own).all(axis=1)]) for own in table["behavior"]]

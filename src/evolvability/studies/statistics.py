@@ -201,8 +201,8 @@ def effect_interval(effect: float, first: int, second: int, level: float = 0.95)
     $$(\hat\theta - \theta)^2 \le z^2 \frac{\theta (1 - \theta)}{m n} \Bigl[1 + \Bigl(\frac{m + n}{2} - 1\Bigr)
     \Bigl(\frac{1 - \theta}{2 - \theta} + \frac{\theta}{1 + \theta}\Bigr)\Bigr].$$
 
-    So it is no single point where groups are separate, as bootstrapped intervals are. Reference: Newcombe, *Confidence
-    intervals for an effect size measure based on the Mann-Whitney statistic, part 2* (2006), method 5.
+    So it is not a single point where groups are separate, as bootstrapped intervals are. Reference: Newcombe,
+    *Confidence intervals for an effect size measure based on the Mann-Whitney statistic, part 2* (2006), method 5.
 
     Examples:
         >>> [round(end, 2) for end in effect_interval(1.0, 6, 6)]

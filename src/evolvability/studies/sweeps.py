@@ -85,7 +85,7 @@ def work_off(works: Sequence[Any], watch: Watch) -> None:
     A piece that fails does not keep the others from being done: the errors are raised together at the end.
     """
     for work in works:
-        work.status()  # all of them first: a folder that holds something else is told early
+        work.status()  # all of them first: a folder that holds something else is named early
     failed = []
     for work in works:
         state = work.status()  # asked again: what a piece starts from may have been made since

@@ -33,7 +33,7 @@ class Task:
     memory: PyTree = ()
     """What the task carries from one generation to the next, e.g. statistics of observations."""
     remember: Callable[[PyTree, PyTree], PyTree] = lambda memory, seen: seen
-    """`(memory, seen) -> memory`, once for every sample of a generation; what was seen, unless given."""
+    """`(memory, seen) -> memory`, once for every sample of a generation; default: what was seen."""
     has_fitness: bool = True
     """Whether the outcome's fitness means something."""
     on_host: bool = False
@@ -112,6 +112,6 @@ def at_least(options: Any, **lowest: float) -> None:
 
 
 def check_share(options: Any) -> None:
-    """Refuse an ``observation_share`` that is no probability."""
+    """Refuse an ``observation_share`` that is not a probability."""
     if not 0 <= options.observation_share <= 1:
         raise ConfigError(f"observation_share must be between 0 and 1, got {options.observation_share}.")

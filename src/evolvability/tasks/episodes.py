@@ -11,7 +11,7 @@ from evolvability.tasks.own_code import imported
 from evolvability.tasks.replay import HostArray
 
 NAMED_BEHAVIORS = ("observation", "info", "body")
-"""What comes before the colon in a behavior that is no function of the user's."""
+"""What comes before the colon in a behavior that is not a function of the user's."""
 OWN_MEASURE = "a function of an Episode"
 
 
@@ -76,7 +76,7 @@ def total_reward(episode: Episode) -> float:
 
 @dataclass(frozen=True)
 class FinalObservation:
-    """Entries of the last observation; all of them unless given."""
+    """Entries of the last observation; default: all of them."""
 
     entries: tuple[int, ...] | None = None
 
@@ -139,6 +139,6 @@ def _bodies(env: Any) -> tuple[list[str], Callable[[str], Sequence[float]]]:
         return [env.model.body(k).name for k in range(env.model.nbody)], lambda name: env.data.body(name).xpos
     if hasattr(env, "robot") and hasattr(env.robot, "parts"):  # PyBullet
         return list(env.robot.parts), lambda name: env.robot.parts[name].pose().xyz()
-    # Box2D: bodies are attributes of the environment, told by their type's name, so that it need not be imported.
+    # Box2D: bodies are attributes of the environment, known by their type's name, so that it need not be imported.
     names = [name for name, value in vars(env).items() if type(value).__name__ == "b2Body"]
     return names, lambda name: (*getattr(env, name).position, 0.0)  # its world is flat

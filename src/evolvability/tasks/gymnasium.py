@@ -89,7 +89,7 @@ def gymnasium_task(
         options: everything else; its ``env`` is not used.
         behavior: from an `Episode` to its behavior, in place of the option.
         fitness: from an `Episode` to its fitness, in place of the option.
-        name: the task's name; the environment's id unless given.
+        name: the task's name; default: the environment's id.
         behavior_names: a name for each behavior dimension.
     """
     behavior, fitness = behavior or named_behavior(options.behavior), fitness or named_fitness(options.fitness)

@@ -34,7 +34,7 @@ class Recording(NamedTuple):
     def of_members(self, rows: HostArray) -> "Recording":
         """The motion of some of the members, rows: (num_chosen,)."""
         pictures = None if self.pictures is None else tuple(self.pictures[row] for row in rows)
-        # Pictures are no arrays, nor is the note.
+        # Pictures are not arrays, nor is the note.
         found = jax.tree.map(lambda leaf: leaf if isinstance(leaf, str) else leaf[rows], self._replace(pictures=None))
         return found._replace(pictures=pictures)
 

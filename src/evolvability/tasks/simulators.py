@@ -93,7 +93,7 @@ def simulator_task(
             builds is called with ``(parameters, seed)``, one member at a time, and returns the behavior, or the pair
             ``(behavior, fitness)`` if ``has_fitness``.
         start: the parameters evolution starts from, any pytree of floats.
-        name: the task's name; the simulator's own unless given.
+        name: the task's name; default: the simulator's own.
         behavior_names: a name for each behavior dimension.
         has_fitness: whether the simulator returns a fitness too.
         num_episodes: calls per member, each with a seed of its own; behavior and fitness are their means.
@@ -201,7 +201,7 @@ class _Plain:
         given = jax.tree.unflatten(self.tree, [leaf[0] for leaf in leaves])
         seeds = [address.seed(episode, self.scope) for episode in range(self.num_episodes)]
         behaviors, fitnesses = zip(*(self._checked(self.simulate(given, seed)) for seed in seeds), strict=True)
-        # A call counts as one step: how many it simulates inside is not told.
+        # A call counts as one step: how many it simulates inside is not known.
         return Trial(np.mean(behaviors, axis=0), float(np.mean(fitnesses)), self.num_episodes)
 
     def _checked(self, result: Any) -> tuple[HostArray, float]:

@@ -44,7 +44,7 @@ class Stochastic:
 
 @dataclass(frozen=True)
 class Expectation:
-    r"""The expectation $\mathbb{E}_z[f]$ of a nested graph; its label is made of those of $z$ and $f$ unless given."""
+    r"""The expectation $\mathbb{E}_z[f]$ of a nested graph; by default its label is made of those of $z$ and $f$."""
 
     name: str
     over: str
@@ -73,7 +73,7 @@ def by_name(nodes: tuple[Node, ...]) -> dict[str, Node]:
     for node in nodes:
         if counts[node.name] > 1:
             raise ValueError(f"Node '{node.name}' is there {counts[node.name]} times. Give every node its own name.")
-        # What an expectation is over is no parent of it, but must exist too.
+        # What an expectation is over is not a parent of it, but must exist too.
         for name in (*node.parents, *([node.over] if isinstance(node, Expectation) else [])):
             if name not in counts:
                 available = ", ".join(counts)
@@ -154,7 +154,7 @@ def broken_outputs(nodes: Nodes) -> Iterator[str]:
 def _broken_expectation(nodes: Nodes, node: Expectation) -> Iterator[str]:
     z, subject = node.over, f"Expectation node '{node.name}'"
     if not isinstance(nodes[z], Stochastic):
-        yield f"{subject} is over '{z}', which is no stochastic node. Name the random variable it averages."
+        yield f"{subject} is over '{z}', which is not a stochastic node. Name the random variable it averages."
     # What does not vary with z has no mean over it: most likely another node was meant.
     if z not in upstream(nodes, node.integrand):
         yield f"{subject} is over '{z}', but its integrand '{node.integrand}' does not depend on it."

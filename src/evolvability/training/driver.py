@@ -94,10 +94,10 @@ def evolve(
     Args:
         task: a Task, or the name of a registered one.
         config: the whole configuration; or give single ``settings``.
-        output: a run folder to write; nothing is written unless given.
+        output: a run folder to write; default: nothing is written.
         on_generation: called with every generation's metrics, one row per seed.
-        workers: where a task with a simulator of its own is evaluated: in this process unless given; or a number of
-            local processes, a Dask address or ``Client``, or any ``concurrent.futures.Executor``.
+        workers: where a task with a simulator of its own is evaluated: a number of local processes, a Dask address or
+            ``Client``, or any ``concurrent.futures.Executor``; default: in this process.
         progress: show how far it is, on a terminal and in a notebook.
         **settings: fields of `Config`, e.g. ``objective="max_variance", sigma=0.1, generations=50``. Instead of names,
             ``objective``, ``population`` and ``optimizer`` may be objects: any function ``(outcome, log_prob) ->
@@ -215,9 +215,9 @@ def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWrite
     config = evolution.config
     if output.is_dir():
         # A process killed while it made the folder leaves some of these names behind, and no config.toml.
-        strangers = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
-        if strangers:
-            raise RunFolderError(f"{output} is not empty (it has {min(strangers)}). Choose another --output.")
+        unknown = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
+        if unknown:
+            raise RunFolderError(f"{output} is not empty (it has {min(unknown)}). Choose another --output.")
     # Locked before it is looked into: another process may be making a run here at this moment.
     writer = _locked_folder(output, held)
     if (output / "config.toml").exists():
@@ -297,7 +297,7 @@ def _record(evolution: Evolution, writer: RunWriter, state: State, rows: Rows, o
     config, generation, did = evolution.config, rows[0]["generation"], local(outcome)
     if generation % config.record_every == 0 or generation == config.generations - 1:
         parent = local(state)
-        if config.objective != MAML:  # whose members are no mutations
+        if config.objective != MAML:  # whose members are not mutations
             # Before the behaviors: who sees those finds it.
             writer.record_center(parent, newest_only=not config.record_centers)
         # Drawn again from its address: an Outcome does not tell who belongs to which component.

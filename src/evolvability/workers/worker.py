@@ -1,6 +1,6 @@
 """What a worker does: evaluate a range of members, or sum the gradient of a range of draws.
 
-A worker is told integers (which members, of which generation) and the center. Noise is rebuilt from its address, one
+A worker gets integers (which members, of which generation) and the center. Noise is rebuilt from its address, one
 draw at a time by one compiled function, so a member's bits do not depend on which others it is evaluated with.
 """
 
@@ -38,7 +38,7 @@ from evolvability.workers.fingerprint import code_of, mark_of, simulators_loaded
 SAME_VERSIONS = ("evolvability-es", "jax", "numpy")  # packages whose version decides over bits
 
 
-@dataclass(frozen=True, eq=False)  # told apart by identity, so that a pool can remember which ones it has sent
+@dataclass(frozen=True, eq=False)  # compared by identity, so that a pool can remember which ones it has sent
 class Recipe:
     """What a worker needs to know of a run, once."""
 
