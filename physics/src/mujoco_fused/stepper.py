@@ -17,9 +17,12 @@ from mujoco_fused.kernel import in_jax, loaded, step_kernel
 class State(NamedTuple):
     """Worlds in mid-simulation; arrays have the axis (num_worlds,) in front."""
 
-    qpos: Any  # (num_worlds, nq) positions
-    qvel: Any  # (num_worlds, nv) velocities
-    qacc_warmstart: Any  # (num_worlds, nv) the last accelerations, where the solver begins
+    qpos: Any
+    """(num_worlds, nq) positions."""
+    qvel: Any
+    """(num_worlds, nv) velocities."""
+    qacc_warmstart: Any
+    """(num_worlds, nv) the last accelerations, from which the solver begins."""
 
 
 Step = Callable[[State, Any], tuple[State, Any]]

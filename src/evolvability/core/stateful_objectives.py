@@ -25,7 +25,7 @@ class StatefulObjective(NamedTuple):
     """`(history, centers) -> history`, once per generation, before its members are weighed; centers: what each
     component's center does, an Outcome with one row per component (see `center_outcome`)."""
     at: Callable[[PyTree, Array], Objective]
-    """`(history, generation) -> Objective`, what is climbed at that moment."""
+    """`(history, generation) -> Objective`, the objective of that generation."""
 
 
 class Ramp(NamedTuple):
@@ -39,8 +39,11 @@ class Ramp(NamedTuple):
     """
 
     start: float
+    """The weight in the first generation."""
     end: float
+    """The weight after the last of these generations, and from then on."""
     generations: int
+    """How many generations the change takes."""
 
     def __call__(self, generation: Array | int) -> Array:
         """The weight at a generation."""

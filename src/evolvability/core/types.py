@@ -116,7 +116,7 @@ class Outcome(NamedTuple):
     behavior: Array
     """(num_members, num_behaviors) what each member did."""
     fitness: Array
-    """(num_members,) how well; zeros where the task has no fitness."""
+    """(num_members,) how well each did it; zeros where the task has no fitness."""
     valid: Array
     """(num_members,) False for a member whose episode broke down: it counts for nothing."""
     num_steps: Array

@@ -71,6 +71,7 @@ class Handler(BaseHTTPRequestHandler):
     """One request to a `Server`."""
 
     server: Server
+    """The server that got the request."""
     timeout = 60  # seconds in which a request must have been sent
 
     def do_GET(self) -> None:

@@ -43,10 +43,11 @@ class Row:
     """The behaviors of one seed of a group of runs."""
 
     name: str
-    """What tells the runs from the others."""
+    """The name of the runs in the figure."""
     objective: str
+    """The objective of the runs."""
     seed: int
-    """The one shown."""
+    """The seed that is shown."""
     generations: Array
     """(num_shown,) the generations shown."""
     shares: Array
@@ -65,11 +66,11 @@ class Heatmaps:
     """Rows over the same bins."""
 
     rows: list[Row]
-    """One per group of runs."""
+    """One row per group of runs."""
     edges: list[Array]
-    """(num_bins + 1,) of every dimension."""
+    """(num_bins + 1,) the edges of the bins, for every dimension."""
     labels: list[str]
-    """Of every axis, one or two."""
+    """The labels of the axes, one or two."""
     least: float
     """The share of a single member, in the largest population."""
     third: str = ""

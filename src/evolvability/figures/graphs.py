@@ -39,9 +39,13 @@ class Shape:
     """A node's label, centered on the origin, and half the width and height of its outline."""
 
     label: Path
+    """The label's outline, centered on the origin."""
     half_width: float
+    """Half the width of the node."""
     half_height: float
+    """Half the height of the node."""
     is_round: bool
+    """Whether the node is drawn as an ellipse; otherwise as a rectangle."""
 
     def border(self, dx: float, dy: float) -> float:
         """The multiple of the vector (dx, dy) from the center that ends on the outline."""

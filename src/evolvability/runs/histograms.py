@@ -32,11 +32,11 @@ class Histogram:
     """How many members' behaviors lie in each cell."""
 
     width: float
-    """Of a cell, in every dimension."""
+    """The width of a cell, the same in every dimension."""
     low: tuple[int, ...]
-    """Where the first cell begins, in widths."""
+    """Where the first cell begins in each dimension, in widths."""
     counts: Array
-    """(num_cells,) or (num_cells, num_cells)."""
+    """(num_cells,) or (num_cells, num_cells) the number of members in each cell."""
 
     @property
     def high(self) -> tuple[int, ...]:

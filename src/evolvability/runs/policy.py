@@ -49,13 +49,13 @@ class TrainedPolicy:
     task: str
     """The name of the task it was trained for."""
     parameters: HostArray
-    """(num_params,) of the network."""
+    """(num_params,) the parameters of the network."""
     shapes: Shapes
-    """Of its weights and biases in turn."""
+    """The shapes of its weights and biases, in turn."""
     memory: PyTree
     """What the task remembers: statistics of observations, where it scales them."""
     actions: Actions | None
-    """What outputs mean; None for parameters that are not a network, which do not act."""
+    """How outputs become actions; None for parameters that are not a network, which do not act."""
 
     def __repr__(self) -> str:
         return f"TrainedPolicy({self.task}, {len(self.parameters):,} parameters)"

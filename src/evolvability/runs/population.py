@@ -17,8 +17,9 @@ class TrainedPopulation:
     """What one can do with the population that a run ended with: `Run` and `TrainingResult` have its methods."""
 
     config: Config
+    """The run's configuration."""
     by_name: bool
-    """Whether its task is the one that the configuration names, and no object of the user's."""
+    """Whether the task is the one that the configuration names, not an object of the user's."""
 
     def parents(self) -> list[Parent]:
         """What the run ended with, one parent per seed."""

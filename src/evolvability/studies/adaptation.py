@@ -23,16 +23,17 @@ class Adaptation:
     """What mutations of a run's centers reach when asked for a goal. In a run folder: ``adaptations/GOAL.json``."""
 
     goal: str
+    """What was asked for, by name."""
     start_noise: float
     """By how much start states differed in the repeated evaluations."""
     scores: HostArray
-    """(num_seeds, num_mutations) of one evaluation each."""
+    """(num_seeds, num_mutations) the score of each mutation in one evaluation."""
     repeated: HostArray
-    """(num_seeds, num_mutations, repeats) of further evaluations."""
+    """(num_seeds, num_mutations, repeats) the scores in further evaluations."""
     parameters: HostArray | None = None
     """(num_seeds, num_params) the mutations that were picked; not kept in the folder."""
     generation: int | None = None
-    """Of the centers."""
+    """The generation of the centers."""
 
     @property
     def performance(self) -> HostArray:

@@ -43,21 +43,23 @@ class ComparisonReport:
     """A metric of several groups, compared."""
 
     metric: str
+    """The metric's name."""
     generation: int | None
-    """Of which generation; None for each run's last."""
+    """The generation compared; None for each run's last."""
     task: str
+    """The task of the runs."""
     values: dict[str, list[float]]
-    """One per seed, by group."""
+    """The metric's value for each seed, by group."""
     intervals: dict[str, Interval]
-    """Medians by group."""
+    """The median of each group, with its interval."""
     comparisons: list[Comparison]
-    """Every pair of groups."""
+    """The test of every pair of groups."""
     correction: Correction | None
     """How p-values were corrected for their number, if they were."""
     remarks: list[str]
     """In what else the groups differ: their lengths and settings."""
     unit: str = ""
-    """Of the metric, where it is known."""
+    """The metric's unit, where it is known."""
 
 
 def compare_runs(

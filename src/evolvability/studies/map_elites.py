@@ -29,7 +29,7 @@ class Elites:
     qd_score: Array
     """(num_recorded,) the sum of the elites' fitness by then, each counted from the worst fitness up."""
     fitness: Array
-    """(cells, ...) of the elites in the end, one axis per behavior dimension; nan in empty cells."""
+    """(cells, ...) the fitness of the elites in the end, one axis per behavior dimension; nan in empty cells."""
     address: Array
     """(cells, ..., 2) the generation and the number of each elite; -1 in empty cells."""
 

@@ -36,11 +36,11 @@ class Offspring(NamedTuple):
     """What the valid ones of some mutations of a center did."""
 
     behavior: HostArray
-    """(num_valid, num_behaviors)."""
+    """(num_valid, num_behaviors) what the valid mutations did."""
     component: HostArray
-    """(num_valid,) the component of the population each was drawn from."""
+    """(num_valid,) the component of the population that each was drawn from."""
     num_invalid: int
-    """How many others there were."""
+    """How many mutations were invalid."""
 
 
 def measure(

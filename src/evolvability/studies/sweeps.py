@@ -37,14 +37,15 @@ class Planned:
     """A run to be made."""
 
     name: str
-    """Of its folder."""
+    """The name of its run folder."""
     config: Config
+    """Its configuration."""
     folder: Path = Path()
-    """That its own is in."""
+    """The folder that its run folder is in."""
     item: str = ""
-    """Of the paper: the first that needs it."""
+    """The first item of the paper that needs it."""
     slim: bool = False
-    """Whether it keeps less once it is done, see `slim_down`."""
+    """Whether it keeps less once it is finished, see `slim_down`."""
 
     @property
     def path(self) -> Path:

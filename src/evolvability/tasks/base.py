@@ -23,7 +23,7 @@ class Task:
     """A problem: where members start, and what they do."""
 
     name: str
-    """How people call it."""
+    """The task's name."""
     behavior: tuple[str, ...]
     """The name of every behavior dimension, with its unit where it has one, e.g. `("x (m)", "y (m)")`."""
     init: Callable[[Array], Array]
@@ -41,7 +41,7 @@ class Task:
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters
     """`(num_params,) -> pytree`, parameters as the task's author wrote them."""
     engine: str = ""
-    """What evaluates members, for people; empty where that goes without saying."""
+    """What evaluates members, as a text for people; empty where there is only one way."""
     simulator: Callable[[], Any] | None = None
     """Builds, once per worker, what evaluates a single member; then members may be evaluated anywhere. See
     `evolvability.tasks.simulators`."""
@@ -50,10 +50,10 @@ class Task:
     world: Callable[[], World] | None = None
     """`() -> World`, the task's episodes step by step on the device, where it has them."""
     shapes: Shapes = ()
-    """Of the arrays that a parameter vector is made of, for populations that tell matrices from the rest."""
+    """The shapes of the arrays that a parameter vector is made of, for populations that treat matrices differently."""
     actions: Actions | None = None
-    """How outputs become actions, where parameters are a network, `policies.mlp`, that sees observations scaled by the
-    statistics in `memory`, if there are any; None where they are anything else."""
+    """How outputs become actions, where parameters are a network (`policies.mlp`) that sees observations scaled by the
+    statistics in `memory`, if there are any; None where parameters are anything else."""
 
 
 def world_of(task: Task) -> World:

@@ -22,11 +22,11 @@ class Episode:
     env: Any
     """The environment, as the episode left it."""
     observations: list[HostArray]
-    """All of them, the first from reset."""
+    """All observations, the first from reset."""
     info: dict[str, Any]
-    """The last step's."""
+    """The info of the last step."""
     rewards: list[float] = field(default_factory=list)
-    """One per step."""
+    """The reward of each step."""
     terminated: bool = False
     """Whether the environment's own end was reached."""
     truncated: bool = False
@@ -79,6 +79,7 @@ class FinalObservation:
     """Entries of the last observation; default: all of them."""
 
     entries: tuple[int, ...] | None = None
+    """Which entries, counted from 0; None for all."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,6 +102,7 @@ class FinalInfo:
     """Entries of the last step's info."""
 
     names: tuple[str, ...]
+    """The names of the entries."""
 
     def __call__(self, episode: Episode) -> HostArray:
         """The entries, one after another."""
@@ -116,7 +118,9 @@ class BodyPosition:
     """Where a body of MuJoCo, Box2D or PyBullet is in the end."""
 
     body: str
+    """The name of the body."""
     axes: str = "xy"
+    """Which coordinates, some of x, y and z."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -128,7 +128,9 @@ class Made:
     """Makes an environment by its id."""
 
     env: str
+    """The environment's id."""
     arguments: dict[str, Any]
+    """Arguments for ``gymnasium.make``."""
 
     def drawing(self, render_mode: str) -> "Made":
         """Makes the same environment, to draw itself."""

@@ -27,7 +27,7 @@ class Recording(NamedTuple):
     poses: HostArray | None = None
     """(num_members, num_moments, num_positions) of a robot whose model the `Stage` has."""
     pictures: tuple[tuple[bytes, ...], ...] | None = None
-    """Of every member a JPEG file per moment, where an environment draws itself; see `tasks.rendering`."""
+    """One JPEG file per moment of every member, where an environment draws itself; see `tasks.rendering`."""
     note: str = ""
     """Why there is nothing to see, where there should be."""
 

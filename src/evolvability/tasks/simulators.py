@@ -27,9 +27,9 @@ class Address(NamedTuple):
     run: tuple[int, ...]
     """The words of the run's key."""
     generation: int
-    """The generation."""
+    """The number of the generation."""
     member: int
-    """Its index in the population."""
+    """The member's index in the population."""
 
     def seed(self, purpose: int = 0, scope: Scope = "member") -> int:
         """A seed of 32 bits: every member's own, one for a whole generation, or one for the whole run.
@@ -50,11 +50,11 @@ class Trial(NamedTuple):
     """What became of one member."""
 
     behavior: HostArray
-    """(num_behaviors,) what it did."""
+    """(num_behaviors,) what the member did."""
     fitness: float
-    """How well."""
+    """How well the member did."""
     num_steps: int
-    """Simulated steps."""
+    """How many steps were simulated."""
     seen: Moments | None = None
     """Statistics of the observations to remember, where the task keeps them."""
     pictures: tuple[bytes, ...] = ()
@@ -69,7 +69,7 @@ class Part(NamedTuple):
     """What became of some members, in their order."""
 
     outcome: Outcome
-    """In NumPy's arrays."""
+    """The outcome, as NumPy arrays."""
     seen: tuple[Moments, ...] = ()
     """Statistics of observations, one entry per remembered member."""
     notes: tuple[tuple[int, str], ...] = ()

@@ -17,9 +17,11 @@ class Input:
     """A value given from outside. Every node's ``label`` is how a drawing writes it: mathtext without the dollars."""
 
     name: str
+    """The node's name."""
     label: str = ""
+    """The text that a drawing shows: mathtext without the dollars; default: the name."""
     parents: ClassVar[tuple[str, ...]] = ()
-    """No field: an input cannot be given any."""
+    """Always empty: an input has no parents."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,13 @@ class Deterministic:
     """A function of its parents' values, in their order."""
 
     name: str
+    """The node's name."""
     parents: tuple[str, ...]
+    """The names of the nodes that the function takes, in its order."""
     function: Callable[..., Any]
+    """The function of the parents' values."""
     label: str = ""
+    """The text that a drawing shows; default: the name."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +43,13 @@ class Stochastic:
     """A random variable: with parents and a distribution in an ordinary graph, a bare leaf in a nested one."""
 
     name: str
+    """The node's name."""
     parents: tuple[str, ...] = ()
+    """The names of the nodes that the distribution takes, in its order."""
     distribution: Callable[..., Distribution] | None = None
+    """From the parents' values to a distribution; None in a nested graph, where an expectation has it."""
     label: str = ""
+    """The text that a drawing shows; default: the name."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +57,17 @@ class Expectation:
     r"""The expectation $\mathbb{E}_z[f]$ of a nested graph; by default its label is made of those of $z$ and $f$."""
 
     name: str
+    """The node's name."""
     over: str
-    """The stochastic node z that is averaged over."""
+    """The name of the stochastic node $z$ that is averaged over."""
     integrand: str
-    """The node f that is averaged."""
+    """The name of the node $f$ that is averaged."""
     given: tuple[str, ...]
-    """The nodes that condition z."""
+    """The names of the nodes that the distribution of $z$ depends on."""
     distribution: Callable[..., Distribution]
-    """Of z, from their values."""
+    """From the values of those nodes to the distribution of $z$."""
     label: str = ""
+    """The text that a drawing shows; default: made of the labels of $z$ and $f$."""
 
     @property
     def parents(self) -> tuple[str, ...]:

@@ -45,16 +45,17 @@ class TrainingResult(TrainedPopulation):
     """What `evolve` returns: a trained population, to `pick` a mutation of, draw `mutations`, act by a `policy`."""
 
     state: State
-    """The last, with a seed axis in front."""
+    """The State after the last generation; arrays have a seed axis in front."""
     metrics: Arrays
     """Every metric by name, (num_seeds, num_generations)."""
     task: Task
-    """Whose ``unflatten`` turns a center back into parameters."""
+    """The task."""
     config: Config
+    """The run's configuration."""
     by_name: bool
-    """Whether the task is the one that the configuration names, and no object of yours."""
+    """Whether the task is the one that the configuration names, not an object of yours."""
     population: Population | None = None
-    """That members were drawn from, where it was given as an object."""
+    """The population that members were drawn from, where it was given as an object."""
 
     def __repr__(self) -> str:
         done = int(self.state.generation[0])

@@ -43,17 +43,17 @@ class Recipe:
     """What a worker needs to know of a run, once."""
 
     name: str
-    """No other recipe's."""
+    """A name that no other recipe has."""
     config: Config
     """The run's configuration, for its population."""
     shapes: Shapes
-    """Of the task's parameters, likewise."""
+    """The shapes of the task's parameters, for its population."""
     num_behaviors: int
     """The length of a behavior."""
     factory: bytes
     """Builds the simulator; pickled, so that nothing of it is loaded before the worker is ready for it."""
     versions: dict[str, str]
-    """The driver's packages."""
+    """The versions of the driver's packages."""
     code: dict[str, str]
     """Checksums or versions of the modules that the simulator consists of."""
     driver: tuple[str, int]
@@ -69,6 +69,7 @@ class Broadcast:
     noise: np.ndarray[Any, Any]
     """The words of the key that noise is addressed by."""
     generation: int
+    """The number of the generation."""
     parameters: Parameters
     """The center, and the scales where they are learned."""
     memory: PyTree
@@ -81,7 +82,7 @@ class WorkerReport(NamedTuple):
     result: Any
     """A `Part`, or a partial gradient as a `Parameters`."""
     worker: str = ""
-    """Who answers."""
+    """The worker's name."""
     seconds: float = 0.0
     """How long it took."""
 
