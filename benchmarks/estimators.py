@@ -47,7 +47,7 @@ def main() -> None:
     config = layered(options.task)
     task = make_task(options.task, {"num_steps": max(options.times)})
     sigma = options.sigma or config.sigma
-    center = jnp.asarray(Run(options.run).center[0, 0]) if options.run else task.init(jax.random.key(options.seed))
+    center = jnp.asarray(Run(options.run).centers[0, 0]) if options.run else task.init(jax.random.key(options.seed))
     key_seen, key_estimates = jax.random.split(jax.random.key(options.seed + 1))
     memory, rows = None, []
     for action_std in options.action_std:

@@ -211,7 +211,7 @@ OTHERS = [page for page in PAGES if commands(page, runnable=True) and page != QU
 def test_every_command_of_a_page_runs(page: Path, folder: Path, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(folder))
     (folder / "cannon.py").write_text(module_named(ROOT / "docs" / "tasks.md", "task"))
-    np.save("network.npy", evolvability.Run(trained).center[0, 0])
+    np.save("network.npy", evolvability.Run(trained).centers[0, 0])
     for arguments in commands(page, runnable=True):
         if "BipedalWalker-v3" in arguments and importlib.util.find_spec("Box2D") is None:
             continue

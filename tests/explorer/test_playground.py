@@ -102,7 +102,7 @@ def test_a_few_generations_in_the_page_are_the_librarys(opened: Any, tmp_path: P
         " for (let k = 0; k < 3; k++) evolution.step((one) => world.episode(one).behavior);"
         " return Array.from(evolution.center); })()"
     )
-    np.testing.assert_allclose(center, run.center[0, 0], atol=2e-4)
+    np.testing.assert_allclose(center, run.centers[0, 0], atol=2e-4)
 
 
 @pytest.mark.parametrize("task", ["point", "maze", "navigation", "interference"])

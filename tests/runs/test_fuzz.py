@@ -39,7 +39,7 @@ def resume_and_show(path: Path) -> None:
     rows = [{name: value for name, value in row.items() if name != "seconds"} for row in run.rows]
     found = {
         "rows": rows,
-        "state": as_bytes(run.state(newest)),
+        "state": as_bytes(run.checkpoint(newest)),
         **{str(one): as_bytes(run.behaviors(one)) for one in run.recorded},
     }
     print(newest, *(f"{name} {hashlib.sha256(str(value).encode()).hexdigest()[:8]}" for name, value in found.items()))

@@ -206,7 +206,7 @@ def test_evolve_from_skips_what_is_done(runs: dict[str, Run], capsys: pytest.Cap
 
 def test_a_split_run_has_species_of_its_own(runs: dict[str, Run]) -> None:
     split = runs["max_entropy-split-2"]
-    assert split.center.shape[1] == 2
+    assert split.centers.shape[1] == 2
     assert set(np.unique(split.behaviors()["component"])) == {0, 1}
     assert split.config.objective == "max_entropy"
     assert split.is_complete

@@ -107,7 +107,7 @@ class Run(TrainedPopulation):
         return f"Run({str(self.path)!r})"
 
     @property
-    def task(self) -> Task:
+    def task(self) -> Task:  # type: ignore[override] (made when it is first asked for: that may run code)
         """The run's task, made by its name unless it was given."""
         if self._task is None:  # kept: one made anew would be compiled anew
             self._task = self.make_task(self.config.task_options)
@@ -226,19 +226,19 @@ class Run(TrainedPopulation):
         if path.is_file():
             return center_in(path)
         if generation in self.rebuildable:
-            return self.state(generation)
+            return self.checkpoint(generation)
         known = summary(self.rebuildable)
         raise RunFolderError(f"{self.path}: the center of generation {generation} was not kept, but of these: {known}.")
 
-    def state(self, generation: int | None = None) -> Arrays:
-        """A checkpoint's arrays by name, with a seed axis in front; default: the newest intact one."""
+    def checkpoint(self, generation: int | None = None) -> Arrays:
+        """A State's arrays by name, with a seed axis in front; default: those of the newest intact checkpoint."""
         return load_checkpoint(self.path, generation)[1]
 
     @property
-    def center(self) -> np.ndarray[Any, Any]:
-        """(num_seeds, num_components, num_params) the newest center."""
-        # A slim export may have it in 16 bits.
-        return self.state()["parameters/center"].astype(np.float32)
+    def centers(self) -> np.ndarray[Any, Any]:
+        """(num_seeds, num_components, num_params) the centers of the newest checkpoint."""
+        # A slim export may have them in 16 bits.
+        return self.checkpoint()["parameters/center"].astype(np.float32)
 
     @property
     def generations_done(self) -> int:

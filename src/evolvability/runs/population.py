@@ -1,6 +1,7 @@
 """A trained population as an object to use: pick a mutation of it, draw some, act with one."""
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 
 from evolvability.config.schema import Config
@@ -10,7 +11,9 @@ from evolvability.core.types import PyTree
 from evolvability.runs.parents import Parent
 from evolvability.runs.picking import PickedMutation, check_number, pick, pick_keys, with_start_noise
 from evolvability.runs.policy import TrainedPolicy, acting
+from evolvability.tasks.base import Task
 from evolvability.tasks.goals import Goal
+from evolvability.tasks.replay import HostArray
 
 
 class TrainedPopulation:
@@ -20,6 +23,18 @@ class TrainedPopulation:
     """The run's configuration."""
     by_name: bool
     """Whether the task is the one that the configuration names, not an object of the user's."""
+    task: Task
+    """The run's task."""
+
+    @property
+    def centers(self) -> HostArray:
+        """(num_seeds, num_components, num_params) the last centers."""
+        raise NotImplementedError
+
+    @property
+    def center(self) -> PyTree:
+        """The last center (of the first seed and component), in the form the task's author gave parameters."""
+        return self.task.unflatten(jnp.asarray(self.centers[0, 0]))
 
     def parents(self) -> list[Parent]:
         """What the run ended with, one parent per seed."""
