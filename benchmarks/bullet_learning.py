@@ -36,7 +36,7 @@ def main() -> None:
     report: dict[str, Any] = {}
     for name in options.transfer:
         run = Run(name)
-        report["/".join(run.path.resolve().parts[-4:])] = {"transfer": told(transfer(run), str(name))}
+        report["/".join(run.path.resolve().parts[-4:])] = {"transfer": as_rows(transfer(run), str(name))}
     for method, name in {} if options.transfer else RUNS.items():
         bullet = Run(RESULTS / name)
         ours = trained(bullet, options.runs / name.replace("bullet", "paper"))
@@ -44,13 +44,13 @@ def main() -> None:
         ends = {who: [round(last(curve), 2) for curve in found] for who, found in report[method].items()}
         print(f"{method}: mean distance of the last three generations, in meters, by seed:", ends, flush=True)
         if importlib.util.find_spec("pybullet"):
-            report[method]["transfer"] = told(transfer(ours), method)
+            report[method]["transfer"] = as_rows(transfer(ours), method)
     if options.output:
         before = json.loads(options.output.read_text()) if options.output.exists() else {}
         options.output.write_text(json.dumps(before | report, indent=1) + "\n")
 
 
-def told(rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+def as_rows(rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     """The rows, printed."""
     for seed, row in enumerate(rows):
         print(f"{name}, seed {seed}: mutations of the last center, mean distance (m) {row}", flush=True)

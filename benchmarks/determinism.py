@@ -75,7 +75,7 @@ def run_case(name: str, scale: float, deterministic: bool) -> dict[str, str]:
             evolve(task, **{**settings, "generations": settings["generations"] // 2}, output=path)
             resume(path, generations=settings["generations"])
             run = Run(path)
-            resumed = digest(restore(first.state, run.state()), run.metrics)
+            resumed = digest(restore(first.state, run.checkpoint()), run.metrics)
     except (UserError, ImportError) as error:
         return {"missing": str(error)}
     return {

@@ -47,7 +47,7 @@ def main() -> None:
     config = layered(options.task)
     task = make_task(options.task, {"num_steps": max(options.times)})
     sigma = options.sigma or config.sigma
-    center = jnp.asarray(Run(options.run).center[0, 0]) if options.run else task.init(jax.random.key(options.seed))
+    center = jnp.asarray(Run(options.run).centers[0, 0]) if options.run else task.init(jax.random.key(options.seed))
     key_seen, key_estimates = jax.random.split(jax.random.key(options.seed + 1))
     memory, rows = None, []
     for action_std in options.action_std:
@@ -94,8 +94,8 @@ def quality(gradients: Any, reference: Any = None) -> Quality:
 
     Args:
         gradients: the estimates.
-        reference: less noisy estimates of the same gradient, of as many repetitions, for the direction; the same ones
-            unless given. An estimate is never compared with what comes from its own episodes.
+        reference: less noisy estimates of the same gradient, of as many repetitions, for the direction;
+            default: the same ones. An estimate is never compared with what comes from its own episodes.
 
     Examples:
         >>> generator = np.random.default_rng(0)
@@ -221,7 +221,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int, default=40, help="estimates of each kind")
     parser.add_argument("--times", type=int, nargs="+", default=[5, 10, 20, 50, 100, 200], help="lengths of episodes")
     parser.add_argument("--action-std", type=float, nargs="+", default=[0, 0.1, 0.3, 1], help="deviations of actions")
-    parser.add_argument("--sigma", type=float, help="of the population; the task's default unless given")
+    parser.add_argument("--sigma", type=float, help="of the population; default: the task's")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path)
     return parser.parse_args()

@@ -88,7 +88,7 @@ def measure(run: Run) -> None:
             order = range(steps - 2, max(-1, steps - 42), -1)
             times = sorted(page.evaluate(STEP, step) for step in order)
             middle, late = statistics.median(times), times[int(0.95 * len(times))]
-            print(f"slider, clouds {name}: median {middle:.0f} ms, 95 % within {late:.0f} ms a step")
+            print(f"slider, clouds {name}: median {middle:.0f} ms, 95 % within {late:.0f} ms per step")
         every = max(1, steps // 100)  # all of a run of the paper's size
         for step in range(0, steps, every):
             page.evaluate(STEP, step)

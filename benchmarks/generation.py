@@ -2,9 +2,9 @@
 
 Every part is a compiled program of its own, timed over whole episodes; "whole" is the generation as runs do it, in one
 program. "physics" is the control step under torques that cost nothing: time steps, and what the robot then sees. A
-GPU's memory is told twice: the peak of JAX's own allocator, and all that is in use, the driver's among it. Neither ever
-shrinks, so sizes go up. On a CPU, run it with XLA_FLAGS=--xla_force_host_platform_device_count=2: a single CPU device
-has another engine, which has no such parts.
+GPU's memory is named twice: the peak of JAX's own allocator, and all that is in use, the driver's among it. Neither
+ever shrinks, so sizes go up. On a CPU, run it with XLA_FLAGS=--xla_force_host_platform_device_count=2: a single CPU
+device has another engine, which has no such parts.
 
     python benchmarks/generation.py --task ant --population-sizes 1000 4000 10000 --steps 1000 --noise-dtype bfloat16
 """

@@ -2,7 +2,7 @@
 
     python benchmarks/host.py [--parts throughput driver wire] [--output FILE]
 
-- throughput: steps a second of one worker process against a bare `env.step` loop with the same policy, and of two
+- throughput: steps per second of one worker process against a bare `env.step` loop with the same policy, and of two
   workers against one. The three take turns, so that whatever else the machine does hits all of them; by CPU time, too,
   which other work on the machine touches less.
 - driver: the driver's own CPU time a generation for 100, 1,000 and 10,000 members of a simulator that does nothing, on
@@ -69,7 +69,7 @@ def generations(config: Config, task: Task, pool: Pool, around: Callable[[], Any
 
 
 def bare_loop(env: Any, policy: Any, num_steps: int) -> tuple[float, float]:
-    """Steps a second, and a CPU second, of an environment and a policy that sees scaled observations."""
+    """Steps per second, and per CPU second, of an environment and a policy that sees scaled observations."""
     low, high = env.action_space.low, env.action_space.high
     mean, std = np.zeros(env.observation_space.shape, np.float32), np.ones(env.observation_space.shape, np.float32)
     observation, _ = env.reset(seed=0)
@@ -121,7 +121,7 @@ def throughput(env_id: str, num_steps: int, rounds: int) -> dict[str, Any]:
     return {
         "env": env_id,
         "load": os.getloadavg(),
-        "steps a second, medians": {name: statistics.median(row[name] for row in rows) for name in rows[0]},
+        "steps per second, medians": {name: statistics.median(row[name] for row in rows) for name in rows[0]},
         "one worker / bare loop": ratio("one", "bare"),
         "one worker / bare loop, by CPU time": ratio("one, a CPU second", "bare, a CPU second"),
         "two workers / one": ratio("two", "one"),

@@ -51,7 +51,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     keys = jax.vmap(jax.random.key)(jnp.arange(options.seeds))
     states = jax.vmap(lambda key: meta.init(key, task.init(key)[None], task.memory))(keys)
     goals = jax.vmap(lambda key: world.goals.draw(key, options.tasks))(keys)
-    actors = Actor(states.cloud.center[:, 0], states.log_std)
+    actors = Actor(states.parameters.center[:, 0], states.log_std)
     same = jax.tree.map(lambda leaf: jnp.repeat(leaf[:, None], options.tasks, axis=1), actors)
 
     def episodes(key: jax.Array, actors: Actor, goals: jax.Array) -> Batch:

@@ -78,7 +78,7 @@ def our_round(num_members: int, num_params: int, noise_dtype: Any) -> Round:
 
     def once() -> Any:
         kept[0] = tell(kept[0], ask(kept[0]), outcome)
-        return kept[0].cloud.center
+        return kept[0].parameters.center
 
     return once
 

@@ -103,7 +103,7 @@ def main() -> None:
 
 
 def draw(found: dict[str, dict[str, tuple[Any, Any]]]) -> Any:
-    """Evolvability over evaluations, and beside it the evaluations that a level needs: a row a task."""
+    """Evolvability over evaluations, and beside it the evaluations that a level needs: one row per task."""
     drawing = new_figure(PAGE_WIDTH, 2.3 * len(found) + 0.5)
     axes = drawing.subplots(len(found), 2, squeeze=False)
     for row, (task, courses) in enumerate(found.items()):

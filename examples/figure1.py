@@ -30,7 +30,7 @@ def main() -> None:
     figure = draw_figure("interference", [Run(path) for path in paths], arguments.output / "figure1.png")
     print(f"\nThe most evolvable point is x = {MOST_EVOLVABLE:.3f}; after 2,000 generations from x = 1:")
     for path, objective in zip(paths, OBJECTIVES, strict=True):
-        centers = Run(path).center.ravel()
+        centers = Run(path).centers.ravel()
         print(f"  {objective:13s} x = {centers.min():.3f} to {centers.max():.3f} over {len(centers)} seeds")
     print(f"\nThe figure: {figure} (all in {time.perf_counter() - began:.0f} s)")
 

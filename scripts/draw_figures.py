@@ -115,7 +115,7 @@ def _compared(runs: list[Run]) -> Figure:
     ax = drawing.axes[0]
     ax.set_ylim(bottom=0)  # shares of it are spoken of
     names = [label.get_text() for label in ax.get_xticklabels()]
-    for option, word in {"standardize": "whitened", "centered_ranks": "ranked"}.items():
+    for option, word in {"standardize": "standardized", "centered_ranks": "ranked"}.items():
         names = [name.replace(f"behavior shaping\n{option}", word) for name in names]
     assert not any("behavior" in name for name in names), names
     ax.set_xticks(ax.get_xticks(), [name.replace("l2 ", "L2 ") for name in names])

@@ -1,6 +1,6 @@
 """The moving picture of the playground in use, recorded frame by frame in headless Chromium.
 
-python scripts/playground_film.py docs/playground/live.html docs/assets/playground.webp
+python scripts/playground_video.py docs/playground/live.html docs/assets/playground.webp
 """
 
 import io

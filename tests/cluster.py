@@ -26,7 +26,7 @@ NUM_STEPS = 5
 
 
 class Diary:
-    """Builds a simulator that writes down whom it evaluates, and, if told so, breaks down at certain members."""
+    """Builds a simulator that writes down whom it evaluates, and, if asked to, breaks down at certain members."""
 
     def __init__(self, path: Path, seconds: float = 0.0, at: dict[int, str] | None = None) -> None:
         self.path, self.seconds, self.at = path, seconds, at or {}

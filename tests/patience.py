@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 
 PATIENCE = 600.0
-"""Seconds. A machine that is busy with something else may stand still for minutes, which is no failure."""
+"""Seconds. A machine that is busy with something else may stand still for minutes, which is not a failure."""
 
 
 def attempts() -> Iterator[None]:

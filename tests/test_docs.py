@@ -223,7 +223,7 @@ OTHERS = [page for page in PAGES if commands(page, runnable=True) and page != QU
 def test_every_command_of_a_page_runs(page: Path, folder: Path, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(folder))
     (folder / "cannon.py").write_text(module_named(ROOT / "docs" / "tasks.md", "task"))
-    np.save("network.npy", evolvability.Run(trained).center[0, 0])
+    np.save("network.npy", evolvability.Run(trained).centers[0, 0])
     for arguments in commands(page, runnable=True):
         if "BipedalWalker-v3" in arguments and importlib.util.find_spec("Box2D") is None:
             continue
@@ -324,7 +324,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         path, _, anchor = target.partition("#")
         found = (page.parent / path).resolve() if path else page
         assert found.exists() or found in made, f"{page.name}: {target}"
-        assert not anchor or anchor in anchors(found), f"{page.name}: {target} is no heading there"
+        assert not anchor or anchor in anchors(found), f"{page.name}: {target} is not a heading there"
 
 
 def test_nothing_is_fetched_from_elsewhere() -> None:

@@ -1,12 +1,13 @@
 """Evolvability ES: optimize directly for parameters whose mutations behave in very different ways."""
 
 from evolvability.config.schema import Config
-from evolvability.core.errors import ConfigError, RunFolderError, TaskError, UserError
+from evolvability.core.errors import ClusterError, ConfigError, RunFolderError, TaskError, UserError
 from evolvability.core.expectation import Distribution, box, expect, expectation
 from evolvability.core.natural_gradient import natural_gradient
 from evolvability.core.objectives import max_entropy, max_variance, mean_fitness, sample_weights
 from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal
-from evolvability.core.stateful_objectives import weighted_sum
+from evolvability.core.shaping import centered_ranks, robust, standardize, unshaped
+from evolvability.core.stateful_objectives import Ramp, StatefulObjective, weighted_sum
 from evolvability.core.strategy import Algorithm, Info, State, evolvability_es
 from evolvability.core.types import Outcome, Parameters, Sample, make_outcome
 from evolvability.runs.folder import Run
@@ -15,8 +16,12 @@ from evolvability.runs.policy import TrainedPolicy, load_policy
 from evolvability.studies.adaptation import pick_mutation
 from evolvability.studies.offspring import measure
 from evolvability.tasks.base import Task
+from evolvability.tasks.from_world import task_from_world
 from evolvability.tasks.functions import function_task
+from evolvability.tasks.gymnasium import GymnasiumOptions, gymnasium_task
 from evolvability.tasks.registry import make_task
+from evolvability.tasks.simulators import simulator_task
+from evolvability.tasks.world import Goals, Situation, World
 from evolvability.training.ask_tell import AskTell
 from evolvability.training.driver import TrainingResult, evolve, resume
 
@@ -25,30 +30,39 @@ __version__ = "0.1.0"
 __all__ = [
     "Algorithm",
     "AskTell",
+    "ClusterError",
     "Config",
     "ConfigError",
     "Distribution",
+    "Goals",
+    "GymnasiumOptions",
     "Info",
     "Outcome",
     "Parameters",
     "PickedMutation",
     "Population",
+    "Ramp",
     "Run",
     "RunFolderError",
     "Sample",
+    "Situation",
     "State",
+    "StatefulObjective",
     "Task",
     "TaskError",
     "TrainedPolicy",
     "TrainingResult",
     "UserError",
+    "World",
     "box",
+    "centered_ranks",
     "diagonal_normal",
     "evolvability_es",
     "evolve",
     "expect",
     "expectation",
     "function_task",
+    "gymnasium_task",
     "load_policy",
     "low_rank",
     "make_outcome",
@@ -62,6 +76,11 @@ __all__ = [
     "normal",
     "pick_mutation",
     "resume",
+    "robust",
     "sample_weights",
+    "simulator_task",
+    "standardize",
+    "task_from_world",
+    "unshaped",
     "weighted_sum",
 ]

@@ -42,7 +42,7 @@ def reproduce(
             paper's text.
         stage: Only train, which needs no matplotlib, or only report, from the run folders that are there.
         batches: Only these batches of seeds, counted from 1: of the paper's scale two seeds each.
-        output: The folder for run folders and report; runs/reproduce-SCALE unless given, with the preset's name.
+        output: The folder for run folders and report; default: runs/reproduce-SCALE, with the preset's name.
         dry_run: Only tell what would be done.
         quiet: Print nothing but the result.
     """
@@ -67,7 +67,7 @@ def _compile_quickly() -> None:
     if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
         # Never in the output folder, which is passed around: what is compiled is executed.
         jax.config.update("jax_compilation_cache_dir", str(user_folder("cache") / "compiled"))
-        # Unless told so, JAX keeps only what took a second or more to compile.
+        # By default JAX keeps only what took a second or more to compile.
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 

@@ -1,4 +1,4 @@
-r"""The paper's graphs (figures of sections S2 to S4), with Gaussians and simple functions unless given others.
+r"""The paper's graphs (figures of sections S2 to S4), by default with Gaussians and simple functions.
 
 Distributions are passed as functions of their parents' values, e.g. ``Normal`` for $z \sim \mathcal{N}(\theta, 1)$.
 """

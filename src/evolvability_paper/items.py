@@ -19,14 +19,17 @@ class Training:
     """A run to be made, or several with different seeds."""
 
     task: str
+    """The name of the task."""
     objective: str
+    """The name of the objective."""
     kind: Kind = "train"
+    """The kind of run, which decides seeds and further settings."""
     start: str = ""
     """The training whose population it starts from, by name."""
     label: str = ""
     """Its own name, where settings tell it from others."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Over those of the scale."""
+    """Settings that win over those of the scale."""
 
     @property
     def name(self) -> str:
@@ -44,11 +47,11 @@ class Study:
     """What is made of trained centers, kept in their run folders."""
 
     kind: Literal["adapt", "race", "offspring"]
-    """The best of some mutations; a race of the run's own adapter; or offspring, to be kept."""
+    """What is done: pick the best of some mutations, race the run's own adapter, or keep offspring."""
     trainings: tuple[str, ...]
-    """Of which trainings, by name."""
+    """The names of the trainings it is about."""
     share: float = 1.0
-    """Of offspring, their standard deviation relative to that of training."""
+    """The standard deviation of offspring, relative to that of training."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +61,15 @@ class Item:
     name: str
     """What `ees reproduce` calls it."""
     title: str
+    """The heading in the report."""
     trainings: tuple[Training, ...] = ()
-    """Its runs, those of other items that it needs among them."""
+    """Its runs, including those of other items that it needs."""
     studies: tuple[Study, ...] = ()
     """What is made of them."""
     figures: tuple[str, ...] = ()
     """Numbers in the paper, and names of further pictures; see `pictures`."""
     in_paper: bool = True
-    """What is not is done only if it is named."""
+    """Whether it is in the paper; others are done only if they are named."""
 
 
 def _trained(task: str) -> tuple[Training, Training, Training]:
@@ -163,7 +167,7 @@ _WHY = (
     ),
     Item(
         "legs",
-        "Ranks for 20 generations, then whitening, and the reverse: a founder effect?",
+        "Ranks for 20 generations, then standardizing, and the reverse: a founder effect?",
         (
             *(_maxvar("first leg", f"first-{name}", **shaping) for name, shaping in SHAPINGS.items()),
             # Those that go on as they began are the control: a restart forgets the optimizer's moments.

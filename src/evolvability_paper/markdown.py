@@ -24,7 +24,7 @@ SENTENCE_COLUMNS = ("the paper says", "where", "statements that hold", "verdict"
 CLAIM_COLUMNS = ("where", "the paper says", "its value", "here", "p", "p by pairs", "runs", "verdict")
 RUN_COLUMNS = ("run", "seeds", "generations", "members", "steps", "sigma", "learning rate", "L2", "behaviors", "time")
 MACHINE_COLUMNS = ("devices", "platform", "Python", "packages", "commit")
-SHAPED = {"standardize": "whitened", "centered_ranks": "ranked", "none": "as they are"}
+SHAPED = {"standardize": "standardized", "centered_ranks": "ranked", "none": "as they are"}
 NOTE = (
     "Holds: p below the paper's bound and in its direction; where the paper finds no difference, p above 0.1 in as "
     "many runs as it has; where it gives a share, within 10 points; where it says what a population looks like, more "

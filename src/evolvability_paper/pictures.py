@@ -21,7 +21,9 @@ class Picture(NamedTuple):
     """A figure's caption, and how it is drawn from all runs there are; an error says which runs are missing."""
 
     caption: str
+    """The caption in the report."""
     draw: Callable[[Runs], Figure]
+    """From all runs to a figure; an error says which runs are missing."""
 
 
 def _trained(runs: Runs, task: str, objectives: Sequence[str] = ("mean_fitness", *EVOLVABILITY)) -> list[Run]:

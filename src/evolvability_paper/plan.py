@@ -34,11 +34,13 @@ class StudyWork:
     """A study of one run, and its sizes."""
 
     item: str
-    """The first that needs it."""
+    """The first item that needs it."""
     study: Study
+    """The study."""
     path: Path
+    """The run folder that it is about."""
     sizes: dict[str, Any]
-    """Its arguments."""
+    """The study's arguments."""
 
     @property
     def name(self) -> str:

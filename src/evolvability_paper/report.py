@@ -33,13 +33,15 @@ class Report:
     summary: str
     """A line about the size of the runs."""
     items: list[Item]
+    """The items that are reported."""
     runs: list[Run]
+    """All runs found."""
     figures: dict[str, Path | str]
-    """By number or name: a file, or the reason why there is none."""
+    """By number or name, a picture's file, or the reason why there is none."""
     claims: dict[str, dict[str, Claim]]
-    """By item, then by name."""
+    """The claims by item, then by name."""
     findings: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
-    """Of items that are not in the paper."""
+    """Tables of items that are not in the paper."""
 
     @property
     def sentences(self) -> dict[str, Sentence]:

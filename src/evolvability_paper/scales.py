@@ -22,12 +22,13 @@ class Scale:
     """Sizes of runs and studies."""
 
     summary: str
+    """One line about its size and time."""
     seeds: Mapping[str, int]
-    """Of each training, by kind of run; ``""`` is for kinds that are not named."""
+    """How many seeds each training has, by kind of run; ``""`` is for kinds that are not named."""
     batch: Mapping[str, int]
     """How many seeds of a training run side by side, at most; by kind or task, likewise."""
     tasks: Mapping[str, Mapping[str, Any]]
-    """Settings by task, and further ones by the name of a training, TASK/NAME."""
+    """Settings by task; those of a single training by its name, TASK/NAME."""
     kinds: Mapping[Kind, Mapping[str, Any]]
     """Further settings by kind of run, over those of the task."""
     studies: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: STUDIES)

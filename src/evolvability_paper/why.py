@@ -1,4 +1,4 @@
-"""Why a population loses a side: what the experiments found that are no part of the paper, a row per training."""
+"""Why a population loses a side: what experiments beyond the paper found, one row per training."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,12 +23,12 @@ COLUMNS = (
 KEPT = 0.5  # a side is kept whose median distance is at least this share of the other's
 NOTE = (
     "Shares of standard ES's distance are over the same seeds. P by pairs: Wilcoxon's signed ranks of distances by "
-    "seed, against the whitened training of that body and size. Left and right: the medians of those members that end "
-    "there, medians over seeds. Both sides: seeds of which at least a tenth of the members end on either, and the "
+    "seed, against the standardized training of that body and size. Left and right: the medians of those members that "
+    "end there, medians over seeds. Both sides: seeds of which at least a tenth of the members end on either, and the "
     f"weaker side goes {100 * KEPT:.0f} % as far as the other or more (ours)."
 )
 NAMES = {training.name for item in ITEMS.values() if not item.in_paper for training in item.trainings if training.label}
-"""Of trainings that are no part of the paper."""
+"""Of trainings that are not part of the paper."""
 
 
 def training_name(run: Run) -> str:

@@ -202,10 +202,10 @@ def test_telling_twice_without_asking_is_refused() -> None:
     loop = AskTell(jnp.zeros(4), population_size=10)
     behavior = loop.ask()[:, :2]
     loop.tell(behavior)
-    told = loop.state
+    before = loop.state
     with pytest.raises(TaskError, match="ask"):
         loop.tell(behavior)
-    assert loop.state is told
+    assert loop.state is before
     loop.tell(loop.ask()[:, :2])
     assert loop.generation == 2
 

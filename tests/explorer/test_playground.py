@@ -102,7 +102,7 @@ def test_a_few_generations_in_the_page_are_the_librarys(opened: Any, tmp_path: P
         " for (let k = 0; k < 3; k++) evolution.step((one) => world.episode(one).behavior);"
         " return Array.from(evolution.center); })()"
     )
-    np.testing.assert_allclose(center, run.center[0, 0], atol=2e-4)
+    np.testing.assert_allclose(center, run.centers[0, 0], atol=2e-4)
 
 
 @pytest.mark.parametrize("task", ["point", "maze", "navigation", "interference"])
@@ -124,10 +124,10 @@ def test_a_number_names_the_same_parameters_in_every_population(opened: Any, pop
     evolve("point", layered("point", values=values), output=tmp_path / "run")
     run = Run(tmp_path / "run")
     parent = parent_of(run, watchable_task(run), run.rebuildable[-1])
-    (told,) = make_tab("point", [run])["centers"]
+    (center,) = make_tab("point", [run])["centers"]
     scale = np.asarray(parent.drawn_by().scale(parent.parameters, parent.generation)).ravel().tolist()
     drawn, center = (
-        json.dumps(told["population"] | {"scale": scale}),
+        json.dumps(center["population"] | {"scale": scale}),
         np.asarray(parent.parameters.center).ravel().tolist(),
     )
     for number in (3, 23):

@@ -39,7 +39,7 @@ def test_export_writes_a_page_with_center_and_setup(point_run: Run, tmp_path: Pa
     (tab,) = table_of(tmp_path / "page.html")["tabs"]
     assert "<b>point" in tab["about"]
     assert tab["setup"]["num_steps"] == 5
-    assert tab["centers"][0]["population"]["size"] == point_run.center.size
+    assert tab["centers"][0]["population"]["size"] == point_run.centers.size
     assert "Content-Security-Policy\" content=\"default-src 'none'" in html
 
 

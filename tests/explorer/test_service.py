@@ -229,9 +229,9 @@ def test_the_page_is_answered_while_a_mutation_is_simulated(pattern_run: Run, mo
 def test_server_answers_this_machine_alone(served: str) -> None:
     with urllib.request.urlopen(served) as response:
         assert b"Evolvability" in response.read()
-    stranger = urllib.request.Request(served, headers={"Host": "somebody.example"})
+    foreign = urllib.request.Request(served, headers={"Host": "somebody.example"})
     with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.urlopen(stranger)
+        urllib.request.urlopen(foreign)
 
 
 @pytest.mark.parametrize("token", ["", "guess/", "ask/overview", "guess/ask/overview"])

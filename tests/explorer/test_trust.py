@@ -276,7 +276,7 @@ def test_html_in_an_exported_file_is_text() -> None:
 
 
 @pytest.mark.parametrize("options", [{"env_arguments": '{"path": "elsewhere"}'}, {"behavior": "own:measure"}])
-def test_axes_are_named_without_making_what_a_stranger_asks_for(
+def test_axes_are_named_without_making_what_a_foreign_folder_asks_for(
     options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []

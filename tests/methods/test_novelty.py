@@ -125,7 +125,7 @@ def test_a_run_with_a_history_resumes_bit_by_bit(tmp_path: Path) -> None:
     arrays = named_arrays(whole.state)
     assert arrays["history/0/archive/behavior"].shape == (2, 4, 2)
     assert arrays["history/0/archive/added"].tolist() == [6, 6]
-    resumed = Run(tmp_path / "parts").state()
+    resumed = Run(tmp_path / "parts").checkpoint()
     for name, array in arrays.items():
         assert resumed[name].tobytes() == array.tobytes(), name
         assert named_arrays(again.state)[name].tobytes() == array.tobytes(), name

@@ -242,7 +242,7 @@ def test_a_run_with_drawn_actions_is_written_and_resumed_bit_by_bit(tmp_path: Pa
     whole, part = Run(tmp_path / "whole"), Run(tmp_path / "part")
     assert part.config == whole.config
     assert part.config.times == (10, 40)
-    np.testing.assert_array_equal(part.state()["parameters/center"], whole.state()["parameters/center"])
+    np.testing.assert_array_equal(part.checkpoint()["parameters/center"], whole.checkpoint()["parameters/center"])
 
 
 def test_every_action_is_credited_with_what_follows_it() -> None:

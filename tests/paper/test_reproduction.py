@@ -144,7 +144,7 @@ def test_a_slim_run_is_done_and_starts_others_but_cannot_go_on(tmp_path: Path) -
     first.conduct(lambda rows: None)
     assert first.status() == "done"
     assert {file.stem for file in (first.path / "checkpoints").iterdir()} == {"000002"}
-    assert not any(name.startswith("optimizer") for name in Run(first.path).state())
+    assert not any(name.startswith("optimizer") for name in Run(first.path).checkpoint())
     Planned("second", replace(made, start_from=str(first.path)), tmp_path).conduct(lambda rows: None)
     with pytest.raises(RunFolderError, match="slim export"):
         Planned("first", replace(made, generations=3), tmp_path).conduct(lambda rows: None)

@@ -147,14 +147,14 @@ def strange_checkpoint(path: Path, change: Callable[[dict[str, Any]], Any], **fa
 def test_a_checkpoint_that_is_no_state_is_passed_over(change: Callable[[dict[str, Any]], Any], copy: Path) -> None:
     strange_checkpoint(copy, change)
     with pytest.warns(UserWarning, match=r"000004\.safetensors is damaged"):
-        assert Run(copy).state()["generation"][0] == 0
+        assert Run(copy).checkpoint()["generation"][0] == 0
 
 
 def test_a_checkpoint_under_another_ones_name_is_passed_over(copy: Path) -> None:
     for suffix in ("json", "safetensors"):
         shutil.copy(copy / "checkpoints" / f"000000.{suffix}", copy / "checkpoints" / f"000004.{suffix}")
     with pytest.warns(UserWarning, match=r"000004\.safetensors is damaged"):
-        Run(copy).state()
+        Run(copy).checkpoint()
 
 
 def test_a_checkpoint_with_a_strange_configuration_is_refused(copy: Path) -> None:

@@ -2,15 +2,17 @@
 
 import json
 import multiprocessing
+import operator
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
-from evolvability import Config, Run, RunFolderError, evolve
+from evolvability import ConfigError, Run, RunFolderError, evolve
 from evolvability.config.schema import layered
 from evolvability.runs.checkpoints import checkpoint_generations
 from evolvability.runs.writer import RunWriter, locked
@@ -63,8 +65,8 @@ def interrupted(evolution: Evolution, path: Path, generation: int) -> None:
 
 def assert_same_run(a: Path, b: Path) -> None:
     """Everything but the seconds is the same, bit for bit."""
-    for name, values in Run(a).state().items():
-        np.testing.assert_array_equal(values, Run(b).state()[name])
+    for name, values in Run(a).checkpoint().items():
+        np.testing.assert_array_equal(values, Run(b).checkpoint()[name])
     first, second = Run(a), Run(b)
     assert first.recorded == second.recorded
     for generation in first.recorded:
@@ -84,7 +86,7 @@ def test_a_finished_run_reads_as_documented(finished: Path) -> None:
     behaviors = run.behaviors(5)
     assert behaviors["behavior"].shape == (2, 16, 2)
     assert set(np.unique(behaviors["component"])) == {0, 1}
-    assert run.center.shape[:2] == (2, 2)
+    assert run.centers.shape[:2] == (2, 2)
     assert run.environment["packages"]["jax"]
     assert len(checkpoint_generations(finished)) == 3
     assert (finished / "config.toml").read_text().startswith("format = 1\n")
@@ -130,12 +132,12 @@ def test_a_line_cut_in_the_middle_is_mended(evolution: Evolution, finished: Path
 def test_resuming_removes_files_of_our_own_naming_alone(evolution: Evolution, finished: Path, tmp_path: Path) -> None:
     path = tmp_path / "run"
     interrupted(evolution, path, 6)
-    strangers = [path / folder / name for folder in ("behaviors", "checkpoints") for name in ("notes.txt", "9", "old")]
-    for file in strangers:
+    others = [path / folder / name for folder in ("behaviors", "checkpoints") for name in ("notes.txt", "9", "old")]
+    for file in others:
         file.mkdir() if file.name == "old" else file.write_text("mine")
     resume(Run(path))
     assert_same_run(path, finished)
-    assert all(file.exists() for file in strangers)
+    assert all(file.exists() for file in others)
 
 
 def damage_arrays(path: Path) -> None:
@@ -284,7 +286,8 @@ def test_a_state_that_is_not_finite_is_never_saved(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with pytest.raises(RunFolderError, match="parameters/center is not finite"):
         evolve("point", generations=2, population_size=8, output=path, progress=False, goal="right", **settings)
-    assert all(np.isfinite(Run(path).state(one)["parameters/center"]).all() for one in checkpoint_generations(path))
+    for generation in checkpoint_generations(path):
+        assert np.isfinite(Run(path).checkpoint(generation)["parameters/center"]).all()
     assert checkpoint_generations(path) == [0]
 
 
@@ -308,8 +311,26 @@ def test_metrics_are_strict_json(finished: Path) -> None:
         json.loads(line, parse_constant=refuse)
 
 
-def test_evolve_writes_a_run_folder_too(tmp_path: Path) -> None:
-    config: Config = layered("interference", values={"generations": 3, "population_size": 20})
-    result = evolve("interference", config, output=tmp_path / "run")
-    np.testing.assert_array_equal(Run(tmp_path / "run").center, result.centers)
-    assert result.metrics["center"].shape == (1, 3, 1)
+def test_what_evolve_returns_and_its_run_folder_have_the_same_names_for_the_same_things(tmp_path: Path) -> None:
+    settings = {"generations": 3, "population_size": 20, "seeds": 2, "population": "mixture", "seed": 3}
+    result = evolve("interference", output=tmp_path / "run", progress=False, **settings)
+    calls: dict[str, Callable[[Any], Any]] = {
+        "behaviors": lambda one: one.behaviors(),
+        "metrics": lambda one: dict(one.metrics),
+        "mutations": lambda one: one.mutations(5, of_seed=4),
+        "parents": lambda one: [(parent.parameters, parent.memory, parent.generation) for parent in one.parents()],
+        "pick": lambda one: one.pick("right", mutations=5, repeats=2, of_seed=4)._replace(policy=None),
+        "policy": lambda one: pytest.raises(ConfigError, one.policy, one.center, of_seed=3).match("not a network"),
+        "task": lambda one: (one.task.name, one.task.behavior),
+    }
+    shared = {name for name in dir(result) if not name.startswith("_")} - {"state"}  # a folder's are `checkpoint`s
+    assert shared - set(dir(Run)) <= {"config", "by_name", "population"}  # set when a folder is opened
+    assert {"center", "centers", "seeds", "generations_done", "behavior_names", *calls} <= shared
+    for one in (Run(tmp_path / "run"), resume(tmp_path / "run", progress=False)):
+        for name in sorted(shared):
+            ask = calls.get(name, operator.attrgetter(name))
+            expected, got = jax.tree.flatten(ask(result)), jax.tree.flatten(ask(one))
+            assert got[1] == expected[1], name
+            for value, other in zip(expected[0], got[0], strict=True):
+                np.testing.assert_array_equal(other, value, err_msg=name)
+    assert result.metrics["center"].shape == (2, 3, 2)

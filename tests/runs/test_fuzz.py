@@ -39,13 +39,13 @@ def resume_and_show(path: Path) -> None:
     rows = [{name: value for name, value in row.items() if name != "seconds"} for row in run.rows]
     found = {
         "rows": rows,
-        "state": told(run.state(newest)),
-        **{str(one): told(run.behaviors(one)) for one in run.recorded},
+        "state": as_bytes(run.checkpoint(newest)),
+        **{str(one): as_bytes(run.behaviors(one)) for one in run.recorded},
     }
     print(newest, *(f"{name} {hashlib.sha256(str(value).encode()).hexdigest()[:8]}" for name, value in found.items()))
 
 
-def told(arrays: Any) -> list[tuple[str, bytes]]:
+def as_bytes(arrays: Any) -> list[tuple[str, bytes]]:
     return sorted((name, array.tobytes()) for name, array in arrays.items())
 
 

@@ -134,7 +134,7 @@ def test_a_run_folder_picks_what_ees_adapt_does_and_so_does_a_slim_export(pole: 
 
 def test_numpy_and_jax_act_alike_one_by_one_and_in_rows(pole: Run, cart: TrainingResult) -> None:
     rows = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
-    act = pole.policy(pole.center[0, 0], of_seed=0)
+    act = pole.policy(pole.centers[0, 0], of_seed=0)
     one_by_one = [act(row) for row in rows]
     assert all(type(action) is int for action in one_by_one)
     assert act(rows).tolist() == one_by_one == jax.jit(act)(jnp.asarray(rows)).tolist() == act(rows.tolist()).tolist()
@@ -166,7 +166,7 @@ def test_ees_adapt_saves_what_acts_elsewhere(pole: Run, tmp_path: Path, capsys: 
     np.testing.assert_array_equal(act.parameters, picked.parameters)
     rows = np.random.default_rng(1).normal(size=(20, 4))
     np.testing.assert_array_equal(act(rows), picked.policy(rows))
-    np.testing.assert_array_equal(act.memory.mean, pole.state()["memory/mean"][1])
+    np.testing.assert_array_equal(act.memory.mean, pole.checkpoint()["memory/mean"][1])
     # The statistics are in the file: what measures centers takes it, too.
     (born,) = offspring_of_file(file, pole.task, pole.config, number=4)
     assert len(born.behavior) == 4
@@ -198,13 +198,13 @@ def test_damaged_and_foreign_files_get_one_sentence(cart: TrainingResult, tmp_pa
     arrays, about = safetensors.numpy.load(whole), _metadata(whole)
     for change in ({}, {"policy": "{"}, {"policy": "[]"}, {"policy": json.dumps(about | {"shapes": [[3, 2], [2]]})}):
         path.write_bytes(safetensors.numpy.save(arrays, change))
-        with pytest.raises(UserError, match="is no policy"):
+        with pytest.raises(UserError, match="is not a policy"):
             load_policy(path)
     without_statistics = {name: array for name, array in arrays.items() if not name.startswith("memory/")}
     not_finite = {"parameters": np.full_like(arrays["parameters"], np.nan)}
     for others in (arrays | {"memory/mean": np.zeros((1, 7))}, without_statistics, arrays | not_finite):
         path.write_bytes(safetensors.numpy.save(others, {"policy": json.dumps(about)}))
-        with pytest.raises(UserError, match="is no policy"):
+        with pytest.raises(UserError, match="is not a policy"):
             load_policy(path)
     path.write_bytes(safetensors.numpy.save(arrays, {"policy": json.dumps(about | {"format": 99})}))
     with pytest.raises(UserError, match="format 99"):
@@ -223,9 +223,9 @@ def test_what_cannot_act_says_so(cart: TrainingResult, tmp_path: Path) -> None:
         cart.policy(np.zeros(2), of_seed=3)
     run = evolve(function_task(lambda x: x, jnp.zeros(2)), generations=1, population_size=4, progress=False)
     assert run.pick("left", mutations=3, repeats=1).performance > 0
-    with pytest.raises(ConfigError, match="are no network"):
+    with pytest.raises(ConfigError, match="are not a network"):
         run.policy(run.center)
-    with pytest.raises(ConfigError, match="are no network"):
+    with pytest.raises(ConfigError, match="are not a network"):
         run.pick("left", mutations=3, repeats=1).policy.save(tmp_path / "arm.safetensors")
 
 
@@ -252,7 +252,7 @@ def test_a_folder_without_a_checkpoint_says_so(pole: Run, tmp_path: Path, capsys
     # As in a repository, which has no empty folders: what is left must not be overwritten by a new start.
     (tmp_path / "bare" / "checkpoints").rmdir()
     rows = (tmp_path / "bare" / "metrics.jsonl").read_bytes()
-    for call in (lambda: Run(tmp_path / "bare").center, lambda: resume(tmp_path / "bare", progress=False)):
+    for call in (lambda: Run(tmp_path / "bare").centers, lambda: resume(tmp_path / "bare", progress=False)):
         with pytest.raises(RunFolderError, match="left out"):
             call()
     assert rows == (tmp_path / "bare" / "metrics.jsonl").read_bytes()
@@ -268,7 +268,7 @@ def test_an_onnx_graph_acts_like_the_policy(pole: Run, cart: TrainingResult, tmp
 
     rows = 3 * np.random.default_rng(2).normal(size=(50, 4)).astype(np.float32)
     for act, seen in (
-        (pole.policy(pole.center[0, 0], of_seed=0), rows),
+        (pole.policy(pole.centers[0, 0], of_seed=0), rows),
         (cart.policy(cart.centers[0, 0], of_seed=3), rows[:, :3]),
     ):
         act.to_onnx(tmp_path / "act.onnx")

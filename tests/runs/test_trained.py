@@ -41,11 +41,11 @@ def arm(x: jax.Array) -> jax.Array:
 
 def test_each_seed_starts_at_its_own_trained_center_with_a_fresh_optimizer(parent: Run) -> None:
     state = Evolution(point(start_from=str(parent.path), objective="mean_fitness")).start()
-    np.testing.assert_array_equal(state.parameters.center, parent.center)
+    np.testing.assert_array_equal(state.parameters.center, parent.centers)
     assert not any(np.any(leaf) for leaf in jax.tree.leaves(state.optimizer))
     assert state.generation.tolist() == [0, 0]
     alone = Evolution(point(start_from=str(parent.path), seed=5, seeds=1)).start()
-    np.testing.assert_array_equal(alone.parameters.center, parent.center[1:])
+    np.testing.assert_array_equal(alone.parameters.center, parent.centers[1:])
 
 
 def test_noise_is_not_that_of_training(parent: Run) -> None:
@@ -59,14 +59,14 @@ def test_observation_statistics_carry_over(tmp_path: Path) -> None:
     evolve("cheetah", task_options=options, **settings)
     config = replace(Run(tmp_path / "parent").config, start_from=str(tmp_path / "parent"))
     memory = Evolution(config).start().memory
-    np.testing.assert_array_equal(memory.mean, Run(tmp_path / "parent").state()["memory/mean"])
+    np.testing.assert_array_equal(memory.mean, Run(tmp_path / "parent").checkpoint()["memory/mean"])
     assert memory.count.tolist() == [12.0]
 
 
 def test_new_species_start_at_independent_samples_of_the_trained_population(parent: Run) -> None:
     split = point(start_from=str(parent.path), population="mixture", components=40)
     centers = np.asarray(Evolution(split).start().parameters.center)
-    steps = (centers - parent.center) / parent.config.sigma
+    steps = (centers - parent.centers) / parent.config.sigma
     assert centers.shape[:2] == (2, 40)
     np.testing.assert_allclose(steps.std(), 1, atol=0.03)  # 6,080 numbers: a standard error of 0.01
     between = np.corrcoef(steps[0])[~np.eye(40, dtype=bool)]
@@ -77,7 +77,7 @@ def test_learned_scales_carry_over(tmp_path: Path) -> None:
     config = layered("interference", values=SMALL | {"population": "diagonal_normal"})
     train(Evolution(config), tmp_path / "parent")
     child = Evolution(replace(config, start_from=str(tmp_path / "parent")))
-    learned = Run(tmp_path / "parent").state()["parameters/log_scale"]
+    learned = Run(tmp_path / "parent").checkpoint()["parameters/log_scale"]
     np.testing.assert_array_equal(child.start().parameters.log_scale, learned)
     assert np.all(learned != np.float32(np.log(config.sigma)))
 
@@ -89,7 +89,7 @@ def test_a_run_records_where_it_came_from_and_resumes_without_it(parent: Run, tm
     train(Evolution(replace(whole.config, generations=2)), tmp_path / "part")
     (tmp_path / "origin").rename(tmp_path / "elsewhere")
     resume(tmp_path / "part", generations=4)
-    np.testing.assert_array_equal(Run(tmp_path / "part").center, Run(tmp_path / "whole").center)
+    np.testing.assert_array_equal(Run(tmp_path / "part").centers, Run(tmp_path / "whole").centers)
     origin = Run(tmp_path / "part").origin
     assert origin is not None
     assert origin["run"] == str(tmp_path / "origin")
@@ -171,18 +171,18 @@ def test_a_slim_export_reads_like_the_run_and_can_be_started_from(parent: Run, t
     assert copy.config == parent.config
     assert copy.rows == parent.rows
     assert copy.recorded == [0, 2]
-    np.testing.assert_array_equal(copy.center, parent.center)
-    assert not [name for name in copy.state() if name.startswith("optimizer")]
+    np.testing.assert_array_equal(copy.centers, parent.centers)
+    assert not [name for name in copy.checkpoint() if name.startswith("optimizer")]
     assert folder_size(copy.path) < folder_size(parent.path)
     state = Evolution(point(start_from=str(copy.path))).start()
-    np.testing.assert_array_equal(state.parameters.center, parent.center)
+    np.testing.assert_array_equal(state.parameters.center, parent.centers)
 
 
 def test_centers_in_half_precision_differ_by_far_less_than_a_mutation(parent: Run, tmp_path: Path) -> None:
     copy = Run(export(parent, tmp_path / "copy", half=True))
-    assert copy.state()["parameters/center"].dtype == np.float16
-    assert copy.center.dtype == np.float32
-    assert np.abs(copy.center - parent.center).max() < 0.01 * parent.config.sigma
+    assert copy.checkpoint()["parameters/center"].dtype == np.float16
+    assert copy.centers.dtype == np.float32
+    assert np.abs(copy.centers - parent.centers).max() < 0.01 * parent.config.sigma
 
 
 def test_an_export_for_a_small_archive_keeps_some_members_and_histograms_and_no_center(

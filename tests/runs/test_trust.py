@@ -37,7 +37,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose task is code that lies beside it."""
     path = tmp_path_factory.mktemp("trained") / "gift"
     evolve("point", generations=1, population_size=4, output=path, progress=False)
-    text = (path / "config.toml").read_text().replace('task = "point"', 'task = "strangers:task"')
+    text = (path / "config.toml").read_text().replace('task = "point"', 'task = "foreign:task"')
     (path / "config.toml").write_text(text.partition("[task_options]")[0])
     return path
 
@@ -48,12 +48,12 @@ def gift(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delitem(sys.modules, "strangers", raising=False)
-    Path("strangers.py").write_text(OWN + "task = make_task('point')\n")
-    Path("sweep.toml").write_text('task = "strangers:task"\npopulation_size = 4\n')
+    monkeypatch.delitem(sys.modules, "foreign", raising=False)
+    Path("foreign.py").write_text(OWN + "task = make_task('point')\n")
+    Path("sweep.toml").write_text('task = "foreign:task"\npopulation_size = 4\n')
     shutil.copytree(trained, "gift")
     yield Path("gift")
-    sys.modules.pop("strangers", None)
+    sys.modules.pop("foreign", None)
 
 
 def failed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -66,11 +66,11 @@ def failed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_command_imports_what_a_strangers_folder_names(
+def test_no_command_imports_what_a_foreign_folder_names(
     command: str, gift: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = failed(capsys, command, *COMMANDS[command])
-    assert "strangers:task" in text
+    assert "foreign:task" in text
     assert "--trust" in text
     assert not Path("executed").exists()
 
@@ -83,18 +83,18 @@ def test_trust_is_remembered_for_a_folder_and_what_it_names(gift: Path, capsys: 
     cli.main(["measure", "slim/gift", "--offspring", "4"])
     assert "other" in failed(capsys, "measure", "other", "--offspring", "4")
     config = gift / "config.toml"
-    config.write_text(config.read_text().replace("strangers:task", "strangers:another"))
-    assert "strangers:another" in failed(capsys, "measure", str(gift), "--offspring", "4")
+    config.write_text(config.read_text().replace("foreign:task", "foreign:another"))
+    assert "foreign:another" in failed(capsys, "measure", str(gift), "--offspring", "4")
 
 
 def test_what_this_user_trained_is_trusted(gift: Path) -> None:
-    evolve("strangers:task", generations=1, population_size=4, output="mine", progress=False)
+    evolve("foreign:task", generations=1, population_size=4, output="mine", progress=False)
     resume("mine", generations=2, progress=False)
     assert Run("mine").task.behavior == ("x", "y")
 
 
 def test_who_names_the_code_on_the_command_line_trusts_it(gift: Path) -> None:
-    cli.main(["train", "strangers:task", "--config", "gift/config.toml", "--output", "new", "--quiet"])
+    cli.main(["train", "foreign:task", "--config", "gift/config.toml", "--output", "new", "--quiet"])
     assert Path("executed").exists()
 
 

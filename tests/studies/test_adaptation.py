@@ -172,7 +172,7 @@ def test_bad_input_is_answered_with_a_reason(
         ("evolve-from", run, "--generations", "0"): "generations must be 1 or more, got 0",
         ("split", run, "--components", "1"): "components must be 2 or more",
         ("split", str(runs["max_entropy-split-2"].path)): "2 components already",
-        ("split", "nowhere"): "nowhere is no run folder",
+        ("split", "nowhere"): "nowhere is not a run folder",
         ("figure", "evolution", run): "standard ES",
         ("figure", "adaptation", str(runs["from-random"].path)): "First: ees adapt ",
     }
@@ -206,7 +206,7 @@ def test_evolve_from_skips_what_is_done(runs: dict[str, Run], capsys: pytest.Cap
 
 def test_a_split_run_has_species_of_its_own(runs: dict[str, Run]) -> None:
     split = runs["max_entropy-split-2"]
-    assert split.center.shape[1] == 2
+    assert split.centers.shape[1] == 2
     assert set(np.unique(split.behaviors()["component"])) == {0, 1}
     assert split.config.objective == "max_entropy"
     assert split.is_complete

@@ -77,7 +77,7 @@ def test_a_run_may_start_from_one_before_it(tmp_path: Path) -> None:
     table = {**TABLE, "objective": "mean_fitness", "sweep": {"start_from": starts}}
     random, seeded = conduct(plan(table), tmp_path)
     assert [random.path.name, seeded.path.name] == ["from-random", "from-max_variance"]
-    trained = Run(tmp_path / "max_variance").center
+    trained = Run(tmp_path / "max_variance").centers
     np.testing.assert_array_equal(seeded.metrics["center"][:, 0], trained[:, 0])
 
 

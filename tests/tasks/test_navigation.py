@@ -87,7 +87,7 @@ def test_every_outer_step_stays_within_the_trust_region(which: str, request: pyt
     found = run.metrics["divergence"]
     assert found.shape == (run.config.seeds, run.config.generations)
     assert (found <= 0.01).all()
-    assert (found > 0.001).mean() > 0.9  # and is no idle one
+    assert (found > 0.001).mean() > 0.9  # and is not an idle one
 
 
 def test_episodes_are_counted_and_behaviors_are_where_adapted_policies_end(run: Run) -> None:

@@ -274,7 +274,7 @@ INPUT, LEAF, F = Input("theta"), Stochastic("z"), function("f", "z")
         (
             NestedGraph,
             (INPUT, function("f", "theta"), expectation(over="f")),
-            "'E' is over 'f', which is no stochastic",
+            "'E' is over 'f', which is not a stochastic",
         ),
         (NestedGraph, (INPUT, LEAF, expectation(integrand="theta")), "'E' .* integrand 'theta' does not depend on it"),
         (NestedGraph, (LEAF, F, expectation(given=("f",))), "'E' conditions 'z' on 'f', .* 'z'. Condition"),

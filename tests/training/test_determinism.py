@@ -24,4 +24,4 @@ def test_a_deterministic_run_is_written_resumed_and_the_same(tmp_path: Path) -> 
     straight = evolve("point", **TINY)
     evolve("point", **{**TINY, "generations": 1}, output=tmp_path / "run")
     resume(tmp_path / "run", generations=2)
-    np.testing.assert_array_equal(Run(tmp_path / "run").center, straight.centers)
+    np.testing.assert_array_equal(Run(tmp_path / "run").centers, straight.centers)

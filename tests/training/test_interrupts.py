@@ -70,7 +70,7 @@ def test_what_was_done_when_a_cluster_or_a_terminal_went_is_saved(number: signal
         signal.signal(number, former)
     assert stopped.value.number == number
     assert len(Run(tmp_path / "run").rows) == 2
-    assert Run(tmp_path / "run").state(2)["generation"] == 2
+    assert Run(tmp_path / "run").checkpoint(2)["generation"] == 2
 
 
 def test_the_second_sigterm_is_not_waited_for() -> None:

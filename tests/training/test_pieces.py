@@ -69,7 +69,7 @@ def test_a_run_of_objects_is_written_resumed_and_shown(tmp_path: Path, capsys: p
     evolve(TASK, output=tmp_path / "part", **values | {"generations": 2})
     result = resume(tmp_path / "part", TASK, generations=4, progress=False, **objects)
     part, config = Run(tmp_path / "part"), Run(tmp_path / "whole").config
-    np.testing.assert_array_equal(part.center, Run(tmp_path / "whole").center)
+    np.testing.assert_array_equal(part.centers, Run(tmp_path / "whole").centers)
     assert (config.objective, config.population, config.optimizer) == ("python:apart", "python:mixture", "python:optax")
     assert (config.sigma, config.components, config.mirrored) == (0.2, 2, True)
     assert part.config == config
@@ -81,7 +81,7 @@ def test_a_run_of_objects_is_written_resumed_and_shown(tmp_path: Path, capsys: p
     assert Run(part.path, task=TASK, population=objects["population"]).mutations(3, of_seed=1).shape == (3, 2)
     # As `evolve` returns it, with the generations before.
     np.testing.assert_array_equal(result.metrics["variance"], Run(tmp_path / "whole").metrics["variance"])
-    np.testing.assert_array_equal(result.centers, part.center)
+    np.testing.assert_array_equal(result.centers, part.centers)
     assert result.mutations(3, of_seed=1).shape == (3, 2)
     # No command could give the objects.
     main(["resume", str(part.path)])

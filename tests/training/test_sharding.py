@@ -91,8 +91,8 @@ def assert_same_course(path: Path, other_path: Path) -> None:
         np.testing.assert_allclose(one["behavior"], two["behavior"], atol=1e-4)
         np.testing.assert_array_equal(one["valid"], two["valid"])
     assert np.abs(run.behaviors()["behavior"]).max() > 0.01
-    for name, array in run.state().items():
-        np.testing.assert_allclose(array, other.state()[name], atol=1e-4, err_msg=name)
+    for name, array in run.checkpoint().items():
+        np.testing.assert_allclose(array, other.checkpoint()[name], atol=1e-4, err_msg=name)
 
 
 @pytest.mark.full

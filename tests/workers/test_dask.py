@@ -165,7 +165,7 @@ def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: TrainingR
         thread.join()
     assert len(Run(tmp_path / "run").rows) == 1
     resume(tmp_path / "run", diary_task(diary))
-    assert Run(tmp_path / "run").center.tobytes() == np.asarray(undisturbed.centers).tobytes()
+    assert Run(tmp_path / "run").centers.tobytes() == np.asarray(undisturbed.centers).tobytes()
 
 
 def test_no_worker_for_too_long_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

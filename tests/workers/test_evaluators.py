@@ -212,7 +212,7 @@ def test_resumed_with_other_workers_is_the_same(undisturbed: TrainingResult, tmp
         resume(tmp_path / "run", task, generations=3, workers=executor)
     result = evolve(task, **SETTINGS)
     assert_same(result, undisturbed)
-    assert Run(tmp_path / "run").center.tobytes() == np.asarray(undisturbed.centers).tobytes()
+    assert Run(tmp_path / "run").centers.tobytes() == np.asarray(undisturbed.centers).tobytes()
 
 
 def test_a_simulator_that_ends_the_program_is_an_error() -> None:
@@ -376,7 +376,7 @@ def last_words(text: str) -> None:
     os._exit(7)
 
 
-def test_a_worker_is_told_by_its_last_words_heeds_no_sigterm_and_starts_no_strangers_code(
+def test_a_worker_reports_its_last_words_heeds_no_sigterm_and_starts_no_code_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -151,7 +151,7 @@ def _on_plane(tree: Tree, motion: Motion, geom: int, plane: int) -> list[Contact
         corners = [(x, y, z) for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)]
         points, radius = [clean(center + axes @ (corner * size)) for corner in corners], 0.0
     else:
-        raise UnsupportedModelError(f"its geom {_named(model, geom)} on a plane is no sphere, capsule or box")
+        raise UnsupportedModelError(f"its geom {_named(model, geom)} on a plane is not a sphere, capsule or box")
     first = tangent(along, normal)
     parameters = _mixed(model, geom, plane)
     found = []

@@ -21,6 +21,7 @@ class Precision(NamedTuple):
     """A type of numbers; what programs need of it, macros and functions, is in the file NAME.h."""
 
     name: str
+    """The type's name in C, which is also the name of its header file."""
 
 
 FLOAT, DOUBLE = Precision("float"), Precision("double")

@@ -21,7 +21,7 @@ TYPES = {"float": wp.float32, "double": wp.float64}
 
 
 def _initialize() -> None:
-    """Start Warp, without its word on standard error that there is no GPU: on a CPU that is no news."""
+    """Start Warp, without its message on standard error that there is no GPU."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)

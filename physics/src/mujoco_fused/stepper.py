@@ -17,9 +17,12 @@ from mujoco_fused.kernel import in_jax, loaded, step_kernel
 class State(NamedTuple):
     """Worlds in mid-simulation; arrays have the axis (num_worlds,) in front."""
 
-    qpos: Any  # (num_worlds, nq) positions
-    qvel: Any  # (num_worlds, nv) velocities
-    qacc_warmstart: Any  # (num_worlds, nv) the last accelerations, where the solver begins
+    qpos: Any
+    """(num_worlds, nq) positions."""
+    qvel: Any
+    """(num_worlds, nv) velocities."""
+    qacc_warmstart: Any
+    """(num_worlds, nv) the last accelerations, from which the solver begins."""
 
 
 Step = Callable[[State, Any], tuple[State, Any]]
@@ -42,7 +45,8 @@ def stepper(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = 
         model: free, ball, slide and hinge joints; spheres, capsules and boxes on planes; motors. Of anything else
             `UnsupportedModelError` says what it is.
         num_steps: time steps with the same controls.
-        watched: geoms whose height above planes is told, (num_worlds, len(watched)), at the beginning of the last step.
+        watched: geoms whose height above planes is returned too, (num_worlds, len(watched)), at the beginning of the
+            last step.
     """
     kernel = step_kernel(model, num_steps, watched)
     sizes = [model.nq, model.nv, model.nv, len(watched)]

@@ -32,7 +32,9 @@ class Program(NamedTuple):
     """A module, which exports the function ``run`` and its ``memory``; from ``free`` on that is the caller's."""
 
     module: bytes
+    """The compiled WebAssembly module."""
     free: int
+    """The first address of memory that the module does not use."""
 
 
 class Compiler:

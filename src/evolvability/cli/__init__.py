@@ -48,7 +48,7 @@ Other packages add theirs as entry points: `evolvability_paper` brings ``reprodu
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; an error the user can mend is printed as one, and the exit code tells."""
+    """Run the command line; an error that the user can correct is printed as one line, with an exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     # Warnings for people: without Python's file and line.
     warnings.showwarning = lambda message, *_, **__: errors.print(
@@ -71,10 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Python flushes standard output once more when it ends, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         leave(141)  # as programs end that heed the signal of it: what was under way may not be done
-    except OSError as error:  # a full disk, no permission: whichever file it was, it is the user's to mend
+    except OSError as error:  # a full disk, no permission: whichever file it was, it is the user's to correct
         _fail(f"{error.filename or 'A file'} cannot be read or written: {error.strerror or error}.")
     except (MemoryError, UnicodeEncodeError) as error:
-        _fail(f"{'Too little memory' if isinstance(error, MemoryError) else 'A name that is no text'}: {error}.")
+        _fail(f"{'Too little memory' if isinstance(error, MemoryError) else 'A name that is not text'}: {error}.")
     except KeyboardInterrupt as stop:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -47,7 +47,7 @@ def adapt(
     output: File = None,
     trust: bool = False,
 ) -> None:
-    """Pick the best of k mutations for a direction.
+    """Pick the best of several mutations for a direction.
 
     Each center is mutated, and the mutation that does best is evaluated again with different start states.
 
@@ -56,7 +56,7 @@ def adapt(
         direction: What is asked for, one or more: right, left, an angle in degrees, point:X,Y or fitness.
         mutations: How many mutations of each center.
         repeats: Further evaluations of each mutation, whose mean is reported.
-        start_noise: By how much their start states differ, where the task has this option; 0.1 unless given.
+        start_noise: By how much their start states differ, where the task has this option; default: 0.1.
         save: Write each seed's pick into this folder, NAME-GOAL-SEED.safetensors: all that load_policy needs to act.
         output: A picture of how performance grows with the number of mutations.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
@@ -108,7 +108,7 @@ def race(
     Args:
         runs: Run folders of one task, or slim exports of them.
         direction: What is asked for, one or more: right, left, an angle in degrees, or point:X,Y.
-        adapters: How to adapt: mutations, gradient, hill_climbing; unless given, gradient for runs of MAML and
+        adapters: How to adapt: mutations, gradient, hill_climbing; default: gradient for runs of MAML and
             mutations for others, as the paper did.
         episodes: The budget of each adaptation.
         repeats: Evaluations with different start states, whose mean is reported.
@@ -142,7 +142,7 @@ def evolve_from(
         direction: What counts as fitness: right, left, an angle in degrees, point:X,Y or fitness.
         generations: How many; the last, 20, is the population after 20 updates.
         random: Whether to evolve from a random start as well, with the configuration of the first run.
-        output: The folder for the run folders from-NAME and from-random; runs/evolved-DIRECTION unless given.
+        output: The folder for the run folders from-NAME and from-random; default: runs/evolved-DIRECTION.
         quiet: Print nothing but the result.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
@@ -169,7 +169,7 @@ def split(
         run: The trained population: a run folder, or a slim export of one.
         components: How many species.
         generations: How many more generations.
-        output: The new run folder; runs/NAME-split-COMPONENTS unless given.
+        output: The new run folder; default: runs/NAME-split-COMPONENTS.
         quiet: Print nothing but the result.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
@@ -203,11 +203,11 @@ def measure(
         centers: Run folders, or .safetensors or .npy files of centers, with --task.
         task: The task of parameter files.
         options: The task's own options for parameter files, e.g. hidden=64.
-        sigma: Standard deviation of mutations; that of training, or the task's default, unless given.
+        sigma: Standard deviation of mutations; default: that of training, or the task's.
         offspring: How many mutations of each center.
-        reach: Half width of the box that coverage and reachability are about; as far as any goes unless given.
-        threshold: Behaviors nearer to each other than this are the same; a cell's width unless given.
-        radius: Nearer to the origin than this is degenerate; an eighth of the reach unless given.
+        reach: Half width of the box that coverage and reachability are about; default: as far as any goes.
+        threshold: Behaviors nearer to each other than this are the same; default: a cell's width.
+        radius: Nearer to the origin than this is degenerate; default: an eighth of the reach.
         cells: Cells of the box per dimension.
         keep: Keep what the offspring of run folders did, for figures and statistics.
         output: A JSON file with the measures of every seed.

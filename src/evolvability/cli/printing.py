@@ -29,7 +29,7 @@ class TextConsole(Console):
             yield segment if segment.control else segment._replace(text=segment.text.translate(CONTROLS))
 
     def on_broken_pipe(self) -> None:
-        """The reader has gone, as `head` does: told to `main`. Rich would end the program as if by mistake."""
+        """The reader has gone, as `head` does: `main` handles it. Rich would end the program as if by mistake."""
         raise BrokenPipeError
 
 
@@ -43,7 +43,7 @@ def print_text(text: str, where: Console = console) -> None:
 
 
 def say(quiet: bool, text: str) -> None:
-    """Print a text unless told to be quiet."""
+    """Print a text unless the user wants quiet."""
     if not quiet:
         print_text(text)
 

@@ -76,7 +76,7 @@ def figure(
     - behaviors: what the population does, generation by generation, as heat maps.
     - final: what the last population does, runs side by side.
     - seeds: the same of every seed, one line per method.
-    - components: what the last population does, its components told apart.
+    - components: what the last population does, one color per component.
     - offspring: what mutations did that `ees measure --keep` kept.
     - adaptation: how far the best of k mutations gets, as `ees adapt` found.
     - race: ways of adapting over episodes used, as `ees race` found.
@@ -90,8 +90,8 @@ def figure(
         name: Which figure, one of those above.
         runs: Run folders; those that differ in their seeds alone are drawn as one.
         dimensions: Which behavior dimensions the axes show, counted from 0, e.g. 0,2; a third one is shown as color.
-            The first two unless given.
-        output: The file to write, ending in .png, .pdf or .svg; NAME.png unless given.
+            Default: the first two.
+        output: The file to write, ending in .png, .pdf or .svg; default: NAME.png.
     """
     from evolvability.figures.registry import draw_figure  # which takes a second to load
 
@@ -113,7 +113,7 @@ def compare(
         runs: Run folders of one task.
         metric: A field of metrics.jsonl, a measure of behaviors (distinct, coverage, degenerate, reachability,
             specialization), adapted:GOAL, raced:GOAL[:ADAPTER] or offspring:MEASURE[:SIGMA].
-        generation: Which generation, or last for each run's own last; the last that all runs have unless given.
+        generation: Which generation, or last for each run's own last; default: the last that all runs have.
         correction: Correct p-values for their number.
         output: Write STEM.json, STEM.md and STEM.png as well.
     """
@@ -144,7 +144,7 @@ def sweep(
 
     Args:
         file: A TOML file of values, with a table [sweep] of lists.
-        output: The folder for the run folders; runs/NAME-OF-FILE unless given.
+        output: The folder for the run folders; default: runs/NAME-OF-FILE.
         dry_run: Only tell what would be done.
         quiet: Print nothing but the result.
         trust: Import the code that the file names as its task, now and later: only if you trust it.
@@ -198,9 +198,9 @@ def export(
         paths: The run folders, and the folder in which each gets a copy of its name.
         behaviors: How many recorded generations to keep, the first and the last among them.
         half: Keep centers as 16-bit numbers.
-        members: Of how many members of those generations to keep behaviors, the first; of all unless given.
-        histograms: Of how many generations to keep histograms; of all unless given.
-        centers: Keep the last; without, a copy can be shown and drawn, and has no mutations.
+        members: How many members of those generations to keep, the first ones; default: all.
+        histograms: How many generations to keep histograms of; default: all.
+        centers: Keep the last center; a copy without it can be shown and drawn, but has no mutations.
         playground: Write a page that simulates mutations of one run into this HTML file instead; what a page cannot
             simulate, e.g. Gymnasium's environments, is written as recorded.
     """

@@ -42,7 +42,7 @@ class WorkerOptions:
     """Where members are evaluated, for tasks whose simulator is ordinary Python. It does not change the result."""
 
     workers: Annotated[int | None, arg(metavar="N"), UNSET] = None
-    """Worker processes on this machine, one per core unless given; 0 for none: everything in this process."""
+    """Worker processes on this machine; 0 for none, everything in this process; default: one per core."""
     dask: Annotated[str | None, arg(metavar="ADDRESS"), UNSET] = None
     """A Dask cluster instead: its scheduler's address, such as tcp://host:8786, or its scheduler file."""
     deadline: float = 600.0
@@ -62,7 +62,7 @@ class TrainOptions:
     """Where the run goes, and what it starts from."""
 
     output: Annotated[Path | None, arg(metavar="FOLDER"), UNSET] = None
-    """The run folder; runs/TASK-OBJECTIVE-N unless given, with the environment's id for the task gymnasium."""
+    """The run folder; default: runs/TASK-OBJECTIVE-N, with the environment's id for the task gymnasium."""
     preset: Annotated[str | None, arg(metavar="NAME"), UNSET] = None
     """A named set of values, from `ees list`; options given here win over it."""
     config: Annotated[Path | None, arg(metavar="FILE"), UNSET] = None

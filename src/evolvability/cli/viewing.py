@@ -35,10 +35,10 @@ def explore(
     Args:
         runs: Run folders of one kind of behavior; they may still be training.
         port: Where the page is served; 0 for any free one.
-        host: To whom: this machine alone, unless another address is given; 0.0.0.0 for whoever can reach it.
+        host: The address to serve at: by default to this machine alone; 0.0.0.0 for whoever can reach it.
         browser: Whether to open the browser.
-        dimensions: Behavior dimensions on the ground, counted from 0, e.g. 0,2; a third can be the points' color. All
-            unless given.
+        dimensions: Behavior dimensions on the ground, counted from 0, e.g. 0,2; a third can be the points' color;
+            default: all.
         export: Write one run into this HTML file, which needs no server, instead: a playground, which simulates; of a
             task that a page cannot simulate, the explorer with the episodes of some fresh mutations.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
@@ -96,10 +96,10 @@ def video(
     Args:
         run: The run folder.
         offspring: Which members of the generation, by number, at most 16.
-        fresh: Show so many fresh mutations instead.
-        generation: Which generation; the last whose center was kept unless given.
-        seed: Of a run with several; the first unless given.
-        speed: How much faster than life the video plays.
+        fresh: How many fresh mutations to show instead.
+        generation: Which generation; default: the last whose center was kept.
+        seed: Which seed of a run with several; default: the first.
+        speed: How fast the video plays: 1 as in the simulation, 2 twice as fast.
         output: The file to write, ending in .mp4 or .gif.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """

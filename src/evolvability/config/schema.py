@@ -98,11 +98,11 @@ class Config:
     leave_one_out: bool = setting(False, heeded_by=("max_entropy", QE_BY_ENTROPY))
     """Leave a member's own kernel out of its density in max_entropy."""
     behavior_shaping: ShapingName = setting("standardize", heeded_by=(*EVOLVABILITY, QE_BY_ENTROPY))  # noqa: RUF009
-    """What is done to behaviors before the objective; robust: standardize, with the farthest hundredth drawn in."""
+    """What is done to behaviors before the objective; robust: standardize, after limiting the most extreme 1 %."""
     fitness_shaping: ShapingName = setting("centered_ranks", heeded_by=("mean_fitness", *KEEP_ARCHIVE, ES_MAML))  # noqa: RUF009
     """What is done to fitness, and to novelty, before the objective."""
     diversity: Literal["variance", "entropy"] = setting("variance", heeded_by=("qe_es",))
-    """What members add to in qe_es, beside fitness: the variance, as in its paper; or the entropy, without crowding."""
+    """Diversity in qe_es, ranked together with fitness: variance, as in its paper; or entropy, without crowding."""
     neighbors: int = setting(NUM_NEIGHBORS, ONE_OR_MORE, heeded_by=KEEP_ARCHIVE)
     """Nearest behaviors in the archive whose mean distance is novelty, in ns_es, nsr_es and nsra_es."""
     archive_size: int = setting(ARCHIVE_SIZE, ONE_OR_MORE, heeded_by=KEEP_ARCHIVE)
@@ -120,7 +120,7 @@ class Config:
     action_std: float = setting(0.0, ZERO_OR_MORE, heeded_by=tuple(OBJECTIVES))
     """Standard deviation of actions around the network's output; 0 for members that act without noise."""
     times: Annotated[tuple[int, ...], UNSET] = setting((), STEPS, heeded_by=tuple(OBJECTIVES))
-    """Steps of an episode after which behaviors count, with estimator actions or action_std; the last unless given."""
+    """Steps of an episode after which behaviors count, with estimator actions or action_std; default: the last."""
 
     population: Literal["normal", "low_rank", "diagonal_normal", "mixture"] = "normal"
     """The distribution that members are drawn from."""
@@ -166,9 +166,9 @@ class Config:
     """On a GPU, add up in a fixed order, so that the run repeats bit for bit in any process; slower."""
 
     record_every: int = setting(1, ONE_OR_MORE, same_course=True)
-    """Keep the whole population's behaviors every so many generations (the last one is always kept)."""
+    """Generations from one recording of all members' behaviors to the next; the last one is always recorded."""
     record_centers: bool = setting(True, same_course=True)
-    """Keep the center and the task's memory beside all recorded behaviors, not the last ones' alone."""
+    """Keep the center and the task's memory of every recorded generation, not only of the last."""
     checkpoint_seconds: float = setting(10.0, ZERO_OR_MORE, same_course=True)
     """Seconds between checkpoints: at most this much work is lost when a run is killed."""
     max_invalid: float = setting(0.5, Rule("between 0 and 1", lambda value: 0 <= value <= 1), same_course=True)
@@ -314,7 +314,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     found = table.pop("format", FORMAT)
     if found != FORMAT:
         text = f"{path} has format {found}, not format {FORMAT}."
-        raise ConfigError(f"{text} Use the version that wrote it: environment.json beside it names it.")
+        raise ConfigError(f"{text} Use the version that wrote it: environment.json in the same folder names it.")
     robot = table.get("task_options", {})
     if of_a_run and isinstance(robot, dict) and robot.get("engine"):
         _as_it_was(robot)
@@ -361,7 +361,7 @@ def _checked(key: str, value: Any, hint: Any) -> Any:
         return value
     if hint is float and type(value) is int:  # not isinstance: a bool is an int, too
         return float(value)
-    # A tuple's hint is no type: its entries are left to the field's rule. A bool must not pass for an int.
+    # A tuple's hint is not a type: its entries are left to the field's rule. A bool must not pass for an int.
     if isinstance(hint, type) and (not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool)):
         raise ConfigError(f"{key}: a value of type {hint.__name__} is expected, got {value!r}.")
     return value

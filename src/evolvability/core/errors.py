@@ -1,4 +1,4 @@
-"""Errors a user can mend. The command line prints their text alone, without a traceback."""
+"""Errors that a user can correct. The command line prints their text alone, without a traceback."""
 
 import difflib
 import sys

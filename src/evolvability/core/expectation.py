@@ -52,7 +52,7 @@ def expect(values: Array, log_prob: Array, *, where: Array | None = None) -> Arr
     Args:
         values: (num_samples, ...) the integrand at each sample; it may depend on parameters too, or hold expectations.
         log_prob: (num_samples,) the log-density of each sample.
-        where: (num_samples,) which samples count; all of them unless given.
+        where: (num_samples,) which samples count; default: all of them.
 
     Returns:
         (...) the mean over the leading axis.

@@ -38,7 +38,7 @@ class LowRank(NamedTuple):
     """Noise array by array."""
 
     blocks: tuple[Block, ...]
-    """Of each array, in the order of the parameters."""
+    """The noise of each array, in the order of the parameters."""
 
 
 Noise = Array | LowRank  # the noise of some draws: (num_draws, num_params), or array by array

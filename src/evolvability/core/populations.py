@@ -44,17 +44,17 @@ class Population:
     components: Callable[[Array, Array | int, Array], Array]
     """`(key, generation, draws) -> (num_draws,)`, the component each draw belongs to."""
     scale: Scale
-    """`(parameters, generation) -> standard deviations`, of every component, for all parameters or for each."""
+    """`(parameters, generation) -> standard deviations` of every component: one for all parameters, or one for each."""
     log_prob: Callable[..., Array]
-    """`(parameters, vector, generation=0) -> scalar` at one (num_params,) vector."""
+    """`(parameters, vector, generation=0) -> scalar`, the log-density at one (num_params,) vector."""
     gradient: Callable[[Sample, Array], Parameters]
-    """`(sample, weights) -> Parameters`, the ascent direction."""
+    """`(sample, weights) -> Parameters`, the gradient of the weighted sum of log-densities."""
     num_components: int
     """How many means there are."""
     num_signs: int
     """Members per draw; 2 when sampling is mirrored."""
     name: str = ""
-    """What a run's record calls it."""
+    """The population's name in a run's configuration."""
 
     def draws(self, population_size: int) -> Array:
         """The draw indices of a whole population."""

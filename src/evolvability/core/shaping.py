@@ -56,7 +56,7 @@ def standardize(values: Array, valid: Array) -> Array:
 def robust(values: Array, valid: Array) -> Array:
     """Like `standardize`, of winsorized values: those beyond the 1 % and the 99 % quantile are set to it.
 
-    So members that blow up, a hundredth at either end at most, do not take the others' spread.
+    So members that blow up, at most 1 % at either end, do not reduce the others' spread.
 
     Examples:
         >>> robust(jnp.array([1.0] * 100 + [3.0] * 99 + [1e9]), jnp.ones(200, bool))[jnp.array([0, 100, 199])]

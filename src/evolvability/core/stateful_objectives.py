@@ -25,7 +25,7 @@ class StatefulObjective(NamedTuple):
     """`(history, centers) -> history`, once per generation, before its members are weighed; centers: what each
     component's center does, an Outcome with one row per component (see `center_outcome`)."""
     at: Callable[[PyTree, Array], Objective]
-    """`(history, generation) -> Objective`, what is climbed at that moment."""
+    """`(history, generation) -> Objective`, the objective of that generation."""
 
 
 class Ramp(NamedTuple):
@@ -39,8 +39,11 @@ class Ramp(NamedTuple):
     """
 
     start: float
+    """The weight in the first generation."""
     end: float
+    """The weight after the last of these generations, and from then on."""
     generations: int
+    """How many generations the change takes."""
 
     def __call__(self, generation: Array | int) -> Array:
         """The weight at a generation."""
@@ -102,7 +105,7 @@ def _sum(weights: Sequence[Any], objectives: Sequence[Any]) -> Objective:
 
 
 def center_outcome(outcome: Outcome, component: Array, num_components: int) -> Outcome:
-    r"""What the centers do, told by their members: $\mathbb{E}_z[B(z)]$ and $\mathbb{E}_z[f(z)]$ of every component.
+    r"""What the centers do, estimated by their members: $\mathbb{E}_z[B(z)]$ and $\mathbb{E}_z[f(z)]$ per component.
 
     An evolution strategy climbs expectations over its members, so this is the center's behavior as it sees it; and it
     takes no further evaluation, on whatever the members were evaluated. Without any valid member it is invalid.

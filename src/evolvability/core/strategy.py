@@ -31,24 +31,36 @@ class State(NamedTuple):
     memory: PyTree
     """What the task carries between generations."""
     history: PyTree = ()
-    """What the objective carries, where it has a history."""
+    """What the objective carries between generations, where it has a history."""
 
 
 class Info(NamedTuple):
-    """What a person wants to read about one generation. Never read back. docs/run-folder.md explains each field."""
+    """Metrics of one generation, for people; nothing is computed from them. docs/run-folder.md explains each field."""
 
     objective: Array
+    """The objective's value."""
     variance: Array
+    """The sum over dimensions of the variances of behavior, over members and episodes."""
     repeatability: Array
+    """The share of that variance that lies between members; nan where each has one episode."""
     outlier: Array
+    """The largest share of a dimension's squared deviations that one member holds."""
     distance: Array
+    """The mean distance of behaviors from the origin."""
     fitness_mean: Array
+    """The mean fitness."""
     fitness_max: Array
+    """The highest fitness."""
     gradient_norm: Array
+    """The norm of the gradient, before L2 and the optimizer."""
     center_norm: Array
+    """The norm of all centers that this generation was drawn around."""
     sigma: Array
+    """The standard deviation of the population; where it is learned, the mean over parameters."""
     num_invalid: Array
+    """How many members broke down."""
     num_steps: Array
+    """The simulated steps of all members."""
 
 
 class Algorithm(NamedTuple):
@@ -57,15 +69,15 @@ class Algorithm(NamedTuple):
     init: Callable[..., State]
     """`(key, centers, memory) -> State`, with starting means of shape (num_components, num_params)."""
     ask: Callable[..., Sample]
-    """`(state, draws) -> Sample`, the members to evaluate; all of them unless draws are given."""
+    """`(state, draws) -> Sample`, the members to evaluate; default: all of them."""
     remember: Callable[[State, Outcome], State]
     """`(state, outcome) -> State`, with what the objective is to remember of this generation."""
     weigh: Callable[[State, Outcome], tuple[Array, Array]]
-    """`(state, outcome) -> (weights, value)`, how much each member pulls, and the objective's value."""
+    """`(state, outcome) -> (weights, value)`: one weight per member, and the objective's value."""
     ascend: Callable[[State, Parameters], State]
     """`(state, gradient) -> State`, one optimizer step; the generation is done."""
     describe: Callable[[State, Outcome, Array, Parameters], Info]
-    """`(state, outcome, value, gradient) -> Info`."""
+    """`(state, outcome, value, gradient) -> Info`, the generation's metrics."""
 
 
 def evolvability_es(

@@ -15,8 +15,8 @@ PyTree = Any
 def named(piece: Any, **settings: Any) -> Any:
     """A population or an objective that knows the settings of a configuration that make it again.
 
-    They are no field: a copy that was changed, by `dataclasses.replace` say, has none. Nor has a piece with a setting
-    of None, for what no configuration can say.
+    They are not a field: a copy that was changed, by `dataclasses.replace` say, has none. Nor has a piece with a
+    setting of None, for what no configuration can say.
     """
     if None not in settings.values():
         object.__setattr__(piece, "settings", settings)  # past the frozen dataclass
@@ -116,7 +116,7 @@ def sample_of(parameters: Array, draw: Array | None = None) -> Sample:
 
 
 class Outcome(NamedTuple):
-    """The behavior, fitness and validity of every member."""
+    """The behavior, fitness and validity of every member: all that a simulator returns."""
 
     behavior: Array
     """(num_members, num_behaviors) what each member did; the mean over its episodes."""

@@ -32,7 +32,7 @@ def export_page(run: Run, output: Path) -> Path:
     table = json.loads(explorer.answer("overview")) | {"mutations": DRAWN if draws else MUTATIONS}
     about = table["runs"][0]
     about |= {"recorded": spread_out(about["recorded"], GENERATIONS), "rebuildable": last, "done": True}
-    # The page offers what it is told of: one seed, since answers for others are not in the file.
+    # The page offers what is named here: one seed, since answers for others are not in the file.
     about |= {"seeds": about["seeds"][:1]}
     answers = {question: explorer.answer(question) for question in _questions(about, table["mutations"])}
     answers["overview"] = json.dumps(table).encode()
@@ -49,7 +49,7 @@ def check_ending(output: Path) -> None:
 
 
 def _questions(about: dict[str, Any], mutations: int) -> list[str]:
-    """What the page may ask for, given what it is told about the run."""
+    """What the page may ask for, given the description of the run."""
     center = f"run=0&seed=0&generation={about['rebuildable'][-1]}"
     questions = ["history?run=0&seed=0", "curves?run=0", "robot?run=0", f"center?{center}"]
     questions += [f"cloud?run=0&seed=0&generation={generation}" for generation in about["recorded"]]

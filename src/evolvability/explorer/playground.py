@@ -59,7 +59,7 @@ def why_not(run: Run) -> str:
 
 
 def make_tab(title: str, runs: Sequence[Run], **more: Any) -> dict[str, Any]:
-    """What the page is told of runs of one task: their centers, and what it takes to simulate them."""
+    """What the page gets of runs of one task: their centers, and what it takes to simulate them."""
     first = runs[0]
     for run in runs:
         if reason := why_not(run):

@@ -71,6 +71,7 @@ class Handler(BaseHTTPRequestHandler):
     """One request to a `Server`."""
 
     server: Server
+    """The server that got the request."""
     timeout = 60  # seconds in which a request must have been sent
 
     def do_GET(self) -> None:
@@ -140,7 +141,7 @@ def is_own(headers: Message, host: str) -> bool:
     try:
         name = urlsplit(f"//{asked}").hostname or ""
         # Where others are served, an address will do; a name that is not one could be made to lead anywhere.
-        # Of what is no address, ip_address raises a ValueError.
+        # Of what is not an address, ip_address raises a ValueError.
         is_known = name in (HOST, "localhost", host) or (host != HOST and bool(ipaddress.ip_address(name)))
     except ValueError:
         return False

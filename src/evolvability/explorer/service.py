@@ -77,7 +77,7 @@ class Kept:
 class Explorer:
     """Answers questions about runs shown side by side; from several threads, if need be.
 
-    ``most`` members of a generation and so many ``pictures`` of an episode are shown, all of them unless given.
+    ``most`` members of a generation and so many ``pictures`` of an episode are shown; default: all of them.
     """
 
     def __init__(self, runs: Sequence[Run], *, most: int | None = None, pictures: int | None = None) -> None:

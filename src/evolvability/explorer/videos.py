@@ -19,7 +19,7 @@ from evolvability.tasks.rendering import from_jpeg
 from evolvability.tasks.replay import HostArray, Recording, Stage
 
 RATES = {"mp4": 30, "gif": 15}  # frames per second
-SLOWEST, FASTEST = 0.05, 100.0  # than life
+SLOWEST, FASTEST = 0.05, 100.0  # times the simulation's own speed
 MAX_FRAMES = 1800  # a minute: all of them are in memory, a gigabyte for 400
 SIZES = {"mp4": (720, 1280), "gif": (360, 640)}
 SIZE = SIZES["mp4"]

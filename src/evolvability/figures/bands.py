@@ -25,8 +25,11 @@ class Band(NamedTuple):
     """A median and a range over seeds, each (num_points,)."""
 
     low: Array
+    """(num_points,) the lower end of the range."""
     median: Array
+    """(num_points,) the median."""
     high: Array
+    """(num_points,) the upper end of the range."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +37,15 @@ class Line:
     """One group of runs in one panel."""
 
     name: str
-    """What tells it from the others."""
+    """The group's name in the legend."""
     objective: str
-    """The group's, which decides the color."""
+    """The group's objective, which decides the color."""
     x: Array
-    """(num_points,) where the points lie."""
+    """(num_points,) where the points are on the x axis."""
     values: Array
-    """(num_seeds, num_points), nan where a seed has ended."""
+    """(num_seeds, num_points) the values; nan where a seed has ended."""
     look: Mapping[str, Any] = field(default_factory=dict)
-    """What of color, dashes and marker is not as the objective says."""
+    """Color, dashes and marker, where they differ from those of the objective."""
 
     @property
     def median(self) -> Array:
@@ -61,7 +64,7 @@ class Lines:
     """The lines of a figure."""
 
     panels: dict[str, list[Line]]
-    """Lines by the panel they are in."""
+    """The lines of each panel, by the panel's name."""
     window: int = 1
     """How many generations each point is the mean of."""
 

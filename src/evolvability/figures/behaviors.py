@@ -43,10 +43,11 @@ class Row:
     """The behaviors of one seed of a group of runs."""
 
     name: str
-    """What tells the runs from the others."""
+    """The name of the runs in the figure."""
     objective: str
+    """The objective of the runs."""
     seed: int
-    """The one shown."""
+    """The seed that is shown."""
     generations: Array
     """(num_shown,) the generations shown."""
     shares: Array
@@ -65,11 +66,11 @@ class Heatmaps:
     """Rows over the same bins."""
 
     rows: list[Row]
-    """One per group of runs."""
+    """One row per group of runs."""
     edges: list[Array]
-    """(num_bins + 1,) of every dimension."""
+    """(num_bins + 1,) the edges of the bins, for every dimension."""
     labels: list[str]
-    """Of every axis, one or two."""
+    """The labels of the axes, one or two."""
     least: float
     """The share of a single member, in the largest population."""
     third: str = ""
@@ -191,11 +192,11 @@ def _maps(data: Heatmaps) -> Figure:
     axes = drawing.subplots(len(data.rows), columns, squeeze=False, sharex=True, sharey=True)
     meshes = []
     for index, row in enumerate(data.rows):
-        told = index == 0 or not np.array_equal(row.generations, data.rows[0].generations)
+        titled = index == 0 or not np.array_equal(row.generations, data.rows[0].generations)
         for column, generation in enumerate(row.generations):
             meshes.append(draw_map(axes[index, column], data, index, column))
-            axes[index, column].set_title(f"generation {generation:,}" if told else "", loc="left", fontsize=7)
-        _write_above(axes[index, 0], row.title, 14 if told else 4)
+            axes[index, column].set_title(f"generation {generation:,}" if titled else "", loc="left", fontsize=7)
+        _write_above(axes[index, 0], row.title, 14 if titled else 4)
         axes[index, 0].set_ylabel(data.labels[1])
         for ax in axes[index, len(row.generations) :]:
             ax.set_axis_off()
@@ -298,8 +299,8 @@ def _add_colorbar(
     if data.third:
         return
     low, high = mesh.get_clim()
-    for told in (digits, (1, 2, 5)):  # of a narrow range, more
-        steps = [digit * 10.0**power for power in range(-9, 1) for digit in told]
+    for some in (digits, (1, 2, 5)):  # of a narrow range, more
+        steps = [digit * 10.0**power for power in range(-9, 1) for digit in some]
         if len(ticks := [step for step in steps if low <= step <= high]) > 1:
             break
     bar.set_ticks(ticks)

@@ -68,7 +68,7 @@ def _draw_brackets(ax: Axes, report: ComparisonReport) -> None:
 
 
 def _colors(report: ComparisonReport) -> list[str]:
-    """A method's own color for every group of it: its columns are told apart by their names."""
+    """A method's own color for every group of it: its columns differ by their names."""
     by_name = {METHOD_NAMES[objective]: color for objective, color in METHOD_COLORS.items()}
     spare = iter(OTHER_COLORS * len(report.values))
     return [by_name.get(name.split(",")[0]) or next(spare) for name in report.values]

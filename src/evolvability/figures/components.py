@@ -1,4 +1,4 @@
-"""Behaviors told apart by component (the paper's figures 7 and S4): a heat map per run, with what its species cover."""
+"""Behaviors by component (the paper's figures 7 and S4): a heat map per run, with what its species cover."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,19 +37,21 @@ class Species:
     """The last recorded generation of one seed of a run."""
 
     name: str
+    """The run's name in the figure."""
     seed: int
+    """The seed that is shown."""
     behavior: Array
-    """(num_members, num_behaviors) of the valid members."""
+    """(num_members, num_behaviors) the behaviors of the valid members."""
     component: Array
-    """(num_members,) the component of each."""
+    """(num_members,) the component of each of them."""
     num_valid: int
-    """How many valid members there are; an export may have some of them."""
+    """How many valid members there are; an export may hold only some of them."""
     union: float
-    """The share of cells that all components together cover."""
+    """The share of cells that all components cover together."""
     each: list[float]
-    """The share of cells that each covers."""
+    """The share of cells that each component covers."""
     specialization: float | None
-    """How far behavior tells the component, from 0 to 1; None for one component."""
+    """How well a behavior predicts its component, from 0 to 1; None for one component."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,11 @@ class Panels:
     """The species of several runs, measured by one scale."""
 
     panels: list[Species]
+    """One panel per run."""
     by: MeasureScale
+    """The scale that cells are measured by."""
     labels: list[str]
+    """The labels of the axes."""
 
 
 def data_from_runs(runs: Sequence[Run]) -> Panels:

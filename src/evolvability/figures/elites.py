@@ -26,11 +26,11 @@ class Illumination:
     curves: Lines
     """Coverage and QD score over evaluations, one line per run."""
     fitness: dict[str, Array]
-    """By run, (num_cells, num_cells) of the elites of its first seed; nan where a cell is empty."""
+    """By run, (num_cells, num_cells) the fitness of the elites of its first seed; nan in empty cells."""
     reach: float
     """Half the width of the box of cells."""
     labels: list[str]
-    """Of the box's axes."""
+    """The labels of the box's axes."""
 
 
 def data_from_runs(runs: Sequence[Run]) -> Illumination:

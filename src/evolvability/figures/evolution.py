@@ -27,9 +27,11 @@ class Further:
     """Fitness from every start, one line each, and the behaviors of one seed of each at some generations."""
 
     fitness: Lines
+    """Fitness over generations, one line per start."""
     behaviors: Heatmaps
+    """The behaviors of one seed of each start."""
     label: str
-    """Of fitness, with its unit."""
+    """The label of the fitness axis, with its unit."""
 
     @property
     def starts(self) -> list[Line]:

@@ -39,9 +39,13 @@ class Shape:
     """A node's label, centered on the origin, and half the width and height of its outline."""
 
     label: Path
+    """The label's outline, centered on the origin."""
     half_width: float
+    """Half the width of the node."""
     half_height: float
+    """Half the height of the node."""
     is_round: bool
+    """Whether the node is drawn as an ellipse; otherwise as a rectangle."""
 
     def border(self, dx: float, dy: float) -> float:
         """The multiple of the vector (dx, dy) from the center that ends on the outline."""
@@ -56,9 +60,9 @@ def draw(
     positions: Positions | None = None,
     dots: Sequence[tuple[str, str]] = (),
 ) -> Axes:
-    """Draw a graph, ordinary or nested, on the axes of a new figure unless given some.
+    """Draw a graph, ordinary or nested, on ``ax``; default: the axes of a new figure.
 
-    Nodes are centered at positions by name, on a circle unless given. Every node's
+    Nodes are centered at positions by name; default: on a circle. Every node's
     outline, for an input its label, has the node's name as its ``gid``. Between the nodes of each pair in ``dots``
     three dots stand for those that are not drawn.
     """

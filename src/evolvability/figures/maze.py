@@ -28,15 +28,15 @@ class Ends:
     """Where the members of one run ended."""
 
     name: str
-    """What tells the run from the others."""
+    """The run's name in the figure."""
     solved: tuple[int, int]
     """How many of its seeds ever had a member at the goal, and how many seeds there are."""
     seed: int
-    """The one shown, the first that was solved if any was."""
+    """The seed that is shown: the first that reached the goal, if any did."""
     position: Array
-    """(num_dots, 2) of members of all recorded generations, earliest first."""
+    """(num_dots, 2) where members of all recorded generations ended, earliest first."""
     generation: Array
-    """(num_dots,) of each."""
+    """(num_dots,) the generation of each of them."""
 
 
 def data_from_runs(runs: Sequence[Run]) -> list[Ends]:

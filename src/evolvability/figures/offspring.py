@@ -27,14 +27,15 @@ class Offspring:
     """The mutations of one center."""
 
     name: str
-    """What tells the run and the size of its mutations from the others."""
+    """The name of the run and the size of its mutations in the figure."""
     objective: str
-    """The run's."""
+    """The run's objective."""
     share: float
-    """Of training's standard deviation, that of the mutations."""
+    """The mutations' standard deviation, as a share of training's."""
     seed: int
+    """The seed of the center."""
     behavior: Array
-    """(num_offspring, num_behaviors)."""
+    """(num_offspring, num_behaviors) what the mutations did."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,15 @@ class Histograms:
     """Rows over the same bins, (num_bins + 1,) edges, and what their axis shows."""
 
     rows: list[Offspring]
+    """One row per center."""
     edges: Array
+    """(num_bins + 1,) the edges of the bins."""
     label: str
+    """The label of the x axis."""
     highest: float
-    """Share of a row's offspring that is in one bin."""
+    """The largest share of a row's offspring in one bin."""
     unit: str
+    """The unit of the x axis."""
 
 
 def representative(runs: Sequence[Run]) -> tuple[Run, int]:

@@ -54,7 +54,7 @@ METADATA: dict[str, dict[str, Any]] = {
 
 
 def draw_figure(name: str, runs: Sequence[Run], output: Path | None = None) -> Path:
-    """Draw one of `FIGURES` into a file, NAME.png unless given; its ending says in which format."""
+    """Draw one of `FIGURES` into a file, by default NAME.png; its ending says in which format."""
     if name not in FIGURES:
         raise ConfigError(unknown("figure", name, FIGURES))
     if not runs:
@@ -76,7 +76,7 @@ def save_figure(draw: Callable[[], Figure], output: Path) -> Path:
     with paper_style():
         drawing = draw()
         for text in drawing.findobj(Text):
-            # A name may have dollars, and is no formula; ticks that matplotlib has written itself are.
+            # A name may have dollars, and is not a formula; ticks that matplotlib has written itself are.
             text.set_parse_math(r"\mathdefault" in text.get_text() or "$" not in text.get_text())
         drawing.savefig(content, format=suffix[1:], metadata=METADATA[suffix])
     write_output(output, _small(content) if suffix == ".png" else content.getvalue())

@@ -49,7 +49,7 @@ class MamlOptions:
     line_search_steps: int = 15
     """Lengths that the line search tries, at most."""
     line_search_ratio: float = 0.8
-    """Of each length to the one before."""
+    """Ratio of each length in the line search to the one before."""
     trust_region: float = 0.01
     """Bound on the mean divergence (KL, in nats) of the adapted policies in an outer step."""
     start_std: float = 1.0
@@ -64,7 +64,7 @@ class MamlOptions:
 
 
 Info = dict[str, Array]
-"""What a person wants to read about one outer step. Never read back. Each is explained in docs/run-folder.md."""
+"""Metrics of one outer step, for people; nothing is computed from them. docs/run-folder.md explains each."""
 
 
 class MamlState(NamedTuple):
@@ -77,7 +77,7 @@ class MamlState(NamedTuple):
     parameters: Parameters
     """The network's parameters as a population's center, (1, num_params)."""
     log_std: Array
-    """(num_actions,) of the actions."""
+    """(num_actions,) the log standard deviation of each action."""
     memory: PyTree
     """What the task carries between generations."""
 

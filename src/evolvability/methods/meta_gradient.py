@@ -65,9 +65,13 @@ class Outer(NamedTuple):
     """The outer problem around an actor, as functions of its flat parameters; see `trust_region_step`."""
 
     position: Array
+    """(num_params,) where the step starts."""
     gradient: Array
+    """(num_params,) the gradient of the gain there."""
     curvature: Callable[[Array], Array]
+    """`(vector) -> F vector`, with the second derivative of the divergence there."""
     evaluate: Callable[[Array], tuple[Array, Array]]
+    """`(position) -> (gain, divergence)`, both relative to the start."""
 
 
 def outer_problem(

@@ -33,9 +33,9 @@ class Archive(NamedTuple):
     """Behaviors of the past; when it is full, a new one takes the place of the oldest."""
 
     behavior: Array
-    """(size, num_behaviors)."""
+    """(size, num_behaviors) the behaviors that are kept."""
     added: Array
-    """How many ever were."""
+    """How many behaviors were added so far, those that were replaced included."""
 
 
 def empty_archive(size: int, num_behaviors: int) -> Archive:
@@ -131,13 +131,13 @@ class Adapted(NamedTuple):
     """The history of NSRA-ES."""
 
     archive: Archive
-    """Of behaviors."""
+    """The archive of behaviors."""
     weight: Array
-    """Of fitness; novelty has the rest."""
+    """The weight of fitness; novelty has the rest."""
     best: Array
     """The highest fitness of a center so far."""
     waited: Array
-    """Generations since it rose, or since the weight last fell."""
+    """Generations since that rose, or since the weight last fell."""
 
 
 def nsra_es(

@@ -45,7 +45,7 @@ class Exploration:
     action_std: float
     """The standard deviation of every action around the network's output."""
     times: tuple[int, ...] = ()
-    """The steps after which diversity counts, each from 1 to the world's last; the last unless given."""
+    """The steps after which diversity counts, each from 1 to the world's last; default: the last."""
 
     def __post_init__(self) -> None:
         last = self.world.num_steps

@@ -75,11 +75,11 @@ def crowding_distances(fronts: Array, *values: Array) -> Array:
 def qe_es(diversity: Objective | None = None, *, crowding: bool = True) -> Objective:
     r"""Quality Evolvability ES, non-dominated ranks of fitness and diversity.
 
-    $J = \mathbb{E}_z[r(z)]$, with $r$ the centered rank by fronts, the first highest. As Katona et al. have it unless
-    told otherwise.
+    $J = \mathbb{E}_z[r(z)]$, with $r$ the centered rank by fronts, the first highest. The defaults are
+    those of Katona et al.
 
     Args:
-        diversity: the evolvability objective whose weights are the members' contributions; unless given `max_variance`
+        diversity: the evolvability objective whose weights are the members' contributions; default: `max_variance`
             of raw behaviors, whose weights are squared distances from the mean.
         crowding: whether in a front those come first that have more room around them; or all of it share their rank.
     """

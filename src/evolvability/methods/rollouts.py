@@ -26,9 +26,9 @@ class Actor(NamedTuple):
     """The parameters of a Gaussian policy; with leading axes, of several."""
 
     center: Array
-    """(..., num_params) of the network."""
+    """(..., num_params) the network's parameters."""
     log_std: Array
-    """(..., num_actions) of the actions."""
+    """(..., num_actions) the log standard deviation of each action."""
 
 
 class Batch(NamedTuple):
@@ -65,8 +65,9 @@ class RolloutBatch(NamedTuple):
     """Episodes of several policies, each with a goal of its own; leading axes (num_tasks, num_episodes)."""
 
     batch: Batch
+    """What the episodes consisted of."""
     outcome: Outcome
-    """Whose fitness is the sum of rewards."""
+    """What the episodes did; fitness is the sum of rewards."""
     seen: Moments
     """The statistics of all valid observations, pooled."""
 

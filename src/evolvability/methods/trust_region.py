@@ -26,9 +26,9 @@ class Step(NamedTuple):
     position: Array
     """(num_params,) where it ended."""
     divergence: Array
-    """D there; at most the bound."""
+    """The divergence there; at most the bound."""
     backtracks: Array
-    """How many times the step was shortened; as many as were allowed, and more, where none was taken."""
+    """How many times the step was shortened; more than are allowed where no step was taken."""
     accepted: Array
     """Whether a step was taken."""
 

@@ -12,7 +12,7 @@ from evolvability.tasks.registry import TASKS, make_task, own_code
 
 NAMES_FILE = "behavior.json"
 MAX_LETTERS = 60
-"""Of a name: a stranger's run folder could hold a book."""
+"""Of a name: a run folder from somebody else could hold a book."""
 
 
 def keep_names(path: Path, names: Sequence[str]) -> None:
@@ -47,7 +47,9 @@ def _kept(path: Path) -> list[str]:
 def _of_task(config: Config) -> list[str]:
     """For folders made before names were kept."""
     # Only tasks of this package are made: somebody's own, named in a run folder, would be code to execute.
-    arguments = getattr(config.task_options, "env_arguments", "{}")  # a stranger's are not passed on either
+    arguments = getattr(
+        config.task_options, "env_arguments", "{}"
+    )  # those of a folder from elsewhere are not passed on either
     if config.task in TASKS and not own_code(config.task, config.task_options) and arguments == "{}":
         with suppress(ImportError, UserError):  # its simulator may not be installed here
             return list(make_task(config.task, config.task_options).behavior)

@@ -77,7 +77,7 @@ def missing(path: Path, names: Sequence[str] = (*FOLDERS, *ROW_FILES)) -> list[t
             number = sum(len(span) for own in found.values() for span in own)
         except (RunFolderError, *UNREADABLE):
             continue  # it is damaged: the one before tells
-        if number > MAX_RECORDED:  # a stranger's
+        if number > MAX_RECORDED:  # not written by us
             return []
         lost = [(0, path / name) for name in ROW_FILES if name in names and name in rows]
         for name, own in found.items():

@@ -1,4 +1,4 @@
-"""What the files of a run folder must hold to be used: an intact one may still be a stranger's, and hold anything."""
+"""What the files of a run folder must hold to be used: an intact one may come from somebody else, and hold anything."""
 
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,7 @@ class Metrics(dict[str, np.ndarray[Any, Any]]):
         self.path = path
         try:
             super().__init__(metric_arrays(rows, num_seeds))
-        except (ValueError, TypeError, OverflowError) as error:  # a stranger's rows may hold anything
+        except (ValueError, TypeError, OverflowError) as error:  # rows from elsewhere may hold anything
             raise damaged(path, error) from None
 
     def __missing__(self, name: str) -> np.ndarray[Any, Any]:

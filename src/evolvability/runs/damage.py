@@ -22,7 +22,7 @@ def damage_in(run: Run) -> tuple[Damage, list[Row]]:
     for file in reversed(row_files(run.path)):  # metrics last, whose rows are returned
         rows, lost = read_rows(file, run.seeds, at_least=min(done, run.config.generations))
         found |= {file: lost[0]} if lost else {}
-    Metrics(run.path / "metrics.jsonl", rows, run.config.seeds)  # or refused: rows that are no metrics are not a run's
+    Metrics(run.path / "metrics.jsonl", rows, run.config.seeds)  # or refused: rows that are not metrics are not a run's
     for folder in FOLDERS:
         for generation, file in own_files(run.path / folder):
             if generation < done and file.suffix != PART and _is_damaged(file):

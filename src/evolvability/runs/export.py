@@ -35,8 +35,8 @@ def export(
         destination: a folder that does not exist yet.
         behaviors: how many of the recorded generations to keep, the first and the last among them.
         half: keep centers as 16-bit numbers, whose rounding is far below a mutation.
-        members: of how many members of those to keep behaviors, the first; of all unless given.
-        histograms: of how many generations to keep histograms, likewise; of all unless given.
+        members: how many members of those to keep, the first ones; default: all.
+        histograms: how many generations to keep histograms of, likewise; default: all.
         centers: keep the last; without, the copy can be shown and drawn, and has no mutations.
     """
     for name, number in {"behaviors": behaviors, "members": members, "histograms": histograms}.items():

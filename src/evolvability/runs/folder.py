@@ -56,7 +56,7 @@ EXTRAS = ("adaptations", "races", "offspring")
 RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, "unfinished", ".lock"}
 MAX_NAMED = 20  # runs that an error lists
 MAX_SEEDS = 10_000
-"""Of a run: a stranger's folder could ask for a billion."""
+"""Of a run: a folder from somebody else could ask for a billion."""
 
 
 class Run(TrainedPopulation):
@@ -64,7 +64,7 @@ class Run(TrainedPopulation):
 
     Args:
         path: the folder.
-        dimensions: which of its behavior dimensions to look at, in this order, counted from 0; all unless given.
+        dimensions: which of its behavior dimensions to look at, in this order, counted from 0; default: all.
         task: the run's task, where that was given from Python as an object; only `pick` and its kin need it.
         population: the run's population, likewise.
         trust: import the code that the folder names as its task, from now on; needless for runs of one's own.
@@ -90,7 +90,7 @@ class Run(TrainedPopulation):
         if not (self.path / "config.toml").is_file():
             inside = ", ".join(sorted(file.parent.name for file in self.path.glob("*/config.toml"))[:MAX_NAMED])
             runs = f" Runs inside of it: {inside}." if inside else ""
-            raise RunFolderError(f"{self.path} is no run folder: it has no config.toml.{runs}")
+            raise RunFolderError(f"{self.path} is not a run folder: it has no config.toml.{runs}")
         check_files(self.path, RUN_FOLDER_NAMES)
         try:
             self.config: Config = from_table(read_toml(self.path / "config.toml"))
@@ -107,7 +107,7 @@ class Run(TrainedPopulation):
         return f"Run({str(self.path)!r})"
 
     @property
-    def task(self) -> Task:
+    def task(self) -> Task:  # type: ignore[override] (made when it is first asked for: that may run code)
         """The run's task, made by its name unless it was given."""
         if self._task is None:  # kept: one made anew would be compiled anew
             self._task = self.make_task(self.config.task_options)
@@ -168,7 +168,7 @@ class Run(TrainedPopulation):
         return generations_in(self.path / "behaviors")
 
     def behaviors(self, generation: int | None = None) -> Arrays:
-        """One recorded generation (the last unless given).
+        """One recorded generation; default: the last.
 
         Returns:
             ``behavior`` (num_seeds, num_members, num_behaviors); ``fitness``, ``valid``, ``component``
@@ -226,19 +226,19 @@ class Run(TrainedPopulation):
         if path.is_file():
             return center_in(path)
         if generation in self.rebuildable:
-            return self.state(generation)
+            return self.checkpoint(generation)
         known = summary(self.rebuildable)
         raise RunFolderError(f"{self.path}: the center of generation {generation} was not kept, but of these: {known}.")
 
-    def state(self, generation: int | None = None) -> Arrays:
-        """A checkpoint's arrays by name, with a seed axis in front; the newest intact one unless given a generation."""
+    def checkpoint(self, generation: int | None = None) -> Arrays:
+        """A State's arrays by name, with a seed axis in front; default: those of the newest intact checkpoint."""
         return load_checkpoint(self.path, generation)[1]
 
     @property
-    def center(self) -> np.ndarray[Any, Any]:
-        """(num_seeds, num_components, num_params) the newest center."""
-        # A slim export may have it in 16 bits.
-        return self.state()["parameters/center"].astype(np.float32)
+    def centers(self) -> np.ndarray[Any, Any]:
+        """(num_seeds, num_components, num_params) the centers of the newest checkpoint."""
+        # A slim export may have them in 16 bits.
+        return self.checkpoint()["parameters/center"].astype(np.float32)
 
     @property
     def generations_done(self) -> int:

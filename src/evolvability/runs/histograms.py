@@ -24,7 +24,7 @@ MAX_CELLS = {1: 400, 2: 100}
 MAX_DIMENSIONS = max(MAX_CELLS)
 COUNT = np.dtype("<u4")
 MOST_CELLS = 300_000_000
-"""Of a run: gigabytes in memory, of which a stranger's file may have compressed any number."""
+"""Of a run: gigabytes in memory, of which a file from somebody else may have compressed any number."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Histogram:
     """How many behaviors, of members in each of their episodes, lie in each cell."""
 
     width: float
-    """Of a cell, in every dimension."""
+    """The width of a cell, the same in every dimension."""
     low: tuple[int, ...]
-    """Where the first cell begins, in widths."""
+    """Where the first cell begins in each dimension, in widths."""
     counts: Array
-    """(num_cells,) or (num_cells, num_cells)."""
+    """(num_cells,) or (num_cells, num_cells) the number of members in each cell."""
 
     @property
     def high(self) -> tuple[int, ...]:
@@ -141,7 +141,7 @@ def from_row(row: Row) -> Histogram | None:
         width, low, shape = float(row["width"]), tuple(map(int, row["low"])), tuple(map(int, row["shape"]))
         if not 0 < width < math.inf or len(low) != len(shape) or not all(0 < n <= MAX_CELLS[len(shape)] for n in shape):
             return None
-        # No more than is expected: a stranger's few bytes could stand for many.
+        # No more than is expected: a few bytes from somebody else could stand for many.
         size = math.prod(shape) * COUNT.itemsize
         data = zlib.decompressobj().decompress(base64.b64decode(row["counts"]), size)
         return Histogram(width, low, np.frombuffer(data, COUNT).astype(int).reshape(shape))

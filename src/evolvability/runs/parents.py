@@ -24,18 +24,19 @@ class Parent:
     """What mutations are drawn around."""
 
     task: Task
+    """The task of its parameters."""
     config: Config
-    """How they are drawn: population and standard deviation."""
+    """How mutations are drawn: population and standard deviation."""
     parameters: Parameters
     """The population's learned parameters, of one seed."""
     memory: PyTree
     """What the task remembers, e.g. statistics of observations."""
     key: Array
-    """What their noise and their episodes follow from."""
+    """The random key that noise and episodes follow from."""
     generation: int = 0
     """The generation drawn around it, on which a decaying sigma depends."""
     population: Population | None = None
-    """That draws them, where it was given as an object."""
+    """The population that draws mutations, where it was given as an object."""
 
     def drawn_by(self) -> Population:
         """The population that draws mutations."""

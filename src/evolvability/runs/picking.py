@@ -30,19 +30,19 @@ class PickedMutation(NamedTuple):
     """The best of some mutations."""
 
     parameters: PyTree
-    """The mutation, in the form the task's author gave parameters."""
+    """The mutation, as a pytree of the form in which the task's author wrote parameters."""
     policy: TrainedPolicy
-    """The same, to act with or to save: the statistics of observations are inside."""
+    """The same mutation as a function from observation to action, which can be saved."""
     performance: float
     """Its mean score over the repeated evaluations."""
     chosen: int
-    """Which of the mutations it is."""
+    """The index of the picked mutation."""
     scores: HostArray
-    """(num_mutations,) of one evaluation each, by which it was picked; nan where invalid."""
+    """(num_mutations,) the score of every mutation in one evaluation, by which it was picked; nan where invalid."""
     repeated: HostArray
-    """(num_mutations, repeats) of further evaluations with different start states, of every mutation."""
+    """(num_mutations, repeats) the scores of every mutation in further evaluations with different start states."""
     behavior: HostArray
-    """(num_mutations, num_behaviors) of the first evaluation."""
+    """(num_mutations, num_behaviors) the behavior of every mutation in the first evaluation."""
 
 
 def pick(
@@ -71,7 +71,7 @@ def pick(
 
 
 def check_number(number: int, what: str) -> None:
-    """Refuse what is no number of things."""
+    """Refuse what is not a whole number, or not a positive one."""
     if not isinstance(number, int) or number < 1:
         raise ConfigError(f"{what}: a whole number of 1 or more is expected, got {number!r}.")
 

@@ -49,13 +49,13 @@ class TrainedPolicy:
     task: str
     """The name of the task it was trained for."""
     parameters: HostArray
-    """(num_params,) of the network."""
+    """(num_params,) the parameters of the network."""
     shapes: Shapes
-    """Of its weights and biases in turn."""
+    """The shapes of its weights and biases, in turn."""
     memory: PyTree
     """What the task remembers: statistics of observations, where it scales them."""
     actions: Actions | None
-    """What outputs mean; None for parameters that are no network, which do not act."""
+    """How outputs become actions; None for parameters that are not a network, which do not act."""
 
     def __repr__(self) -> str:
         return f"TrainedPolicy({self.task}, {len(self.parameters):,} parameters)"
@@ -107,9 +107,9 @@ class TrainedPolicy:
 
 
 def acting(policy: TrainedPolicy) -> Actions:
-    """What a policy's outputs mean; parameters that are no network are refused."""
+    """What a policy's outputs mean; parameters that are not a network are refused."""
     if policy.actions is None:
-        raise ConfigError(f"Parameters of task '{policy.task}' are no network, so they see nothing and do not act.")
+        raise ConfigError(f"Parameters of task '{policy.task}' are not a network, so they see nothing and do not act.")
     return policy.actions
 
 
@@ -121,13 +121,13 @@ def load_policy(path: str | PathLike[str]) -> TrainedPolicy:
         >>> observation, *_ = env.step(act(observation))            # doctest: +SKIP
     """
     if not Path(path).is_file():
-        raise ConfigError(f"{path} cannot be read: it is no file.")
+        raise ConfigError(f"{path} cannot be read: it is not a file.")
     arrays, facts = read_arrays(Path(path))
     try:
         policy = _read(json.loads(facts[METADATA]), arrays)
         policy(np.zeros(policy.shapes[0][0]))  # so that what does not fit together says so now
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-        raise ConfigError(f"{path} is no policy. Make one by `ees adapt --save`.") from None
+        raise ConfigError(f"{path} is not a policy. Make one by `ees adapt --save`.") from None
     return policy
 
 

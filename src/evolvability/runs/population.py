@@ -1,6 +1,7 @@
 """A trained population as an object to use: pick a mutation of it, draw some, act with one."""
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 
 from evolvability.config.schema import Config
@@ -10,15 +11,30 @@ from evolvability.core.types import PyTree
 from evolvability.runs.parents import Parent
 from evolvability.runs.picking import PickedMutation, check_number, pick, pick_keys, with_start_noise
 from evolvability.runs.policy import TrainedPolicy, acting
+from evolvability.tasks.base import Task
 from evolvability.tasks.goals import Goal
+from evolvability.tasks.replay import HostArray
 
 
 class TrainedPopulation:
     """What one can do with the population that a run ended with: `Run` and `TrainingResult` have its methods."""
 
     config: Config
+    """The run's configuration."""
     by_name: bool
-    """Whether its task is the one that the configuration names, and no object of the user's."""
+    """Whether the task is the one that the configuration names, not an object of the user's."""
+    task: Task
+    """The run's task."""
+
+    @property
+    def centers(self) -> HostArray:
+        """(num_seeds, num_components, num_params) the last centers."""
+        raise NotImplementedError
+
+    @property
+    def center(self) -> PyTree:
+        """The last center (of the first seed and component), in the form the task's author gave parameters."""
+        return self.task.unflatten(jnp.asarray(self.centers[0, 0]))
 
     def parents(self) -> list[Parent]:
         """What the run ended with, one parent per seed."""
@@ -45,7 +61,7 @@ class TrainedPopulation:
             goal: ``left``, ``right``, an angle, ``point:X,Y``, ``fitness``, or any ``(outcome) -> (num_members,)``.
             mutations: how many.
             repeats: further evaluations of each, each with a key of its own.
-            start_noise: by how much the start states of those differ, where the task has this option; 0.1 unless given,
+            start_noise: by how much the start states of those differ, where the task has this option; default: 0.1,
                 or what the run was trained with.
             of_seed: which of the run's seeds, where it has several.
             seed: of mutations and evaluations; with 0 they are those of ``ees adapt``.

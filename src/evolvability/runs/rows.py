@@ -10,7 +10,7 @@ Row = dict[str, Any]
 ROW_FILES = ("metrics.jsonl", "histograms.jsonl")
 """Of a run folder: one row per generation and seed in each."""
 MAX_ROWS = 3_000_000
-"""Of a run: as many as a file of a gigabyte holds. A stranger's could claim a billion, in a few lines."""
+"""Of a run: as many as a file of a gigabyte holds. One from somebody else could claim a billion, in a few lines."""
 
 
 def to_lines(rows: Iterable[Row]) -> str:
@@ -50,7 +50,7 @@ def _intact(path: Path, seeds: Sequence[int]) -> dict[tuple[int, int], Row]:
             generation, seed = int(row["generation"]), int(row["seed"])
         except UNREADABLE:
             continue
-        # No more than there are lines: a stranger's file could claim a billion generations.
+        # No more than there are lines: a file from somebody else could claim a billion generations.
         if 0 <= generation < len(lines) and seed in seeds:
             found[generation, seed] = row
     return found

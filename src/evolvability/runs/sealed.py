@@ -119,7 +119,7 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:
     try:
         with safetensors.safe_open(path, "numpy") as file:
             facts = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a mapping)
         if SEAL in facts and facts.pop(SEAL) != _digest(arrays, facts):
             raise ValueError("its checksum does not fit")
     except UNREADABLE as error:

@@ -56,7 +56,7 @@ def inherited(
 
 
 def describe_origin(origin: Run) -> dict[str, Any]:
-    """What a run folder records of the run it started from, so that it can be told without it."""
+    """What a run folder records of the run it started from, so that the start is known without that folder."""
     generation, arrays = load_checkpoint(origin.path)
     return {
         "run": str(origin.path),

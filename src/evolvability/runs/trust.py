@@ -24,7 +24,7 @@ MAX_BYTES = 1 << 30  # of any other file: a generation of ten million members is
 
 
 def check_files(path: Path, names: set[str]) -> None:
-    """Refuse a folder of which something under one of our names is no ordinary file, or a giant one."""
+    """Refuse a folder of which something under one of our names is not an ordinary file, or is a giant one."""
     for entry in _entries(path, names):
         if problem := _problem(entry):
             raise RunFolderError(f"{entry.path} {problem}, so {path} is not opened. Remove it, or ask who made it.")
@@ -94,7 +94,7 @@ def _entries(path: Path, names: set[str]) -> Iterator["os.DirEntry[str]"]:
     try:
         with os.scandir(path) as found:
             entries = [entry for entry in found if _stem(entry.name) in names]
-    except OSError:  # there is none, or it cannot be read: told by whoever needs it
+    except OSError:  # there is none, or it cannot be read: whoever needs it says so
         return
     while entries:  # not by calls, which have an end sooner than folders in folders
         yield (entry := entries.pop())
@@ -119,7 +119,7 @@ def _problem(entry: "os.DirEntry[str]") -> str:
     if entry.is_dir():
         return ""
     if not entry.is_file():
-        return "is no ordinary file"  # to read a pipe could take forever
+        return "is not an ordinary file"  # to read a pipe could take forever
     if entry.name == ".lock" and found.st_nlink > 1:  # which is written to
         return "is a file that has another name elsewhere, too"
     most = machine_memory() if Path(entry.path).parent.name in LARGE_FOLDERS else MAX_BYTES

@@ -23,16 +23,17 @@ class Adaptation:
     """What mutations of a run's centers reach when asked for a goal. In a run folder: ``adaptations/GOAL.json``."""
 
     goal: str
+    """What was asked for, by name."""
     start_noise: float
     """By how much start states differed in the repeated evaluations."""
     scores: HostArray
-    """(num_seeds, num_mutations) of one evaluation each."""
+    """(num_seeds, num_mutations) the score of each mutation in one evaluation."""
     repeated: HostArray
-    """(num_seeds, num_mutations, repeats) of further evaluations."""
+    """(num_seeds, num_mutations, repeats) the scores in further evaluations."""
     parameters: HostArray | None = None
     """(num_seeds, num_params) the mutations that were picked; not kept in the folder."""
     generation: int | None = None
-    """Of the centers."""
+    """The generation of the centers."""
 
     @property
     def performance(self) -> HostArray:
@@ -91,8 +92,8 @@ def pick_mutation(
         goal: ``left``, ``right``, an angle, ``point:X,Y``, ``fitness``, or any ``(outcome) -> (num_members,)``.
         mutations: how many.
         repeats: further evaluations of each, each with a key of its own.
-        sigma: the mutations' standard deviation; the task's default unless given.
-        memory: what the task remembers, e.g. a run's statistics of observations; as at the start unless given.
+        sigma: the mutations' standard deviation; default: the task's.
+        memory: what the task remembers, e.g. a run's statistics of observations; default: as at the start.
         seed: of mutations and evaluations.
 
     Examples:
@@ -119,7 +120,7 @@ def adapt(
 
     Mutations are drawn as the run's population draws its members, with the standard deviation of training, but
     independently. Each is evaluated once as in training, and then ``repeats`` times with start states that differ by
-    ``start_noise``, 0.1 unless given or trained with. All goals, named as for `pick_mutation`, are asked of the same
+    ``start_noise``; default: that of training, or 0.1. All goals, named as for `pick_mutation`, are asked of the same
     mutations.
     """
     parents = run.parents()

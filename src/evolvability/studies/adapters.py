@@ -33,20 +33,21 @@ class Start(NamedTuple):
     center: Array
     """(num_params,) the parameters."""
     log_std: Array | None
-    """(num_actions,) of actions, for adapters that explore by actions; None where nobody learned them."""
+    """(num_actions,) the log standard deviation of each action, for adapters that explore by actions; None where it was
+    not learned."""
     memory: PyTree
-    """The task's."""
+    """The task's memory."""
 
 
 class Trace(NamedTuple):
     """What an adapter would settle for, over the episodes it used."""
 
     episodes: HostArray
-    """(num_points,) how many; the first is zero."""
+    """(num_points,) how many episodes were used; the first is zero."""
     parameters: Array
     """(num_points, num_params) the parameters then; the first are the center."""
     log_stds: Array | None = None
-    """(num_points, num_actions) of actions, where these are drawn."""
+    """(num_points, num_actions) the log standard deviations of actions, where these are drawn."""
 
 
 Adapter = Callable[[Array, Start, str], Trace]
@@ -58,14 +59,15 @@ class AdaptationContext:
     """What every adapter is made from."""
 
     task: Task
+    """The task."""
     evaluate: Evaluate
-    """Its ``evaluate``, compiled."""
+    """The task's ``evaluate``, compiled."""
     sigma: float
-    """Of mutations."""
+    """The standard deviation of mutations."""
     budget: int
-    """Episodes, at most."""
+    """How many episodes may be used."""
     maml: MamlOptions = field(default_factory=MamlOptions)
-    """Of gradient steps."""
+    """Options of gradient steps."""
 
     def __post_init__(self) -> None:
         if self.budget < 1:

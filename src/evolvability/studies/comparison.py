@@ -43,21 +43,23 @@ class ComparisonReport:
     """A metric of several groups, compared."""
 
     metric: str
+    """The metric's name."""
     generation: int | None
-    """Of which generation; None for each run's last."""
+    """The generation compared; None for each run's last."""
     task: str
+    """The task of the runs."""
     values: dict[str, list[float]]
-    """One per seed, by group."""
+    """The metric's value for each seed, by group."""
     intervals: dict[str, Interval]
-    """Medians by group."""
+    """The median of each group, with its interval."""
     comparisons: list[Comparison]
-    """Every pair of groups."""
+    """The test of every pair of groups."""
     correction: Correction | None
     """How p-values were corrected for their number, if they were."""
     remarks: list[str]
     """In what else the groups differ: their lengths and settings."""
     unit: str = ""
-    """Of the metric, where it is known."""
+    """The metric's unit, where it is known."""
 
 
 def compare_runs(
@@ -69,7 +71,7 @@ def compare_runs(
 ) -> ComparisonReport:
     """Compare groups of runs of one task, which are found by their configurations, by one metric: see `quantity`.
 
-    At a generation, at each run's own ``last``, or at the last that all runs have unless given. Behaviors are measured
+    At a generation, or at each run's own ``last``; default: at the last that all runs have. Behaviors are measured
     by a scale as far as all groups reach. P-values are corrected for their number if asked.
     """
     groups = group_runs(runs)
@@ -116,16 +118,16 @@ def _remarks(groups: Sequence[RunGroup], common: int | None) -> list[str]:
     for group in groups:
         for run in group.runs:
             lengths.setdefault(run.generations_done, {})[group.name] = None
-    told = "; ".join(f"{number} in {' and '.join(names)}" for number, names in lengths.items())
-    remarks = [f"Different numbers of generations: {told}."] if len(lengths) > 1 else []
+    numbers = "; ".join(f"{number} in {' and '.join(names)}" for number, names in lengths.items())
+    remarks = [f"Different numbers of generations: {numbers}."] if len(lengths) > 1 else []
     if common is not None:
         remarks.append(f"Compared at generation {common}, the last that all have; --generation chooses another.")
-    different = [f"{name} ({_told(name, values)})" for name, values in differing_settings(groups).items()]
+    different = [f"{name} ({_values_text(name, values)})" for name, values in differing_settings(groups).items()]
     return remarks + ([f"Settings differ: {'; '.join(different)}."] if different else [])
 
 
-def _told(setting: str, values: dict[str, list[str]]) -> str:
-    """A setting's values, each with the groups that have it, unless their names tell."""
+def _values_text(setting: str, values: dict[str, list[str]]) -> str:
+    """A setting's values, each with the groups that have it, unless the groups' names already say it."""
     if all(f"{setting} {value}" in group for value, groups in values.items() for group in groups):
         return ", ".join(values)
     return "; ".join(f"{value} in {' and '.join(groups)}" for value, groups in values.items())
@@ -144,8 +146,8 @@ def quantity(
     Its name is a field of metrics.jsonl; a measure of recorded behaviors, such as ``coverage`` or ``degenerate``;
     ``specialization`` of a mixture's components; ``adapted:GOAL``, the performance of the best mutation;
     ``raced:GOAL``, what the method's own adapter reached, or ``raced:GOAL:ADAPTER``; ``offspring:MEASURE``, a measure
-    of offspring that were kept, or ``offspring:MEASURE:SIGMA``. It is of each run's last generation unless given, and
-    behaviors are measured by a scale as far as the group reaches unless given.
+    of offspring that were kept, or ``offspring:MEASURE:SIGMA``. Default: of each run's last generation, and
+    behaviors are measured by a scale as far as the group reaches.
     """
     kind, colon, which = name.partition(":")
     of_results = {ADAPTED: _adapted, RACED: _raced, OFFSPRING: _of_offspring}
@@ -251,7 +253,7 @@ def _of_offspring(run: Run, which: str) -> list[float]:
     try:
         size = float(sigma) if sigma else None
     except ValueError:
-        raise ConfigError(f"offspring:{which}: '{sigma}' is no standard deviation.") from None
+        raise ConfigError(f"offspring:{which}: '{sigma}' is not a standard deviation.") from None
     if name not in MEASURES:
         raise ConfigError(unknown("measure of offspring", name, MEASURES))
     clouds = kept_offspring(run, size)

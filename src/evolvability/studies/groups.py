@@ -35,8 +35,9 @@ class RunGroup:
     """Runs of one configuration, up to seeds and length."""
 
     name: str
-    """What tells the group from the others."""
+    """The group's name in tables and figures."""
     runs: tuple[Run, ...]
+    """The runs of the group."""
 
     @property
     def config(self) -> Config:

@@ -33,7 +33,7 @@ class Elites:
     qd_score: Array
     """(num_recorded,) the sum of the elites' fitness by then, each counted from the worst fitness up."""
     fitness: Array
-    """(cells, ...) of the elites in the end, one axis per behavior dimension; nan in empty cells."""
+    """(cells, ...) the fitness of the elites in the end, one axis per behavior dimension; nan in empty cells."""
     address: Array
     """(cells, ..., 2) the generation and the number of each elite; -1 in empty cells."""
 
@@ -41,7 +41,7 @@ class Elites:
 def fill_archive(run: Run, seed_index: int, by: MeasureScale, *, worst: float | None = None) -> Elites:
     """Fill an archive with the scale's cells by the recorded generations of one seed; what is outside is left out.
 
-    Fitness counts from the worst up: the lowest that was recorded unless given.
+    Fitness counts from the worst up; default: the lowest that was recorded.
     """
     worst = worst_fitness([run]) if worst is None else worst
     shape = _shape(run, by)

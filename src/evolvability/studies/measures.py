@@ -27,13 +27,13 @@ class MeasureScale:
     """What measures are relative to. In units of behavior."""
 
     reach: float
-    """Coverage and reachability are about the box, or ball, of this half width around the origin."""
+    """Half the width of the box of coverage, and the radius of the ball of reachability, around the origin."""
     threshold: float
-    """Offspring whose behaviors are nearer to each other than this do the same."""
+    """Offspring whose behaviors are nearer to each other than this count as one."""
     radius: float
     """Offspring that end nearer to the origin than this are degenerate."""
     cells: int = CELLS
-    """The box has so many cells per dimension."""
+    """How many cells the box has per dimension."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -44,7 +44,7 @@ class MeasureScale:
 def measure_scale(
     reach: float, *, threshold: float | None = None, radius: float | None = None, cells: int = CELLS
 ) -> MeasureScale:
-    """A scale from its reach: unless given, the threshold is a cell's width, the radius an eighth of the reach."""
+    """A scale from its reach; by default the threshold is a cell's width, and the radius an eighth of the reach."""
     # max: of zero cells MeasureScale complains, not this division.
     threshold = 2 * reach / max(cells, 1) if threshold is None else threshold
     return MeasureScale(reach, threshold, reach / 8 if radius is None else radius, cells)
@@ -57,11 +57,11 @@ class Measures:
     variance: float
     """The trace of the covariance of behaviors."""
     entropy: float
-    """Their differential entropy in nats, by nearest neighbors."""
+    """The behaviors' differential entropy in nats, by nearest neighbors."""
     distance: float
-    """Their mean distance from the origin."""
+    """The behaviors' mean distance from the origin."""
     distinct: int
-    """How many of them differ by the threshold or more, evolvability search's own measure."""
+    """How many behaviors are at least the threshold apart, the measure of evolvability search."""
     coverage: float
     """The share of the box's cells that some offspring reaches."""
     degenerate: float

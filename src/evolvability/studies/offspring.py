@@ -36,11 +36,11 @@ class Offspring(NamedTuple):
     """What the valid ones of some mutations of a center did."""
 
     behavior: HostArray
-    """(num_valid, num_behaviors)."""
+    """(num_valid, num_behaviors) what the valid mutations did."""
     component: HostArray
-    """(num_valid,) the component of the population each was drawn from."""
+    """(num_valid,) the component of the population that each was drawn from."""
     num_invalid: int
-    """How many others there were."""
+    """How many mutations were invalid."""
 
 
 def measure(
@@ -58,10 +58,10 @@ def measure(
     Args:
         task: a Task, or the name of a registered one.
         center: the parameters to mutate, as the task's author wrote them or flat.
-        sigma: the mutations' standard deviation; the task's default unless given.
+        sigma: the mutations' standard deviation; default: the task's.
         number: how many mutations.
-        memory: what the task remembers, e.g. a run's statistics of observations; as at the start unless given.
-        by: what to measure by; as far as the mutations reach unless given.
+        memory: what the task remembers, e.g. a run's statistics of observations; default: as at the start.
+        by: what to measure by; default: as far as the mutations reach.
         seed: of mutations and evaluations.
 
     Examples:

@@ -32,19 +32,20 @@ class Raced:
     goal: str
     """What was asked for."""
     adapter: str
+    """The name of the adapter."""
     episodes: HostArray
-    """(num_points,) used so far; the first is zero."""
+    """(num_points,) episodes used so far; the first is zero."""
     repeated: HostArray
     """(num_seeds, num_points, repeats) the goal's scores of the parameters settled for by then."""
     generation: int | None = None
-    """Of the centers."""
+    """The generation of the centers."""
     fixed: HostArray | None = None
-    """(num_seeds, num_points, 1) the same from the start state of training."""
+    """(num_seeds, num_points, 1) the same scores from the start state of training."""
     drawn: HostArray | None = None
-    """Of gradient steps, which explore by actions: both with actions drawn as in training (num_seeds, num_points,
-    repeats)."""
+    """(num_seeds, num_points, repeats) the same scores with drawn actions, for gradient steps, which explore by
+    actions."""
     drawn_fixed: HostArray | None = None
-    """(num_seeds, num_points, repeats)."""
+    """(num_seeds, num_points, repeats) scores with drawn actions from the start state of training."""
 
     @property
     def performance(self) -> HostArray:

@@ -30,13 +30,13 @@ class Brood:
     """Some members of a population, as a Sample has them, and the key of their episodes."""
 
     sample: Sample
-    """Them, and those that share a draw with them."""
+    """The members, and those that share a draw with them."""
     wanted: HostArray
-    """Where in the sample those are that were asked for."""
+    """Where in the sample the members are that were asked for."""
     key: Array
-    """Of the episodes."""
+    """The random key of the episodes."""
     addresses: tuple[Address, ...]
-    """Of those that were asked for: what a simulator's seeds follow from."""
+    """The addresses of the members that were asked for, from which a simulator's seeds follow."""
 
 
 def watchable_task(run: Run) -> Task:

@@ -126,7 +126,7 @@ def is_current(run: Run, generation: int | None) -> bool:
 
 
 def _check(table: dict[str, Any], holds: dict[str, int | None], num_seeds: int) -> None:
-    """Refuse a table that a study did not write: a stranger's may hold anything."""
+    """Refuse a table that a study did not write: one from elsewhere may hold anything."""
     for name in table.keys() | (holds.keys() - MAY_LACK) if holds else ():
         value, axes = table.get(name), holds.get(name, -1)
         if axes is None:

@@ -31,11 +31,15 @@ class Interval:
     """A median with a distribution-free confidence interval."""
 
     median: float
+    """The median."""
     low: float
+    """The lower end of the interval."""
     high: float
+    """The upper end of the interval."""
     level: float
-    """The probability that it holds the true median; at least 0.95 if there are values enough."""
+    """The probability that the interval holds the true median; at least 0.95 if there are enough values."""
     number: int
+    """How many values there are."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,11 @@ class Test:
     __test__ = False  # not one of pytest's
 
     statistic: float
-    """Of two groups, U: how many pairs have the first value above the second; ties count one half."""
+    """Of two groups U: in how many pairs the first value is above the second; ties count one half."""
     p: float | None
-    """The p-value, corrected if that was asked; None where there are too few values for any."""
+    """The p-value, corrected if that was asked for; None where there are too few values for any."""
     effect: float
-    """The probability that a value of the first group is above one of the second, ties counted half: 0.5 means no
+    """The probability that a value of the first group is above one of the second, ties counted half; 0.5 means no
     difference."""
     shift: float
     """The median of all differences, first minus second (Hodges and Lehmann)."""
@@ -58,7 +62,7 @@ class Test:
     interval: tuple[float, float] = (math.nan, math.nan)
     """A 95 % confidence interval of the effect of two groups, see `effect_interval`."""
     shift_interval: tuple[float, float] = (-math.inf, math.inf)
-    """One of the shift, see `shift_interval`; infinite where there are too few values."""
+    """A 95 % confidence interval of the shift, see `shift_interval`; infinite where there are too few values."""
     num_runs: tuple[int, ...] = ()
     """How many values of each group were used."""
 
@@ -67,11 +71,11 @@ class Paired(NamedTuple):
     """P-values of tests that go by pairs, such as runs of two methods with one seed; None where there are too few."""
 
     wilcoxon: float | None
-    """Of signed ranks: how large differences are counts, too."""
+    """The p-value of Wilcoxon's signed ranks, in which the size of differences counts."""
     sign: float | None
-    """Of signs alone."""
+    """The p-value of the sign test."""
     number: int
-    """Of pairs."""
+    """How many pairs there are."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,11 @@ class Comparison:
     """Two groups and their test."""
 
     first: str
+    """The name of the first group."""
     second: str
+    """The name of the second group."""
     test: Test
+    """Their test."""
 
 
 def median_index(values: Values) -> int:
@@ -201,8 +208,8 @@ def effect_interval(effect: float, first: int, second: int, level: float = 0.95)
     $$(\hat\theta - \theta)^2 \le z^2 \frac{\theta (1 - \theta)}{m n} \Bigl[1 + \Bigl(\frac{m + n}{2} - 1\Bigr)
     \Bigl(\frac{1 - \theta}{2 - \theta} + \frac{\theta}{1 + \theta}\Bigr)\Bigr].$$
 
-    So it is no single point where groups are separate, as bootstrapped intervals are. Reference: Newcombe, *Confidence
-    intervals for an effect size measure based on the Mann-Whitney statistic, part 2* (2006), method 5.
+    So it is not a single point where groups are separate, as bootstrapped intervals are. Reference: Newcombe,
+    *Confidence intervals for an effect size measure based on the Mann-Whitney statistic, part 2* (2006), method 5.
 
     Examples:
         >>> [round(end, 2) for end in effect_interval(1.0, 6, 6)]

@@ -37,14 +37,15 @@ class Planned:
     """A run to be made."""
 
     name: str
-    """Of its folder."""
+    """The name of its run folder."""
     config: Config
+    """Its configuration."""
     folder: Path = Path()
-    """That its own is in."""
+    """The folder that its run folder is in."""
     item: str = ""
-    """Of the paper: the first that needs it."""
+    """The first item of the paper that needs it."""
     slim: bool = False
-    """Whether it keeps less once it is done, see `slim_down`."""
+    """Whether it keeps less once it is finished, see `slim_down`."""
 
     @property
     def path(self) -> Path:
@@ -85,7 +86,7 @@ def work_off(works: Sequence[Any], watch: Watch) -> None:
     A piece that fails does not keep the others from being done: the errors are raised together at the end.
     """
     for work in works:
-        work.status()  # all of them first: a folder that holds something else is told early
+        work.status()  # all of them first: a folder that holds something else is named early
     failed = []
     for work in works:
         state = work.status()  # asked again: what a piece starts from may have been made since

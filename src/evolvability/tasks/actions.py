@@ -11,19 +11,19 @@ class Actions(NamedTuple):
     """How outputs become an action: ``middle + half * clip(outputs, low, high)``, or the place of the largest."""
 
     low: HostArray
-    """(num_outputs,) what outputs are clipped to from below."""
+    """(num_outputs,) the lowest value that an output is clipped to."""
     high: HostArray
-    """(num_outputs,) and from above."""
+    """(num_outputs,) the highest value that an output is clipped to."""
     middle: HostArray
     """(num_outputs,) the action of an output of 0."""
     half: HostArray
-    """(num_outputs,) by how much an output of 1 differs from it."""
+    """(num_outputs,) how much an output of 1 adds to the middle."""
     shape: tuple[int, ...]
-    """Of one action."""
+    """The shape of one action."""
     dtype: str
-    """Its type."""
+    """The number format of an action."""
     first: int | None = None
-    """Where actions are numbers, the lowest, which the first output stands for."""
+    """The number that the first output stands for, where an action is a whole number; None elsewhere."""
 
     def __call__(self, outputs: Any) -> Any:
         """Actions of (..., num_outputs), NumPy's or JAX's."""

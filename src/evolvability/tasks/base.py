@@ -23,7 +23,7 @@ class Task:
     """A problem: where members start, and what they do."""
 
     name: str
-    """How people call it."""
+    """The task's name."""
     behavior: tuple[str, ...]
     """The name of every behavior dimension, with its unit where it has one, e.g. `("x (m)", "y (m)")`."""
     init: Callable[[Array], Array]
@@ -33,7 +33,7 @@ class Task:
     memory: PyTree = ()
     """What the task carries from one generation to the next, e.g. statistics of observations."""
     remember: Callable[[PyTree, PyTree], PyTree] = lambda memory, seen: seen
-    """`(memory, seen) -> memory`, once for every sample of a generation; what was seen, unless given."""
+    """`(memory, seen) -> memory`, once for every sample of a generation; default: what was seen."""
     varies: bool = True
     """Whether the episodes of a member may differ: by circumstances that are drawn, or by a seed."""
     has_fitness: bool = True
@@ -43,7 +43,7 @@ class Task:
     unflatten: Callable[[Array], PyTree] = lambda parameters: parameters
     """`(num_params,) -> pytree`, parameters as the task's author wrote them."""
     engine: str = ""
-    """What evaluates members, for people; empty where that goes without saying."""
+    """What evaluates members, as a text for people; empty where there is only one way."""
     simulator: Callable[[], Any] | None = None
     """Builds, once per worker, what evaluates a single member; then members may be evaluated anywhere. See
     `evolvability.tasks.simulators`."""
@@ -52,10 +52,10 @@ class Task:
     world: Callable[[], World] | None = None
     """`() -> World`, the task's episodes step by step on the device, where it has them."""
     shapes: Shapes = ()
-    """Of the arrays that a parameter vector is made of, for populations that tell matrices from the rest."""
+    """The shapes of the arrays that a parameter vector is made of, for populations that treat matrices differently."""
     actions: Actions | None = None
-    """How outputs become actions, where parameters are a network, `policies.mlp`, that sees observations scaled by the
-    statistics in `memory`, if there are any; None where they are anything else."""
+    """How outputs become actions, where parameters are a network (`policies.mlp`) that sees observations scaled by the
+    statistics in `memory`, if there are any; None where parameters are anything else."""
 
 
 def with_episodes(task: Task, number: int) -> Task:
@@ -131,6 +131,6 @@ def at_least(options: Any, **lowest: float) -> None:
 
 
 def check_share(options: Any) -> None:
-    """Refuse an ``observation_share`` that is no probability."""
+    """Refuse an ``observation_share`` that is not a probability."""
     if not 0 <= options.observation_share <= 1:
         raise ConfigError(f"observation_share must be between 0 and 1, got {options.observation_share}.")

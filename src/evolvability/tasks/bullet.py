@@ -82,6 +82,7 @@ class TorsoProgress:
     """How far the torso came along a direction, in meters. A class, not a closure: it travels to workers."""
 
     forward: tuple[float, float]
+    """The direction, as a unit vector."""
 
     def __call__(self, episode: Episode) -> float:
         """The distance."""

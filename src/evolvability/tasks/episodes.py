@@ -11,7 +11,7 @@ from evolvability.tasks.own_code import imported
 from evolvability.tasks.replay import HostArray
 
 NAMED_BEHAVIORS = ("observation", "info", "body")
-"""What comes before the colon in a behavior that is no function of the user's."""
+"""What comes before the colon in a behavior that is not a function of the user's."""
 OWN_MEASURE = "a function of an Episode"
 
 
@@ -22,11 +22,11 @@ class Episode:
     env: Any
     """The environment, as the episode left it."""
     observations: list[HostArray]
-    """All of them, the first from reset."""
+    """All observations, the first from reset."""
     info: dict[str, Any]
-    """The last step's."""
+    """The info of the last step."""
     rewards: list[float] = field(default_factory=list)
-    """One per step."""
+    """The reward of each step."""
     terminated: bool = False
     """Whether the environment's own end was reached."""
     truncated: bool = False
@@ -76,9 +76,10 @@ def total_reward(episode: Episode) -> float:
 
 @dataclass(frozen=True)
 class FinalObservation:
-    """Entries of the last observation; all of them unless given."""
+    """Entries of the last observation; default: all of them."""
 
     entries: tuple[int, ...] | None = None
+    """Which entries, counted from 0; None for all."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,6 +102,7 @@ class FinalInfo:
     """Entries of the last step's info."""
 
     names: tuple[str, ...]
+    """The names of the entries."""
 
     def __call__(self, episode: Episode) -> HostArray:
         """The entries, one after another."""
@@ -116,7 +118,9 @@ class BodyPosition:
     """Where a body of MuJoCo, Box2D or PyBullet is in the end."""
 
     body: str
+    """The name of the body."""
     axes: str = "xy"
+    """Which coordinates, some of x, y and z."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -139,6 +143,6 @@ def _bodies(env: Any) -> tuple[list[str], Callable[[str], Sequence[float]]]:
         return [env.model.body(k).name for k in range(env.model.nbody)], lambda name: env.data.body(name).xpos
     if hasattr(env, "robot") and hasattr(env.robot, "parts"):  # PyBullet
         return list(env.robot.parts), lambda name: env.robot.parts[name].pose().xyz()
-    # Box2D: bodies are attributes of the environment, told by their type's name, so that it need not be imported.
+    # Box2D: bodies are attributes of the environment, known by their type's name, so that it need not be imported.
     names = [name for name, value in vars(env).items() if type(value).__name__ == "b2Body"]
     return names, lambda name: (*getattr(env, name).position, 0.0)  # its world is flat

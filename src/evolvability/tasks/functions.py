@@ -36,7 +36,7 @@ def function_task(
             own; as ordinary Python with ``(parameters, seed)``, an integer.
         fitness: from one parameter pytree to its fitness, if the task has one.
         returns_fitness: whether ``behavior`` returns a pair ``(behavior, fitness)``, when one simulation yields both.
-        name: the task's name; the function's own unless given.
+        name: the task's name; default: the function's own.
         behavior_names: a name for each behavior dimension.
         on_host: True calls ``behavior`` as ordinary Python, member by member, with NumPy arrays; False compiles it with
             JAX. Unless given, it is compiled if JAX can trace it.

@@ -75,7 +75,7 @@ def goal_named(text: str, task: Task) -> Goal:
 
 
 def check_goal(text: str) -> None:
-    """Refuse a text that is no goal in any task."""
+    """Refuse a text that is not a goal in any task."""
     if text == FITNESS:
         return
     try:

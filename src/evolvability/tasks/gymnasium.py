@@ -87,7 +87,7 @@ def gymnasium_task(
         options: everything else; its ``env`` is not used.
         behavior: from an `Episode` to its behavior, in place of the option.
         fitness: from an `Episode` to its fitness, in place of the option.
-        name: the task's name; the environment's id unless given.
+        name: the task's name; default: the environment's id.
         behavior_names: a name for each behavior dimension.
     """
     behavior, fitness = behavior or named_behavior(options.behavior), fitness or named_fitness(options.fitness)
@@ -126,7 +126,9 @@ class Made:
     """Makes an environment by its id."""
 
     env: str
+    """The environment's id."""
     arguments: dict[str, Any]
+    """Arguments for ``gymnasium.make``."""
 
     def drawing(self, render_mode: str) -> "Made":
         """Makes the same environment, to draw itself."""

@@ -35,6 +35,7 @@ class MazeOptions(WorldOptions):
     num_steps: int = 40
     """Time steps per episode, 0.25 s each."""
     hidden: int = 8
+    """Units in each of the network's two hidden layers."""
 
 
 def maze(options: MazeOptions = MazeOptions()) -> Task:  # noqa: B008 (frozen)

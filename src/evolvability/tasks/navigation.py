@@ -23,7 +23,9 @@ class NavigationOptions(WorldOptions):
     """Options of the navigation problem."""
 
     num_steps: int = 20
+    """Time steps per episode."""
     hidden: int = 32
+    """Units in each of the network's two hidden layers."""
 
 
 def navigation(options: NavigationOptions = NavigationOptions()) -> Task:  # noqa: B008 (frozen)

@@ -1,4 +1,4 @@
-"""Code of somebody else: found by the name ``module:name``, and its errors told as ones that the user can mend."""
+"""Code of the user: found by the name ``module:name``, its errors reported as ones that the user can correct."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ def explain_errors(what: str, kind: type[UserError] = TaskError, advice: str = "
     """
     try:
         yield
-    # Told already, in its own words.
+    # Already an error of its own words.
     except UserError:
         raise
     except RAISED as error:
@@ -35,7 +35,7 @@ def explain_errors(what: str, kind: type[UserError] = TaskError, advice: str = "
 def imported(text: str, expected: str, use: Callable[[Any], Any] = lambda found: found) -> Any:
     """What ``module:name`` leads to, after ``use``; the module may lie in the working directory.
 
-    An error in either is told alike, with what was expected of the name.
+    An error in either is reported alike, with what was expected of the name.
     """
     module, _, name = text.partition(":")
     folder = str(Path.cwd())

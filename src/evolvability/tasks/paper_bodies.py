@@ -29,16 +29,18 @@ class BodyInertia(NamedTuple):
     """A link's mass (kg) and its moments of inertia (kg m^2) about x, y, z."""
 
     mass: float
+    """The mass in kg."""
     moments: tuple[float, float, float]
+    """The moments of inertia about x, y and z in kg m^2."""
 
 
 class ContactSettings(NamedTuple):
     """How hard floor or stops are, as shares of one time step."""
 
     damping: float
-    """Of the speed into it, what is lost."""
+    """The share of the speed into the surface that is lost per time step."""
     stiffness: float
-    """Of the depth, what is pushed out."""
+    """The share of the depth that is pushed out per time step."""
     impedance: tuple[float, float, float]
     """MuJoCo's solimp: at the surface, at depth, and that depth in meters or rad."""
 
@@ -51,16 +53,19 @@ class Fit(NamedTuple):
     """What is fitted to PyBullet's motions."""
 
     floor: ContactSettings
+    """The contact with the floor."""
     stop: ContactSettings
+    """The stops of joints."""
     friction: float
+    """The friction of the floor."""
     armature: float = 0.0
-    """Kg m^2, of the cheetah's joints or the ant's ankles."""
+    """The armature of the cheetah's joints or the ant's ankles, in kg m^2."""
     damping: float = 0.0
-    """N m s / rad, of all joints."""
+    """The damping of all joints, in N m s / rad."""
     ankle: float = 0.0
-    """N m, of the ant's."""
+    """The torque of the ant's ankles, in N m."""
     steps_per_control: int = 4
-    """PyBullet's own."""
+    """Time steps per control step, as in PyBullet."""
 
 
 CHEETAH: dict[str, BodyInertia] = {

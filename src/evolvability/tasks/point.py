@@ -25,6 +25,7 @@ class PointOptions(WorldOptions):
     num_steps: int = 100
     """Time steps per episode, 0.1 s each."""
     hidden: int = 16
+    """Units in each of the network's two hidden layers."""
 
 
 def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen)

@@ -26,20 +26,20 @@ class Layer(NamedTuple):
     """One layer of every member's network, in parts."""
 
     weight: Array
-    """(num_components, num_inputs, num_outputs) of the centers."""
+    """(num_components, num_inputs, num_outputs) the weights of the centers."""
     bias: Array
-    """(num_components, num_outputs) of the centers."""
+    """(num_components, num_outputs) the biases of the centers."""
     weight_noise: Block
-    """(num_draws, num_inputs, num_outputs), in the type the noise is kept in, or in factors."""
+    """(num_draws, num_inputs, num_outputs) the noise of the weights, in its own number format, or in factors."""
     bias_noise: Array
-    """(num_draws, num_outputs), likewise."""
+    """(num_draws, num_outputs) the noise of the biases."""
 
 
 class Networks(NamedTuple):
     """The networks of a whole sample."""
 
     layers: tuple[Layer, ...]
-    """From inputs to outputs."""
+    """The layers, from inputs to outputs."""
     component: Array
     """(num_draws,) which center each draw belongs to."""
     step: Array
@@ -61,7 +61,7 @@ class Policy(NamedTuple):
     """`(parameters, observations) -> actions` of one network written out, differentiable in its parameters;
     observations: (..., num_inputs)."""
     shapes: Shapes
-    """Of the arrays that a parameter vector is made of: weights and biases in turn."""
+    """The shapes of the arrays that a parameter vector is made of: weights and biases in turn."""
 
 
 def mlp(sizes: Sequence[int]) -> Policy:

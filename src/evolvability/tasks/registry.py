@@ -32,13 +32,13 @@ class TaskEntry:
     summary: str
     """One line for `ees list`."""
     make: Callable[[Any], Task]
-    """From options to the Task."""
+    """The factory, from options to a Task."""
     options: type = NoOptions
     """The dataclass of the task's own options."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Configuration values this task starts from."""
     objective_defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Further ones, by objective."""
+    """Further values, by objective."""
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What a preset of `config.schema.PRESETS` means for this task, by the preset's name."""
 

@@ -27,14 +27,14 @@ class Recording(NamedTuple):
     poses: HostArray | None = None
     """(num_members, num_moments, num_positions) of a robot whose model the `Stage` has."""
     pictures: tuple[tuple[bytes, ...], ...] | None = None
-    """Of every member a JPEG file per moment, where an environment draws itself; see `tasks.rendering`."""
+    """One JPEG file per moment of every member, where an environment draws itself; see `tasks.rendering`."""
     note: str = ""
     """Why there is nothing to see, where there should be."""
 
     def of_members(self, rows: HostArray) -> "Recording":
         """The motion of some of the members, rows: (num_chosen,)."""
         pictures = None if self.pictures is None else tuple(self.pictures[row] for row in rows)
-        # Pictures are no arrays, nor is the note.
+        # Pictures are not arrays, nor is the note.
         found = jax.tree.map(lambda leaf: leaf if isinstance(leaf, str) else leaf[rows], self._replace(pictures=None))
         return found._replace(pictures=pictures)
 

@@ -35,10 +35,15 @@ class Torso(NamedTuple):
     """Where a torso is: (x, y, z), its velocity along them, and angles, each (...)."""
 
     position: tuple[Arrays, Arrays, Arrays]
+    """Its x, y and z."""
     velocity: tuple[Arrays, Arrays, Arrays]
+    """Its velocity along x, y and z."""
     roll: Arrays
+    """The angle about its x axis."""
     pitch: Arrays
+    """The angle about its y axis."""
     yaw: Arrays
+    """The angle about its z axis."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,9 @@ class SolverSettings:
     """How hard MuJoCo's Newton solver tries."""
 
     iterations: int
+    """Newton iterations, at most."""
     line_search_iterations: int
+    """Line-search iterations in each of them, at most."""
 
 
 @dataclass(frozen=True, eq=False)  # each is itself: what was compiled for it can be looked up
@@ -54,9 +61,9 @@ class Robot:
     """A robot on a plane."""
 
     name: str
-    """How people call it."""
+    """The robot's name."""
     model: mujoco.MjModel
-    """Its physics."""
+    """Its MuJoCo model."""
     steps_per_control: int
     """The model's time steps in one control step."""
     start: HostArray
@@ -66,13 +73,13 @@ class Robot:
     behavior: tuple[str, ...]
     """The names of the coordinates that make up its behavior."""
     torso: Callable[[Arrays, Arrays], Torso]
-    """From positions and velocities."""
+    """`(positions, velocities) -> Torso`."""
     joint_range: HostArray
     """(num_joints, 2) limits of the driven joints, which come last in positions and velocities."""
     links: tuple[int, ...]
-    """The geoms, capsules, whose floor contacts are observed."""
+    """The capsule geoms whose contacts with the floor are observed."""
     contact_distance: float
-    """How near the floor a link touches it."""
+    """A link nearer to the floor than this touches it."""
     drag: float = 0.0
     """The share of its velocities that it loses per second at rest; in motion, times 1 + speed in m/s."""
     height_range: tuple[float, float] = (-np.inf, np.inf)

@@ -27,9 +27,9 @@ class Address(NamedTuple):
     run: tuple[int, ...]
     """The words of the run's key."""
     generation: int
-    """The generation."""
+    """The number of the generation."""
     member: int
-    """Its index in the population."""
+    """The member's index in the population."""
     episode: int = 0
     """Which of its episodes."""
 
@@ -52,11 +52,11 @@ class Trial(NamedTuple):
     """What became of one episode of a member."""
 
     behavior: HostArray
-    """(num_behaviors,) what it did."""
+    """(num_behaviors,) what the member did."""
     fitness: float
-    """How well."""
+    """How well the member did."""
     num_steps: int
-    """Simulated steps."""
+    """How many steps were simulated."""
     seen: Moments | None = None
     """Statistics of the observations to remember, where the task keeps them."""
     pictures: tuple[bytes, ...] = ()
@@ -71,7 +71,7 @@ class Part(NamedTuple):
     """What became of some members, in their order."""
 
     outcome: Outcome
-    """In NumPy's arrays."""
+    """The outcome, as NumPy arrays."""
     seen: tuple[Moments, ...] = ()
     """Statistics of observations, one entry per remembered member."""
     notes: tuple[tuple[int, str], ...] = ()
@@ -94,7 +94,7 @@ def simulator_task(
             builds is called with ``(parameters, seed)``, once per episode of a member, and returns the behavior, or the
             pair ``(behavior, fitness)`` if ``has_fitness``.
         start: the parameters evolution starts from, any pytree of floats.
-        name: the task's name; the simulator's own unless given.
+        name: the task's name; default: the simulator's own.
         behavior_names: a name for each behavior dimension.
         has_fitness: whether the simulator returns a fitness too.
         scope: whether seeds differ from member to member, from generation to generation only, or not at all.

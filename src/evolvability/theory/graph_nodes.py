@@ -17,9 +17,11 @@ class Input:
     """A value given from outside. Every node's ``label`` is how a drawing writes it: mathtext without the dollars."""
 
     name: str
+    """The node's name."""
     label: str = ""
+    """The text that a drawing shows: mathtext without the dollars; default: the name."""
     parents: ClassVar[tuple[str, ...]] = ()
-    """No field: an input cannot be given any."""
+    """Always empty: an input has no parents."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,13 @@ class Deterministic:
     """A function of its parents' values, in their order."""
 
     name: str
+    """The node's name."""
     parents: tuple[str, ...]
+    """The names of the nodes that the function takes, in its order."""
     function: Callable[..., Any]
+    """The function of the parents' values."""
     label: str = ""
+    """The text that a drawing shows; default: the name."""
 
 
 @dataclass(frozen=True)
@@ -37,25 +43,31 @@ class Stochastic:
     """A random variable: with parents and a distribution in an ordinary graph, a bare leaf in a nested one."""
 
     name: str
+    """The node's name."""
     parents: tuple[str, ...] = ()
+    """The names of the nodes that the distribution takes, in its order."""
     distribution: Callable[..., Distribution] | None = None
+    """From the parents' values to a distribution; None in a nested graph, where an expectation has it."""
     label: str = ""
+    """The text that a drawing shows; default: the name."""
 
 
 @dataclass(frozen=True)
 class Expectation:
-    r"""The expectation $\mathbb{E}_z[f]$ of a nested graph; its label is made of those of $z$ and $f$ unless given."""
+    r"""The expectation $\mathbb{E}_z[f]$ of a nested graph; by default its label is made of those of $z$ and $f$."""
 
     name: str
+    """The node's name."""
     over: str
-    """The stochastic node z that is averaged over."""
+    """The name of the stochastic node $z$ that is averaged over."""
     integrand: str
-    """The node f that is averaged."""
+    """The name of the node $f$ that is averaged."""
     given: tuple[str, ...]
-    """The nodes that condition z."""
+    """The names of the nodes that the distribution of $z$ depends on."""
     distribution: Callable[..., Distribution]
-    """Of z, from their values."""
+    """From the values of those nodes to the distribution of $z$."""
     label: str = ""
+    """The text that a drawing shows; default: made of the labels of $z$ and $f$."""
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -73,7 +85,7 @@ def by_name(nodes: tuple[Node, ...]) -> dict[str, Node]:
     for node in nodes:
         if counts[node.name] > 1:
             raise ValueError(f"Node '{node.name}' is there {counts[node.name]} times. Give every node its own name.")
-        # What an expectation is over is no parent of it, but must exist too.
+        # What an expectation is over is not a parent of it, but must exist too.
         for name in (*node.parents, *([node.over] if isinstance(node, Expectation) else [])):
             if name not in counts:
                 available = ", ".join(counts)
@@ -154,7 +166,7 @@ def broken_outputs(nodes: Nodes) -> Iterator[str]:
 def _broken_expectation(nodes: Nodes, node: Expectation) -> Iterator[str]:
     z, subject = node.over, f"Expectation node '{node.name}'"
     if not isinstance(nodes[z], Stochastic):
-        yield f"{subject} is over '{z}', which is no stochastic node. Name the random variable it averages."
+        yield f"{subject} is over '{z}', which is not a stochastic node. Name the random variable it averages."
     # What does not vary with z has no mean over it: most likely another node was meant.
     if z not in upstream(nodes, node.integrand):
         yield f"{subject} is over '{z}', but its integrand '{node.integrand}' does not depend on it."

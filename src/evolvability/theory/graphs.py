@@ -38,6 +38,7 @@ class Graph(ABC, Generic[Samples]):
     """What both formalisms share: named nodes without a cycle, and as outputs those that have no children."""
 
     nodes: tuple[Node, ...]
+    """All nodes, in any order."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", tuple(self.nodes))  # a list could change after the check

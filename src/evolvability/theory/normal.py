@@ -18,7 +18,9 @@ class Normal:
     """
 
     mean: Any
+    """The means, of any shape."""
     scale: Any = 1.0
+    """The standard deviations: one number, or of the shape of the mean."""
 
     def sample(self, key: Array, /) -> Array:
         """One draw, of the shape of ``mean``."""

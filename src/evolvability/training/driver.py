@@ -16,7 +16,7 @@ from evolvability.config.schema import MAML, Config, layered
 from evolvability.core.errors import ConfigError, RunFolderError, TaskError, unknown
 from evolvability.core.populations import Population
 from evolvability.core.strategy import State
-from evolvability.core.types import Outcome, PyTree
+from evolvability.core.types import Outcome
 from evolvability.runs import checkpoints
 from evolvability.runs.contents import metric_arrays
 from evolvability.runs.damage import damage_in, set_aside
@@ -31,6 +31,7 @@ from evolvability.runs.trust import check_trust, remember
 from evolvability.runs.writer import RunWriter, locked
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import FROM_PYTHON
+from evolvability.tasks.replay import HostArray
 from evolvability.training.evolution import Evolution
 from evolvability.training.interrupts import Terminated, terminations
 from evolvability.training.metrics import Rows, behavior_arrays, valid_episodes
@@ -45,38 +46,52 @@ class TrainingResult(TrainedPopulation):
     """What `evolve` returns: a trained population, to `pick` a mutation of, draw `mutations`, act by a `policy`."""
 
     state: State
-    """The last, with a seed axis in front."""
+    """The State after the last generation; arrays have a seed axis in front."""
     metrics: Arrays
     """Every metric by name, (num_seeds, num_generations)."""
     task: Task
-    """Whose ``unflatten`` turns a center back into parameters."""
+    """The task."""
     config: Config
+    """The run's configuration."""
     by_name: bool
-    """Whether the task is the one that the configuration names, and no object of yours."""
+    """Whether the task is the one that the configuration names, not an object of yours."""
+    _behaviors: Arrays
     population: Population | None = None
-    """That members were drawn from, where it was given as an object."""
+    """The population that members were drawn from, where it was given as an object."""
 
     def __repr__(self) -> str:
-        done = int(self.state.generation[0])
-        return (
-            f"TrainingResult({self.config.task_title}, {self.config.objective}, seeds {self.seeds}, {done} generations)"
-        )
+        what = f"{self.config.task_title}, {self.config.objective}"
+        return f"TrainingResult({what}, seeds {self.seeds}, {self.generations_done} generations)"
 
     @property
-    def centers(self) -> Array:
+    def centers(self) -> HostArray:
         """(num_seeds, num_components, num_params) the last centers."""
-        return self.state.parameters.center
+        return np.asarray(local(self.state.parameters.center))
+
+    @property
+    def generations_done(self) -> int:
+        """How many generations were done."""
+        return int(local(self.state.generation)[0])
+
+    @property
+    def behavior_names(self) -> list[str]:
+        """The names of the behavior dimensions, with their units."""
+        return list(self.task.behavior)
+
+    def behaviors(self) -> Arrays:
+        """What the members of the last generation did; `Run.behaviors` has every recorded generation.
+
+        Returns:
+            ``behavior`` (num_seeds, num_members, num_behaviors); ``fitness``, ``valid``, ``component``
+            (num_seeds, num_members).
+        """
+        return self._behaviors
 
     def parents(self) -> list[Parent]:
         """What the run ended with, one parent per seed."""
         state = local(self.state)
-        arrays, generation = checkpoints.named_arrays(state), int(state.generation[0])
-        return parents_from(arrays, self.config, self.task, generation, where="The run", population=self.population)
-
-    @property
-    def center(self) -> PyTree:
-        """The last center (of the first seed and component), in the form the task's author gave parameters."""
-        return self.task.unflatten(self.centers[0, 0])
+        arrays, done = checkpoints.named_arrays(state), self.generations_done
+        return parents_from(arrays, self.config, self.task, done, where="The run", population=self.population)
 
 
 def evolve(
@@ -94,10 +109,10 @@ def evolve(
     Args:
         task: a Task, or the name of a registered one.
         config: the whole configuration; or give single ``settings``.
-        output: a run folder to write; nothing is written unless given.
+        output: a run folder to write; default: nothing is written.
         on_generation: called with every generation's metrics, one row per seed.
-        workers: where a task with a simulator of its own is evaluated: in this process unless given; or a number of
-            local processes, a Dask address or ``Client``, or any ``concurrent.futures.Executor``.
+        workers: where a task with a simulator of its own is evaluated: a number of local processes, a Dask address or
+            ``Client``, or any ``concurrent.futures.Executor``; default: in this process.
         progress: show how far it is, on a terminal and in a notebook.
         **settings: fields of `Config`, e.g. ``objective="max_variance", sigma=0.1, generations=50``. Instead of names,
             ``objective``, ``population`` and ``optimizer`` may be objects: any function ``(outcome, log_prob) ->
@@ -122,16 +137,19 @@ def evolve(
     with opened(workers) as pool, live(config, progress and is_first(), pool.status) as show:
         each = _all(rows.extend, show, on_generation)
         evolution = Evolution(config, own_task, None if are_none(workers) else pool, pieces)
-        state = train(evolution, None if output is None else Path(output), each)
-    return TrainingResult(
-        state, metric_arrays(rows, config.seeds), evolution.given, config, own_task is None, pieces.population
-    )
+        state, did = train(evolution, None if output is None else Path(output), each)
+    metrics = metric_arrays(rows, config.seeds)
+    return TrainingResult(state, metrics, evolution.given, config, own_task is None, did, pieces.population)
 
 
 def train(
     evolution: Evolution, output: Path | None = None, on_generation: Callable[[Rows], None] = lambda rows: None
-) -> State:
-    """Run from the start, into a new run folder if one is given; of several processes, the first one writes."""
+) -> tuple[State, Arrays]:
+    """Run from the start, into a new run folder if one is given; of several processes, the first one writes.
+
+    Returns:
+        the last State, and what the members of the last generation did, as `Run.behaviors` has it.
+    """
     writer = None
     # Holds the folder's lock, taken in `_locked_folder`, until the run ends.
     with ExitStack() as held:
@@ -195,9 +213,11 @@ def resume(
                 writer.checkpoint(local(state), config)
         show = held.enter_context(live(config, progress and is_first(), pool.status if pool else str))
         rows = rows[: generation * config.seeds]
-        state = _run(evolution, state, writer, _all(rows.extend, show, on_generation))
+        state, did = _run(evolution, state, writer, _all(rows.extend, show, on_generation))
+    metrics = metric_arrays(rows, config.seeds)
+    # Of a run that was finished before, the folder has them.
     return TrainingResult(
-        state, metric_arrays(rows, config.seeds), evolution.given, config, task is None, given.population
+        state, metrics, evolution.given, config, task is None, did or run.behaviors(), given.population
     )
 
 
@@ -215,9 +235,9 @@ def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWrite
     config = evolution.config
     if output.is_dir():
         # A process killed while it made the folder leaves some of these names behind, and no config.toml.
-        strangers = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
-        if strangers:
-            raise RunFolderError(f"{output} is not empty (it has {min(strangers)}). Choose another --output.")
+        unknown = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
+        if unknown:
+            raise RunFolderError(f"{output} is not empty (it has {min(unknown)}). Choose another --output.")
     # Locked before it is looked into: another process may be making a run here at this moment.
     writer = _locked_folder(output, held)
     if (output / "config.toml").exists():
@@ -265,9 +285,15 @@ def _saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
     return evolution.place(checkpoints.restore(template, arrays))
 
 
-def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_generation: Callable[[Rows], None]) -> State:
-    """From a State to the last generation; what is to be kept of each is written, if this process writes."""
-    saved, saved_at = state, time.monotonic()
+def _run(
+    evolution: Evolution, state: State, writer: RunWriter | None, on_generation: Callable[[Rows], None]
+) -> tuple[State, Arrays]:
+    """From a State to the last generation; what is to be kept of each is written, if this process writes.
+
+    Returns:
+        the last State, and what the members of the last generation did; nothing, where all were done before.
+    """
+    saved, saved_at, outcome = state, time.monotonic(), None
     held = ExitStack()
     try:
         termination = held.enter_context(terminations())
@@ -289,7 +315,7 @@ def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_genera
         if writer and saved is not state:
             writer.checkpoint(local(state), evolution.config)
         held.close()
-    return state
+    return state, {} if outcome is None else _did(evolution, local(state).key, rows[0]["generation"], local(outcome))
 
 
 def _record(evolution: Evolution, writer: RunWriter, state: State, rows: Rows, outcome: Outcome) -> None:
@@ -297,13 +323,16 @@ def _record(evolution: Evolution, writer: RunWriter, state: State, rows: Rows, o
     config, generation, did = evolution.config, rows[0]["generation"], local(outcome)
     if generation % config.record_every == 0 or generation == config.generations - 1:
         parent = local(state)
-        if config.objective != MAML:  # whose members are no mutations
+        if config.objective != MAML:  # whose members are not mutations
             # Before the behaviors: who sees those finds it.
             writer.record_center(parent, newest_only=not config.record_centers)
-        # Drawn again from its address: an Outcome does not tell who belongs to which component.
-        component = evolution.components(parent.key, generation)
-        writer.record_behaviors(generation, behavior_arrays(component, did))
+        writer.record_behaviors(generation, _did(evolution, parent.key, generation, did))
     seeds, seen = [row["seed"] for row in rows], valid_episodes(jax.tree.map(np.asarray, did))
     writer.record_histograms(histogram_rows(generation, seeds, seen))
     # Last: who reads of a generation finds its behaviors.
     writer.record_metrics(rows)
+
+
+def _did(evolution: Evolution, key: Array, generation: int, outcome: Outcome) -> Arrays:
+    # Drawn again from its address: an Outcome does not say who belongs to which component.
+    return behavior_arrays(evolution.components(key, generation), outcome)

@@ -87,7 +87,7 @@ class Evolution:
         self._compile = partial(self._jit, out_shardings=replicated(self.devices))
         self._begin = self._batch(partial(start, self.algorithm, self.task, self.population.num_components))
         self._step = self._prepared_step()
-        # The episodes of MAML are no draws of a population: all belong to its one center.
+        # The episodes of MAML are not draws of a population: all belong to its one center.
         draws = jnp.arange(1) if is_maml else self.population.draws(config.population_size)
         # ``(keys, generation) -> (num_seeds, num_draws)``, the component of every draw.
         self.components = jax.jit(

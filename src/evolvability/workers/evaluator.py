@@ -33,7 +33,7 @@ from evolvability.workers.worker import Broadcast, WorkerReport, recipe_of, work
 
 NUM_SUMS = 32
 """Partial gradients per generation, at most: what comes back to the driver does not grow with the population."""
-MAX_NAMED = 3  # members named per generation; of more, the number is told
+MAX_NAMED = 3  # members named per generation; of more, the number is given
 MAX_LOSSES = 3  # so many workers may a call cost before it is suspected
 MAX_LOST, MAX_LOST_PER_SLOT = 6, 3  # so many calls may be lost in a row before the run is stopped
 AHEAD = 2  # calls handed out per slot: one to work on, and one so that nobody waits for us
@@ -174,11 +174,11 @@ def split(total: int, parts: int) -> list[range]:
 
 
 def name_invalid(part: Part, generation: int, seed: int) -> None:
-    """Tell, once each, which members could not be evaluated."""
-    told = [f"member {member} is invalid: {text}" for member, text in part.notes[:MAX_NAMED]]
+    """Warn once of each member that could not be evaluated."""
+    texts = [f"member {member} is invalid: {text}" for member, text in part.notes[:MAX_NAMED]]
     if (others := len(part.notes) - MAX_NAMED) > 0:
-        told.append(f"{others} more members are invalid")
-    for text in told:
+        texts.append(f"{others} more members are invalid")
+    for text in texts:
         warnings.warn(f"generation {generation}, seed {seed}: {text}", stacklevel=2)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = tuple(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
-"""Where installed packages lie: they are told apart by their versions."""
+"""Where installed packages lie: they are known by their versions."""
 PYTHON = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib"))
 SIMULATORS = {"mujoco": "mujoco", "gymnasium": "gymnasium", "pybullet": "pybullet", "Box2D": "box2d"}
 """Modules that simulate, by the packages that they are of."""

@@ -1,4 +1,4 @@
-"""Worker processes on this machine: replaced when they die or hang, watched from outside, told by their last words."""
+"""Worker processes on this machine: replaced when they die or hang, watched from outside, their last words reported."""
 
 import contextlib
 import faulthandler
@@ -29,7 +29,7 @@ MEMORY_SHARE = 0.9  # of the machine's memory, for all workers together
 
 
 class LocalProcesses(ThreadedPool):
-    """Worker processes on this machine, one per core unless told; one that dies or hangs is replaced.
+    """Worker processes on this machine, by default one per core; one that dies or hangs is replaced.
 
     One that takes more than its share of the machine's memory is ended.
     """
@@ -148,7 +148,7 @@ class _Worker:
         words, self._words = " ".join(self._words.split()), ""
         code = None
         if self._process is not None:
-            # Its executor asks, too: whoever asks second is told nothing until the first has noted the answer.
+            # Its executor asks, too: whoever asks second gets nothing until the first has noted the answer.
             until = time.monotonic() + 1
             while (code := self._process.exitcode) is None and time.monotonic() < until:
                 time.sleep(0.01)
@@ -196,7 +196,7 @@ _spawning = threading.Lock()
 
 @contextlib.contextmanager
 def _safe_path() -> Iterator[None]:
-    """Start processes that do not look for Python's own modules in the working folder: it may be a stranger's."""
+    """Start processes that do not look for Python's own modules in the working folder: it may be somebody else's."""
     with _spawning:
         former = os.environ.get(SAFE_PATH)
         os.environ[SAFE_PATH] = former or "1"

@@ -1,6 +1,6 @@
 """What a worker does: evaluate a range of members, or sum the gradient of a range of draws.
 
-A worker is told integers (which members, of which generation) and the center. Noise is rebuilt from its address, one
+A worker gets integers (which members, of which generation) and the center. Noise is rebuilt from its address, one
 draw at a time by one compiled function, so a member's bits do not depend on which others it is evaluated with.
 """
 
@@ -38,22 +38,22 @@ from evolvability.workers.fingerprint import code_of, mark_of, simulators_loaded
 SAME_VERSIONS = ("evolvability-es", "jax", "numpy")  # packages whose version decides over bits
 
 
-@dataclass(frozen=True, eq=False)  # told apart by identity, so that a pool can remember which ones it has sent
+@dataclass(frozen=True, eq=False)  # compared by identity, so that a pool can remember which ones it has sent
 class Recipe:
     """What a worker needs to know of a run, once."""
 
     name: str
-    """No other recipe's."""
+    """A name that no other recipe has."""
     config: Config
     """The run's configuration, for its population."""
     shapes: Shapes
-    """Of the task's parameters, likewise."""
+    """The shapes of the task's parameters, for its population."""
     num_behaviors: int
     """The length of a behavior."""
     factory: bytes
     """Builds the simulator; pickled, so that nothing of it is loaded before the worker is ready for it."""
     versions: dict[str, str]
-    """The driver's packages."""
+    """The versions of the driver's packages."""
     code: dict[str, str]
     """Checksums or versions of the modules that the simulator consists of."""
     driver: tuple[str, int]
@@ -69,6 +69,7 @@ class Broadcast:
     noise: np.ndarray[Any, Any]
     """The words of the key that noise is addressed by."""
     generation: int
+    """The number of the generation."""
     parameters: Parameters
     """The center, and the scales where they are learned."""
     memory: PyTree
@@ -81,7 +82,7 @@ class WorkerReport(NamedTuple):
     result: Any
     """A `Part`, or a partial gradient as a `Parameters`."""
     worker: str = ""
-    """Who answers."""
+    """The worker's name."""
     seconds: float = 0.0
     """How long it took."""
 

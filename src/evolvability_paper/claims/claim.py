@@ -30,15 +30,17 @@ class Claim:
     """A statement of the paper, and what some runs say about it."""
 
     statement: str
+    """What the paper says of one case, in a sentence."""
     sentence: str
-    """Of the paper, which may be several such statements: what tells them apart stands side by side."""
+    """The paper's sentence, which may be several statements: what differs between them is written side by side."""
     section: str
+    """Where it is in the paper."""
     paper: str
-    """Its value, as it is printed there."""
+    """The paper's value, as it is printed there."""
     statistic: str
-    """What ``value`` is."""
+    """What ``value`` measures."""
     ours: str = ""
-    """What decides and is not the paper's."""
+    """The part of the rule that the paper does not give."""
     value: float | None = None
     """The statistic of the runs; None without runs."""
     p: float | None = None
@@ -50,13 +52,13 @@ class Claim:
     reason: str = ""
     """Why they cannot tell, why it does not hold or in part only, or how many runs do."""
     medians: tuple[float, ...] = ()
-    """Of the groups, where two are compared; in the statistic's order."""
+    """The medians of the groups, where two are compared, in the statistic's order."""
     pairs: Paired | None = None
-    """Tests by seed, where two groups have some in common: these begin with one network."""
+    """Tests by seed, where two groups share seeds, which begin with one network."""
     beside: str = ""
-    """The same by another reading, which decides nothing."""
+    """The result of another reading, which decides nothing."""
     enough: int = 0
-    """Where the paper finds no difference, in how many runs per group; 0 elsewhere."""
+    """How many runs per group the paper has, where it finds no difference; 0 elsewhere."""
     is_reversed: bool = False
     """Whether the opposite is significant."""
 
@@ -70,15 +72,25 @@ class Answer(NamedTuple):
     """What runs say, as a `Claim` has it."""
 
     value: float
+    """The statistic of the runs."""
     num_runs: tuple[int, ...]
+    """How many runs each group has."""
     verdict: Verdict
+    """Whether the statement holds for the runs."""
     p: float | None = None
+    """The p-value, if there is one."""
     reason: str = ""
+    """Why the verdict is not "holds", or how many runs do."""
     medians: tuple[float, ...] = ()
+    """The medians of the groups, where two are compared."""
     pairs: Paired | None = None
+    """Tests by seed, where two groups share seeds."""
     beside: str = ""
+    """The result of another reading, which decides nothing."""
     enough: int = 0
+    """How many runs per group the paper has, where it finds no difference; 0 elsewhere."""
     is_reversed: bool = False
+    """Whether the opposite is significant."""
 
 
 # How a statement is written
@@ -133,7 +145,7 @@ class Statement:
     item: str
     """The item of the paper that it belongs to, by name."""
     claim: Claim
-    """What the paper says, not yet held against runs."""
+    """What the paper says, without any runs."""
     judge: Judge
     """Finds the runs that it is about by their configurations, and answers."""
 

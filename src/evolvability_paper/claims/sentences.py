@@ -18,8 +18,9 @@ class Sentence:
     """What the paper says, and the statements that it became here."""
 
     verdict: Verdict
+    """The verdict of all of its statements together."""
     claims: dict[str, Claim]
-    """By name."""
+    """Its statements, by name."""
 
     @property
     def count(self) -> str:

@@ -3,7 +3,7 @@
 export const BACKGROUND = [0.043, 0.055, 0.082];
 const LIGHT = [-0.36, -0.34, 0.87];
 
-// What there is to draw is told in rows of numbers, so many per attribute of a shader, in the order of their locations.
+// What there is to draw comes as rows of numbers, so many per attribute of a shader, in the order of their locations.
 // A solid has the columns of a matrix, a color, and half the length between a capsule's ends.
 const LAYOUTS = { floor: [], point: [3, 3], ribbon: [3, 3], solid: [4, 4, 4, 4, 3, 1] };
 const CORNERS = { floor: 6, point: 1, ribbon: 6, solid: 504 }; // of what a row stands for

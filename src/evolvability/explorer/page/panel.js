@@ -1,4 +1,4 @@
-// What is told about runs beside the scene: history, learning curves, metrics and configuration.
+// What is written about runs beside the scene: history, learning curves, metrics and configuration.
 
 import { css, graded, kind } from "explorer/clouds";
 import { askArrays, generationNow, seedOf } from "explorer/runs";

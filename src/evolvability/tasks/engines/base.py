@@ -84,7 +84,7 @@ class Engine:
     """A way to step episodes."""
 
     name: str
-    """What it is, and on what, for people."""
+    """What it is and on which device it runs, as a text for people."""
     run: Callable[[Array, Sample, Moments], EpisodeResults]
     """One episode per member, observations scaled by the moments."""
     on_host: bool

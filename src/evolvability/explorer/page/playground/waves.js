@@ -95,8 +95,8 @@ export class Waves {
     this.drawLandscape();
     const [x] = this.evolution.center;
     const spread = number(spreadAt(x, this.sigma));
-    const told = `The center is at x = ${number(x, 3)}; its mutations spread by ${spread} around their mean.`;
-    canvas.setAttribute("aria-label", told);
+    const text = `The center is at x = ${number(x, 3)}; its mutations spread by ${spread} around their mean.`;
+    canvas.setAttribute("aria-label", text);
   }
 
   write(text, x, y, color = DIM, align = "left") {
