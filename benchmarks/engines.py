@@ -125,7 +125,7 @@ def bare_mujoco(robot: Robot, torques: Array) -> Callable[[], Any]:
 
 def bare_fused(robot: Robot, torques: Array) -> Callable[[], Any]:
     """The same, `COPIES` of each."""
-    step = fused.stepper(robot.model, robot.steps_per_control)
+    step = fused.compile(robot.model, num_steps=robot.steps_per_control)
     controls = np.ascontiguousarray(np.tile(torques, (COPIES, 1, 1)).swapaxes(0, 1), np.float32)
     number = controls.shape[1]
     start = fused.start(robot.model, number, np.tile(robot.start, (number, 1)))

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 from mujoco import rollout
-from mujoco_fused import State, stepper
+from mujoco_fused import State, compile
 
 from evolvability.core.cores import num_cores
 from evolvability.tasks.robots import ROBOTS, Robot
@@ -70,7 +70,7 @@ def measured(robot: Robot, number: int, num_steps: int) -> dict[str, float]:
 
 def fused(robot: Robot, number: int, num_steps: int) -> Callable[[], Any]:
     """Inside of one program of JAX's."""
-    advance = stepper(robot.model, robot.steps_per_control, robot.links)
+    advance = compile(robot.model, num_steps=robot.steps_per_control, watched=robot.links)
     phase = jnp.asarray(_phase(robot, number))
 
     def once(state: State, step: jax.Array) -> tuple[State, None]:

@@ -111,7 +111,7 @@ def _mujoco(robot: Robot, speeds: Array) -> tuple[Advance, Array]:
 
 
 def _fused(robot: Robot, speeds: Array) -> tuple[Advance, Array]:
-    step = fused.stepper(robot.model, robot.steps_per_control)
+    step = fused.compile(robot.model, num_steps=robot.steps_per_control)
     state = fused.start(robot.model, len(speeds), np.tile(robot.start, (len(speeds), 1)))
     state.qvel[:, -robot.num_joints :] = speeds
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 from models import evaluate
+from mujoco_fused.arrays import symbols
 from mujoco_fused.expressions import Tape, arctan2, select, sin
-from mujoco_fused.symbols import symbols
 
 
 def test_constants_are_folded_and_nothing_is_computed_twice() -> None:

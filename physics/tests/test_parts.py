@@ -1,5 +1,7 @@
 """Every part of the compiled physics against MuJoCo's own intermediate quantities, in double precision."""
 
+import itertools
+import re
 from typing import Any
 
 import mujoco
@@ -8,8 +10,9 @@ import pytest
 from models import NAMES, evaluate, forward, model, states
 from mujoco_fused.constraints import contacts, limits
 from mujoco_fused.dynamics import bias_forces, joint_forces, mass_matrix
-from mujoco_fused.expressions import Tape, within
+from mujoco_fused.expressions import Scalar, Tape, within
 from mujoco_fused.kinematics import Motion, moving
+from mujoco_fused.solver import SCOPE, Solver
 from mujoco_fused.tree import Tree
 
 NUM_STATES = 6
@@ -138,3 +141,35 @@ def test_states_have_contacts_limits_and_more_than_one_of_each() -> None:
     data = [one for name in NAMES for one in Traced(name).data]
     assert max(one.ncon for one in data) >= 4
     assert sum(int((one.efc_type == mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT).sum()) for one in data) >= 10
+
+
+@each_model
+def test_the_solver_reads_and_writes_what_its_scope_declares(name: str) -> None:
+    traced = Traced(name)
+    found, stops = contacts(traced.tree, traced.motion), limits(traced.tree, traced.symbols["q"], traced.symbols["v"])
+    solver = Solver(traced.tree, traced.motion, found, stops, itertools.count(10**6))
+    text = re.sub(r'"[^"]*"|//[^\n]*|R\([-+.\de]+\)', "", solver.declarations() + solver.detection() + solver.code())
+    own = set(re.findall(r"(?:const )?(?:R|int|bool|unsigned long long) (\w+)", text))
+    for line in re.findall(r"\b(?:R|int|unsigned long long) ([^;{}()]*[,;])", text):
+        own |= set(re.findall(r"(?:^|, ?)(\w+)(?=\[| =|,|;)", line))
+    words = set(re.findall(r"(?<![\w.])[A-Za-z_]\w*", text))
+    words -= {
+        "R",
+        "int",
+        "const",
+        "bool",
+        "unsigned",
+        "long",
+        "for",
+        "if",
+        "else",
+        "break",
+        "_Pragma",
+        "ull",
+        "true",
+        "false",
+    }
+    kept = {value.name for value in solver.kept() if isinstance(value, Scalar)}
+    declared = {one for names in SCOPE for key in names for one in key.split()}
+    assert words - own - kept <= declared
+    assert {"w", "M", "force", "Ma", "H"} <= words

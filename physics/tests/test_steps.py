@@ -5,15 +5,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import mujoco
+import mujoco_fused as fused
 import numpy as np
 import pytest
 from models import each_quickly, model, states
 
-wp = pytest.importorskip("warp", reason="Warp is not installed")
-fused = pytest.importorskip("mujoco_fused")
-
-from mujoco_fused.emission import DOUBLE  # noqa: E402
-from mujoco_fused.kernel import step_kernel  # noqa: E402
+pytest.importorskip("warp", reason="Warp is not installed")
 
 
 def native_step(model: mujoco.MjModel, given: dict[str, Any], num_steps: int = 1) -> dict[str, Any]:
@@ -28,11 +25,9 @@ def native_step(model: mujoco.MjModel, given: dict[str, Any], num_steps: int = 1
 
 
 def double_step(model: mujoco.MjModel, given: dict[str, Any]) -> dict[str, Any]:
-    number = len(given["q"])
-    inputs = [wp.array(given[key], device="cpu") for key in "qvwu"]
-    outputs = [wp.zeros((number, size), dtype=wp.float64, device="cpu") for size in (model.nq, model.nv, model.nv, 0)]
-    wp.launch(step_kernel(model, precision=DOUBLE), dim=number, inputs=inputs, outputs=outputs, device="cpu")
-    return {key: array.numpy() for key, array in zip("qvw", outputs[:3], strict=True)}
+    step = fused.compile(model, precision=fused.DOUBLE)
+    after, _ = step(fused.State(given["q"], given["v"], given["w"]), given["u"])
+    return dict(zip("qvw", after, strict=True))
 
 
 def assert_close(ours: dict[str, Any], expected: dict[str, Any], tolerance: float) -> None:
@@ -59,7 +54,7 @@ def test_a_step_does_not_depend_on_where_the_solver_begins() -> None:
 def test_twenty_steps_in_float_stay_with_mujoco(name: str) -> None:
     robot, num_worlds = model(name), 16
     given = states(robot, num_worlds, seed=2)
-    step = fused.stepper(robot)
+    step = fused.compile(robot)
     state = fused.State(*(given[key].astype(np.float32) for key in "qvw"))
     controls = np.random.default_rng(3).uniform(-1, 1, (20, num_worlds, robot.nu)).astype(np.float32)
     data = []
@@ -79,7 +74,7 @@ def test_twenty_steps_in_float_stay_with_mujoco(name: str) -> None:
 
 def test_jax_and_numpy_take_the_same_steps_also_in_batches() -> None:
     robot = model("cheetah")
-    step, first = fused.stepper(robot, num_steps=2), fused.start(robot, 6)
+    step, first = fused.compile(robot, num_steps=2), fused.start(robot, 6)
     controls = np.random.default_rng(0).uniform(-1, 1, (6, robot.nu)).astype(np.float32)
     on_cpu, nothing = step(first, controls)
     as_jax = jax.tree.map(jnp.asarray, first)
@@ -98,8 +93,8 @@ def test_jax_and_numpy_take_the_same_steps_also_in_batches() -> None:
 def test_heights_of_geoms_are_told_as_sensors_see_them() -> None:
     robot = model("cheetah")
     foot = robot.geom("ffoot").id
-    state, _ = fused.stepper(robot)(fused.start(robot, 1), np.zeros((1, robot.nu), np.float32))
-    _, clearance = fused.stepper(robot, watched=(foot,))(state, np.zeros((1, robot.nu), np.float32))
+    state, _ = fused.compile(robot)(fused.start(robot, 1), np.zeros((1, robot.nu), np.float32))
+    _, clearance = fused.compile(robot, watched=(foot,))(state, np.zeros((1, robot.nu), np.float32))
     data = mujoco.MjData(robot)
     data.qpos[:] = state.qpos[0]
     mujoco.mj_kinematics(robot, data)
@@ -113,8 +108,8 @@ def test_heights_of_geoms_are_told_as_sensors_see_them() -> None:
         ({"option": 'integrator="RK4"'}, "RK4"),
         ({"option": 'cone="elliptic"'}, "elliptic"),
         ({"option": 'density="1.2"'}, "air"),
-        ({"geom": 'type="cylinder" size="0.1 0.2"'}, "no sphere, capsule or box"),
-        ({"geom": 'type="sphere" size="0.1" condim="6"'}, "dimension 6"),
+        ({"geom": 'type="cylinder" size="0.1 0.2"'}, "not spheres, capsules or boxes"),
+        ({"geom": 'type="sphere" size="0.1" condim="6"'}, "condim 6"),
         ({"joint": 'frictionloss="1"'}, "friction loss"),
         ({"joint": 'type="ball" stiffness="3"'}, "ball joints"),
         ({"more": '<equality><joint joint1="j" polycoef="0 1 0 0 0"/></equality>'}, "equality"),
@@ -128,4 +123,4 @@ def test_what_is_not_supported_is_refused_by_name(change: dict[str, str], named:
       <body pos="0 0 1"><joint name="j" {parts["joint"]}/><geom {parts["geom"]}/></body>{parts["body"]}</worldbody>
       {parts["more"]}</mujoco>"""
     with pytest.raises(fused.UnsupportedModelError, match=named):
-        fused.stepper(mujoco.MjModel.from_xml_string(text))
+        fused.compile(mujoco.MjModel.from_xml_string(text))

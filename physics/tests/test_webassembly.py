@@ -13,8 +13,7 @@ from models import each_quickly, model, states
 
 pytest.importorskip("warp", reason="Warp is not installed")
 
-from mujoco_fused.emission import DOUBLE, emit, prelude
-from mujoco_fused.webassembly import Compiler, Program
+from mujoco_fused import DOUBLE, Program, emit, prelude, to_webassembly
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="no Node: install it to run WebAssembly without a browser")
@@ -59,7 +58,7 @@ def test_loops_conditions_and_pointers_do_what_they_say() -> None:
     { const R b0 = b[0]; b[3] = b0 - 1; }
     if (seen >> 1 & 1) b[4] = R(7); else b[4] = R(8);
     """
-    program = Compiler(text).module({"a": "R*", "b": "R*"})
+    program = to_webassembly(text, {"a": "R*", "b": "R*"})
     _, numbers = ran(program, np.array([9.0, 9, 1, 4, 6, 0]), np.zeros(5))
     np.testing.assert_array_equal(numbers, [5.5, -5.5, 4, 4.5, 7])
 
@@ -71,7 +70,7 @@ def test_functions_are_exact_to_the_last_digits() -> None:
     text += "a[i] = ATAN2(x[i], x[998 - i]); n[i] = ASIN(s[i]); }"
     x = np.concatenate([np.linspace(-30, 30, 996), [0, 1e-9, -0.7]])
     blank = np.zeros(999)
-    program = Compiler(text).module(dict.fromkeys("xsctan", "R*"))
+    program = to_webassembly(text, dict.fromkeys("xsctan", "R*"))
     _, sine, cosine, tanh, angle, arcsine = ran(program, x, *[blank] * 5)
     for found, expected in (
         (sine, np.sin(x)),
@@ -95,7 +94,7 @@ def test_one_step_is_mujocos(name: str) -> None:
     load = "".join(moved.format(n=n, left=f"{key}[i]", right=f"{key}s[world * {n} + i]") for key, n in sizes.items())
     store = "".join(moved.format(n=n, left=f"{key}s[world * {n} + i]", right=f"{key}[i]") for key, n in sizes.items())
     text = prelude(DOUBLE) + declared + loop.format(load=load, step=emit(robot), store=store)
-    after = ran(Compiler(text).module({f"{key}s": "R*" for key in sizes}), *(given[key] for key in sizes))
+    after = ran(to_webassembly(text, {f"{key}s": "R*" for key in sizes}), *(given[key] for key in sizes))
     for world in range(8):
         data = mujoco.MjData(robot)
         data.qpos[:], data.qvel[:], data.qacc_warmstart[:], data.ctrl[:] = (given[key][world] for key in sizes)
@@ -106,6 +105,6 @@ def test_one_step_is_mujocos(name: str) -> None:
 
 def test_what_is_not_known_is_named() -> None:
     with pytest.raises(NameError, match="'y'"):
-        Compiler("x[0] = y;").module({"x": "R*"})
+        to_webassembly("x[0] = y;", {"x": "R*"})
     with pytest.raises(SyntaxError, match="';' is expected, got 'x'"):
-        Compiler("x[0] = 1.0 x[1] = 2.0;").module({"x": "R*"})
+        to_webassembly("x[0] = 1.0 x[1] = 2.0;", {"x": "R*"})

@@ -41,7 +41,7 @@ def robot(folder: Path, name: str, task: str, objective: str, origin: Any = None
     run = made_up(folder / name, own, cloud, component=DRAW.integers(0, 2, cloud.shape[:2]), origin=origin, **metrics)
     keep_names(run.path, ["x (m)", "y (m)"][:number])
     for generation in range(GENERATIONS):
-        rows = histogram_rows(generation, list(run.seeds), (generation + 1) / 21 * cloud)
+        rows = histogram_rows(generation, list(run.seeds), list((generation + 1) / 21 * cloud))
         RunWriter(run.path).record_histograms(rows)
     return run
 

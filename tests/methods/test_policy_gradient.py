@@ -37,8 +37,8 @@ TIMES = (2, 4)
 def counter() -> World:
     """Each action's square is added up. The network sees nothing, so that its bias alone decides."""
 
-    def begin(key: Array, number: int) -> Situation:
-        zero, always = jnp.zeros((number, 1)), jnp.ones(number, bool)
+    def begin(keys: Array) -> Situation:
+        zero, always = jnp.zeros((len(keys), 1)), jnp.ones(len(keys), bool)
         return Situation((), zero, zero, always, always)
 
     def advance(now: Situation, actions: Array) -> Situation:

@@ -106,7 +106,8 @@ def test_disturbed_runs_end_with_the_same_bits(
             states, rows, _ = zip(*evolution.generations(start), strict=True)
         thread.join()
         metrics = metric_arrays([row for (row,) in rows], 1)
-        assert_same(TrainingResult(states[-1], metrics, evolution.task, evolution.config, by_name=False), undisturbed)
+        result = TrainingResult(states[-1], metrics, evolution.task, evolution.config, False, {})
+        assert_same(result, undisturbed)
         assert (metrics["num_steps"] == POPULATION_SIZE * NUM_STEPS).all()  # nobody counts twice
         assert set(diary.evaluated()) == EVERYONE
         again += diary.evaluated().total() - len(EVERYONE)

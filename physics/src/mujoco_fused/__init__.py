@@ -1,42 +1,56 @@
 """MuJoCo's physics, compiled: any supported model as one function that steps a batch of worlds, on CPUs and GPUs.
 
-    step = mujoco_fused.stepper(model)
+    step = mujoco_fused.compile(model)
     state = mujoco_fused.start(model, num_worlds=1000)
     state, _ = step(state, controls)  # NumPy's arrays, or JAX's: then under `jax.jit` too
 
-The other names are for programs that embed a model's time steps into kernels of their own.
+To embed a model's time steps into programs of your own: `emit` writes them as C++, `Tape` and `symbols` record more
+arithmetic, `make_kernel` compiles a text with Warp, `jax_function` calls it from JAX, and `to_webassembly` makes it a
+program for browsers.
 """
 
+from mujoco_fused.arrays import symbols
 from mujoco_fused.emission import DOUBLE, FLOAT, Precision, emit, epilogue, prelude
+from mujoco_fused.errors import FusedError, MissingPackageError, ShapeError, UnsupportedModelError
 from mujoco_fused.expressions import Tape, literal
-from mujoco_fused.kernel import TYPES, in_jax, loaded, made, read, written
+from mujoco_fused.kernel import jax_function, load_kernel, make_kernel, read_row, write_row
+from mujoco_fused.parameters import NAMES as PARAMETERS
+from mujoco_fused.parameters import own_parameters
 from mujoco_fused.sparse import block
-from mujoco_fused.stepper import State, start, stepper
-from mujoco_fused.symbols import symbols
-from mujoco_fused.tree import UnsupportedModelError
-from mujoco_fused.webassembly import Compiler, Program
+from mujoco_fused.stepping import State, Step, compile, start
+from mujoco_fused.support import unsupported
+from mujoco_fused.verification import Verified, verify
+from mujoco_fused.webassembly import Program, to_webassembly
 
 __all__ = [
     "DOUBLE",
     "FLOAT",
-    "TYPES",
-    "Compiler",
+    "PARAMETERS",
+    "FusedError",
+    "MissingPackageError",
     "Precision",
     "Program",
+    "ShapeError",
     "State",
+    "Step",
     "Tape",
     "UnsupportedModelError",
+    "Verified",
     "block",
+    "compile",
     "emit",
     "epilogue",
-    "in_jax",
+    "jax_function",
     "literal",
-    "loaded",
-    "made",
+    "load_kernel",
+    "make_kernel",
+    "own_parameters",
     "prelude",
-    "read",
+    "read_row",
     "start",
-    "stepper",
     "symbols",
-    "written",
+    "to_webassembly",
+    "unsupported",
+    "verify",
+    "write_row",
 ]

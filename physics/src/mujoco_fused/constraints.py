@@ -7,16 +7,14 @@ impedance $d(x)$ between 0 and 1, and yields by $R$, which is written here as it
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import mujoco
 import numpy as np
 
+from mujoco_fused.errors import UnsupportedModelError
 from mujoco_fused.expressions import Value, Vector, is_zero, select, sqrt
 from mujoco_fused.kinematics import Motion
-from mujoco_fused.tree import Tree, UnsupportedModelError, clean, rotation
+from mujoco_fused.pairs import BOX, CAPSULE, SPHERE, Pair, pairs
+from mujoco_fused.tree import Tree, clean, rotation
 
-PLANE, SPHERE, CAPSULE, BOX = (
-    int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}")) for name in ("PLANE", "SPHERE", "CAPSULE", "BOX")
-)
 MIN_VALUE = 1e-15
 """MuJoCo's smallest divisor."""
 MIN_IMPEDANCE, MAX_IMPEDANCE = 1e-4, 1 - 1e-4
@@ -65,11 +63,11 @@ class Softness:
         elif power == 2:
             arc = select(x <= middle, x * x / middle, 1 - (1 - x) * (1 - x) / (1 - middle))
         else:
-            raise UnsupportedModelError(f"it has a solimp with the power {power}, not 1 or 2")
+            raise UnsupportedModelError([f"It has a solimp with the power {power}, not 1 or 2."])
         return low + select(x >= 1.0, 1.0, arc) * (high - low)
 
 
-def strength(impedance: Value, weight: float) -> Value:
+def strength(impedance: Value, weight: Value) -> Value:
     """D, from the impedance and how much acceleration a unit force gives, roughly."""
     yielding = (1 - impedance) * weight / impedance
     return 1 / select(yielding > MIN_VALUE, yielding, MIN_VALUE)
@@ -97,49 +95,15 @@ class Limit(NamedTuple):
 
 def contacts(tree: Tree, motion: Motion) -> list[Contact]:
     """All points that may touch a plane."""
-    model, found = tree.model, []
-    planes = [geom for geom in range(model.ngeom) if model.geom_type[geom] == PLANE]
-    for geom in range(model.ngeom):
-        for other in range(geom):
-            if _may_touch(tree, geom, other) and not (geom in planes) ^ (other in planes):
-                pair = f"{_named(model, other)} and {_named(model, geom)}"
-                raise UnsupportedModelError(f"its geoms {pair} may touch: set their contype and conaffinity to 0")
-        for plane in planes:
-            if geom != plane and _may_touch(tree, geom, plane):
-                found += _on_plane(tree, motion, geom, plane)
-    return found
+    return [contact for pair in pairs(tree.model) for contact in _on_plane(tree, motion, pair)]
 
 
-def _may_touch(tree: Tree, geom: int, other: int) -> bool:
-    """Whether MuJoCo would look at a pair of geoms at all."""
-    model = tree.model
-    one, two = (int(model.body_weldid[model.geom_bodyid[g]]) for g in (geom, other))
-    if one == two:
-        return False
-    one_parent, two_parent = (int(model.body_weldid[tree.parent[body]]) for body in (one, two))
-    if one and two and (one == two_parent or two == one_parent):
-        return False
-    excluded = {int(signature) for signature in model.exclude_signature}
-    if {(one << 16) + two, (two << 16) + one} & excluded:
-        return False
-    return bool(
-        model.geom_contype[geom] & model.geom_conaffinity[other]
-        or model.geom_contype[other] & model.geom_conaffinity[geom]
-    )
-
-
-def _named(model: mujoco.MjModel, geom: int) -> str:
-    return repr(model.geom(geom).name or geom)
-
-
-def _on_plane(tree: Tree, motion: Motion, geom: int, plane: int) -> list[Contact]:
+def _on_plane(tree: Tree, motion: Motion, pair: Pair) -> list[Contact]:
     """A geom's points that may touch a plane, in MuJoCo's order."""
-    model, body = tree.model, int(tree.model.geom_bodyid[geom])
-    weld, floor, turn = tree.weld(int(model.geom_bodyid[plane]))
-    if weld:
-        raise UnsupportedModelError(f"its plane {_named(model, plane)} moves")
-    normal = clean(turn @ rotation(model.geom_quat[plane])[:, 2])
-    floor = clean(floor + turn @ model.geom_pos[plane])
+    model, geom, body = tree.model, pair.geom, int(tree.model.geom_bodyid[pair.geom])
+    _, floor, turn = tree.weld(int(model.geom_bodyid[pair.plane]))
+    normal = clean(turn @ rotation(model.geom_quat[pair.plane])[:, 2])
+    floor = clean(floor + turn @ model.geom_pos[pair.plane])
     axes, size, kind = rotation(model.geom_quat[geom]), model.geom_size[geom], int(model.geom_type[geom])
     center, radius, along = clean(model.geom_pos[geom]), float(size[0]), None
     if kind == SPHERE:
@@ -147,13 +111,11 @@ def _on_plane(tree: Tree, motion: Motion, geom: int, plane: int) -> list[Contact
     elif kind == CAPSULE:
         points = [clean(center + end * size[1] * axes[:, 2]) for end in (1, -1)]
         along = motion.rotation[body] @ axes[:, 2]
-    elif kind == BOX:
+    else:
         corners = [(x, y, z) for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)]
         points, radius = [clean(center + axes @ (corner * size)) for corner in corners], 0.0
-    else:
-        raise UnsupportedModelError(f"its geom {_named(model, geom)} on a plane is not a sphere, capsule or box")
     first = tangent(along, normal)
-    parameters = _mixed(model, geom, plane)
+    parameters = _parameters(tree, pair)
     found = []
     for point in points:
         place = motion.place[body] + motion.rotation[body] @ point
@@ -200,9 +162,9 @@ class Parameters(NamedTuple):
     """What two geoms agree on."""
 
     softness: Softness
-    friction: float
+    friction: Value
     margin: float
-    weight: float
+    weight: Value
 
     def fields(self, distance: Value) -> dict[str, Value]:
         """What the solver needs to know of a contact so far above a plane."""
@@ -216,28 +178,22 @@ class Parameters(NamedTuple):
         }
 
 
-def _mixed(model: mujoco.MjModel, geom: int, plane: int) -> Parameters:
-    """Two geoms' parameters as MuJoCo mixes them."""
-    pair = [geom, plane]
-    if model.geom_gap[pair].any():
-        raise UnsupportedModelError("it has geoms with a gap")
-    first, second = model.geom_priority[pair]
-    share = model.geom_solmix[geom] / model.geom_solmix[pair].sum() if model.geom_solmix[pair].sum() else 0.5
-    share = share if first == second else float(first > second)
-    pair = pair if first == second else [pair[int(second > first)]]
-    dimension = int(model.geom_condim[pair].max())
-    if dimension not in (1, 3):
-        raise UnsupportedModelError(f"it has contacts of dimension {dimension}, not 1 or 3")
-    solref, solimp = (
-        share * array[geom] + (1 - share) * array[plane] for array in (model.geom_solref, model.geom_solimp)
-    )
-    if (model.geom_solref[[geom, plane], 0] <= 0).any():
-        solref = model.geom_solref[[geom, plane]].min(axis=0)
-    friction = float(model.geom_friction[pair, 0].max()) if dimension == 3 else 0.0
-    weight = float(model.body_invweight0[model.geom_bodyid[[geom, plane]], 0].sum())
-    edges = 2 * friction**2 * (1 + friction**2) / model.opt.impratio if dimension == 3 else 4.0
-    margin = float(model.geom_margin[geom] + model.geom_margin[plane])
-    return Parameters(Softness(solref, solimp, float(model.opt.timestep)), friction, margin, weight * edges)
+def _parameters(tree: Tree, pair: Pair) -> Parameters:
+    """What two geoms agree on, with what is an input as such."""
+    model, has_friction = tree.model, pair.dimension == 3
+    friction = _largest([tree.numbers("friction", own) for own in pair.rubbing]) if has_friction else 0.0
+    weight = float(model.body_invweight0[model.geom_bodyid[[pair.geom, pair.plane]], 0].sum())
+    square = friction * friction
+    edges = 2 * square * (1 + square) / float(model.opt.impratio) if has_friction else 4.0
+    softness = Softness(pair.solref, pair.solimp, float(model.opt.timestep))
+    return Parameters(softness, friction, pair.margin, weight * edges)
+
+
+def _largest(values: list[Value]) -> Value:
+    found = values[0]
+    for value in values[1:]:
+        found = select(found < value, value, found)
+    return found
 
 
 def limits(tree: Tree, position: Vector, velocity: Vector) -> list[Limit]:

@@ -1,5 +1,6 @@
 """The mass matrix, and the forces that act without contacts and limits: gravity, inertia, springs, damping, motors."""
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -26,11 +27,21 @@ class Inertia(NamedTuple):
         return np.concatenate([angular, self.mass * motion[3:] - np.cross(self.moment, motion[:3])])
 
 
-def inertia_of(rigid: Rigid, place: Vector, turn: Vector) -> Inertia:
-    """A body's inertia where it is now."""
+def inertia_at(tree: Tree, motion: Motion, body: int) -> Inertia:
+    """The inertia of a body that moves on its own, with all that is welded to it, where it is now."""
+    frame, rigid = (motion.place[body], motion.rotation[body]), tree.rigid[body]
+    if "mass" not in tree.numbers.given:
+        return inertia_of(rigid, rigid.mass, *frame)
+    parts = [inertia_of(own, tree.numbers("mass", part), *frame) for part, own in tree.parts[body].items()]
+    return functools.reduce(Inertia.plus, parts)
+
+
+def inertia_of(rigid: Rigid, mass: Value, place: Vector, turn: Vector) -> Inertia:
+    """A body's inertia where it is now; with another mass than its own it is of denser matter."""
     center = place + turn @ rigid.center
     away = center @ center * np.eye(3) - np.outer(center, center)
-    return Inertia(rigid.mass, rigid.mass * center, _turned(rigid.inertia, turn) + rigid.mass * away)
+    denser = mass / rigid.mass if rigid.mass else 1.0
+    return Inertia(mass, mass * center, denser * _turned(rigid.inertia, turn) + mass * away)
 
 
 def _turned(inertia: Vector, turn: Vector) -> Vector:
@@ -49,7 +60,7 @@ def _turned(inertia: Vector, turn: Vector) -> Vector:
 
 def mass_matrix(tree: Tree, motion: Motion) -> dict[tuple[int, int], Value]:
     """The mass matrix's entries, by two degrees of freedom (composite rigid bodies)."""
-    composite = {body: inertia_of(own, motion.place[body], motion.rotation[body]) for body, own in tree.rigid.items()}
+    composite = {body: inertia_at(tree, motion, body) for body in tree.rigid}
     for body in reversed(tree.rigid):
         parent = tree.weld(tree.parent[body])[0]
         if parent:
@@ -66,16 +77,26 @@ def mass_matrix(tree: Tree, motion: Motion) -> dict[tuple[int, int], Value]:
 def bias_forces(tree: Tree, motion: Motion) -> Vector:
     """(num_dofs,) what gravity and the motion itself ask of the joints (recursive Newton-Euler)."""
     force = {}
-    for body, rigid in tree.rigid.items():
-        inertia = inertia_of(rigid, motion.place[body], motion.rotation[body])
+    for body in tree.rigid:
+        inertia = inertia_at(tree, motion, body)
         momentum = inertia.times(motion.velocity[body])
         force[body] = inertia.times(motion.acceleration[body]) + cross_force(motion.velocity[body], momentum)
+    if "force" in tree.numbers.given:
+        for body, parts in tree.parts.items():
+            force[body] = force[body] - sum(_outer_force(tree, motion, part) for part in parts)
     for body in reversed(tree.rigid):
         parent = tree.weld(tree.parent[body])[0]
         if parent:
             force[parent] = force[parent] + force[body]
     owners = tree.model.dof_bodyid
     return np.array([motion.axes[dof] @ force[int(owners[dof])] for dof in range(tree.num_dofs)], object)
+
+
+def _outer_force(tree: Tree, motion: Motion, body: int) -> Vector:
+    """(6,) the force that a world applies to a body's center of mass, at its tree's origin."""
+    force, torque = np.split(np.array([tree.numbers("force", 6 * body + k) for k in range(6)], object), 2)
+    center = motion.place[body] + motion.rotation[body] @ clean(tree.model.body_ipos[body])
+    return np.concatenate([torque + np.cross(center, force), force])
 
 
 def joint_forces(tree: Tree, position: Vector, velocity: Vector, control: Vector) -> Vector:
@@ -91,7 +112,7 @@ def joint_forces(tree: Tree, position: Vector, velocity: Vector, control: Vector
         push = float(model.actuator_gainprm[motor, 0]) * control[motor]
         if model.actuator_forcelimited[motor]:
             push = within(push, *model.actuator_forcerange[motor])
-        force[dof] = force[dof] + float(model.actuator_gear[motor, 0]) * push
+        force[dof] = force[dof] + tree.numbers("gear", motor) * push
     return force
 
 
@@ -101,7 +122,7 @@ def damping(tree: Tree, dof: int, speed: Value) -> Value:
     return constant + linear * abs(speed) + square * (speed * speed)
 
 
-def damping_of(tree: Tree, dof: int) -> tuple[float, float, float]:
+def damping_of(tree: Tree, dof: int) -> tuple[Value, float, float]:
     """A joint's three coefficients of damping."""
     linear, square = tree.model.dof_dampingpoly[dof]
-    return float(tree.model.dof_damping[dof]), float(linear), float(square)
+    return tree.numbers("damping", dof), float(linear), float(square)

@@ -3,17 +3,21 @@
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 
 from mujoco_fused.constraints import Contact, contacts, limits
 from mujoco_fused.dynamics import bias_forces, damping_of, joint_forces, mass_matrix
-from mujoco_fused.expressions import Scalar, Tape, Value, literal, select, within
+from mujoco_fused.errors import UnsupportedModelError
+from mujoco_fused.expressions import Scalar, Tape, Value, is_zero, literal, select, within
+from mujoco_fused.kernel import warp
 from mujoco_fused.kinematics import moving
+from mujoco_fused.parameters import Numbers
 from mujoco_fused.solver import Solver
 from mujoco_fused.sparse import block, factor, solve
+from mujoco_fused.support import unsupported
 from mujoco_fused.tree import BALL, FREE, Tree
 
 
@@ -21,7 +25,17 @@ class Precision(NamedTuple):
     """A type of numbers; what programs need of it, macros and functions, is in the file NAME.h."""
 
     name: str
-    """The type's name in C, which is also the name of its header file."""
+    """The name of the type in C++."""
+
+    @property
+    def dtype(self) -> Any:
+        """The type of NumPy's arrays."""
+        return {"float": np.float32, "double": np.float64}[self.name]
+
+    @property
+    def warp(self) -> Any:
+        """The type of Warp's arrays."""
+        return {"float": warp().float32, "double": warp().float64}[self.name]
 
 
 FLOAT, DOUBLE = Precision("float"), Precision("double")
@@ -37,15 +51,24 @@ def epilogue() -> str:
     return "".join(f"#undef {name}\n" for name in re.findall(r"#define (\w+)", prelude(FLOAT)))
 
 
-def emit(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = ()) -> str:
-    """Statements on the arrays ``q``, ``v``, ``w`` (the last accelerations), ``u`` (controls) and ``clearance``.
+def emit(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = (), parameters: Sequence[str] = ()) -> str:
+    """C++ statements that advance one world, for a program that embeds them.
+
+    Names in scope: they read and write the arrays ``q``, ``v``, ``w`` (the last accelerations) and ``u`` (controls,
+    which are limited to their ranges), write ``clearance`` (one number per watched geom), and read ``p_NAME`` of each
+    parameter. They need what a `prelude` defines.
 
     Args:
         model: the model; `UnsupportedModelError` says what of it is not supported.
         num_steps: time steps with the same controls.
         watched: geoms whose height above planes is wanted, at the beginning of the last time step, as sensors see it.
+        parameters: names of what differs between worlds (see `PARAMETERS`): of each the array, or pointer, ``p_NAME``
+            has a world's values in a row, as many as `own_parameters` has.
     """
-    tree, tape = Tree(model), Tape()
+    if reasons := unsupported(model):
+        raise UnsupportedModelError(reasons)
+    tape = Tape()
+    tree = Tree(model, Numbers(model, parameters, Tape(tape.number)))
     control = tape.inputs("u", model.nu)
     inside = [within(control[k], *model.actuator_ctrlrange[k]) for k in range(model.nu)]
     clamped = [(f"u[{k}]", inside[k]) for k in np.flatnonzero(model.actuator_ctrllimited)]
@@ -54,7 +77,7 @@ def emit(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = ())
 
 
 def _time_step(tree: Tree, watched: Sequence[int], number: Iterator[int]) -> str:
-    tape, model = Tape(number), tree.model
+    tape, model = tree.numbers.tape, tree.model
     position, velocity, control = tape.inputs("q", model.nq), tape.inputs("v", model.nv), tape.inputs("u", model.nu)
     motion = moving(tree, position, velocity)
     touching = contacts(tree, motion)
@@ -110,7 +133,7 @@ def _integrated(tree: Tree, number: Iterator[int]) -> str:
         size = 3 if model.jnt_type[joint] == FREE else 1
         moved += [f"q[{index + k}] += {literal(step)} * v[{dof + k}];" for k in range(size)]
     turned = "".join(_turned(first, spin, step) for first, spin in _quaternions(tree))
-    is_damped = any(any(damping_of(tree, dof)) for dof in range(model.nv))
+    is_damped = any(not is_zero(own) for dof in range(model.nv) for own in damping_of(tree, dof))
     return f"""{_damped(tree, number) if is_damped else ""}
 for (int i = 0; i < {model.nv}; i++) v[i] += {literal(step)} * {"Ma" if is_damped else "w"}[i];
 {" ".join(moved)}
@@ -124,7 +147,7 @@ def _damped(tree: Tree, number: Iterator[int]) -> str:
     for dof in range(tree.num_dofs):
         constant, linear, square = damping_of(tree, dof)
         speed = Scalar(tape, f"v[{dof}]")
-        slope = constant + 2 * linear * abs(speed) + 3 * square * (speed * speed)
+        slope = tape.here(constant) + 2 * linear * abs(speed) + 3 * square * (speed * speed)
         stiffer.append((f"H[{tree.entries[dof, dof]}]", Scalar(tape, f"M[{tree.entries[dof, dof]}]") + step * slope))
     return f"""
 for (int i = 0; i < {len(tree.entries)}; i++) H[i] = M[i];

@@ -61,7 +61,7 @@ def turn_about(axis: Vector, angle: Value) -> Vector:
 
 def moving(tree: Tree, position: Vector, velocity: Vector) -> Motion:
     """The motion of all bodies, from the joints' positions (quaternions of unit length) and velocities."""
-    gravity = -clean(tree.model.opt.gravity)
+    gravity = [-tree.numbers("gravity", k) for k in range(3)]
     motion = Motion(
         origin={0: np.zeros(3).astype(object)},
         place={0: np.zeros(3).astype(object)},

@@ -8,7 +8,7 @@ is summed up the tree like an inertia: the Hessian has the mass matrix's sparsit
 import itertools
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,33 @@ from mujoco_fused.sparse import block, factor, multiply, solve
 from mujoco_fused.tree import Tree
 
 
+class Scope(NamedTuple):
+    """The names that a text shares with the program around it, each with what it is; all others are its own."""
+
+    reads: dict[str, str]
+    writes: dict[str, str]
+
+
+SCOPE = Scope(
+    reads={
+        "v": "(nv) velocities",
+        "w": "(nv) the last accelerations, where the solver begins",
+        "M": "the mass matrix's entries, in the order of `Tree.entries`",
+        "force": "(nv) all forces but those of constraints",
+        "SQRT FABS RECIPROCAL TOLERANCE SLOPE_TOLERANCE STEP_TOLERANCE": "macros of a prelude",
+        "t0, t1 ...": "what is computed of a model's state: the values that `Solver.kept` lists",
+    },
+    writes={
+        "w": "(nv) accelerations",
+        "Ma": "(nv) the forces that cause them",
+        "H Di": "entries and the inverse diagonal of a matrix, free for use afterwards",
+    },
+)
+"""The scope of `Solver.declarations`, `Solver.detection` and `Solver.code`, taken together."""
+
+
 class Solver:
-    """The text of a solver for one model.
+    """The text of a solver for one model; `SCOPE` has the names that it reads and writes.
 
     Args:
         tree: the model's joints.

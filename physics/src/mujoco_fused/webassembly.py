@@ -29,12 +29,12 @@ class Array(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A module, which exports the function ``run`` and its ``memory``; from ``free`` on that is the caller's."""
+    """A program for browsers."""
 
     module: bytes
-    """The compiled WebAssembly module."""
+    """WebAssembly, which exports the function ``run`` and its ``memory``."""
     free: int
-    """The first address of memory that the module does not use."""
+    """The first address of the memory that the program does not use."""
 
 
 class Compiler:
@@ -395,6 +395,16 @@ class Compiler:
         names = list(arguments)
         main = self._written([INT] * len(names), names, [], write)
         return Program(encoding.module(self.functions, main), self.top)
+
+
+def to_webassembly(text: str, arguments: Mapping[str, str]) -> Program:
+    """A program for browsers.
+
+    Args:
+        text: of a program in `DOUBLE` precision: its prelude and statements.
+        arguments: of the function that it becomes, by name: a type, with an asterisk for each axis of an array.
+    """
+    return Compiler(text).module(arguments)
 
 
 def _split(text: str) -> list[str]:

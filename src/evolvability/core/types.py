@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from evolvability.core.noise import Noise, rows
@@ -134,10 +133,8 @@ class Outcome(NamedTuple):
         if self.episodes is None:
             return self
         number = self.episodes.shape[1]
-        every = [
-            np.repeat(row, number) if isinstance(row, np.ndarray) else jnp.repeat(row, number) for row in self[1:4]
-        ]
-        return Outcome(self.episodes.reshape(-1, self.episodes.shape[2]), every[0], every[1], every[2] // number)
+        fitness, valid, num_steps = (row.repeat(number) for row in self[1:4])
+        return Outcome(self.episodes.reshape(-1, self.episodes.shape[2]), fitness, valid, num_steps // number)
 
 
 def merge_episodes(outcome: Outcome, number: int) -> Outcome:

@@ -93,13 +93,13 @@ def _setup(run: Run, task: Task) -> dict[str, Any]:
     shared["time_step"] = task.stage.time_step if task.stage else 1.0
     if task.name not in ROBOTS:
         return shared
-    from mujoco_fused import DOUBLE, Compiler
+    from mujoco_fused import DOUBLE, to_webassembly
 
     from evolvability.tasks.engines.episodes import ARGUMENTS, episode_text
     from evolvability.tasks.locomotion import robot_of
 
     robot = robot_of(task.name, options)
-    program = Compiler(episode_text(robot, task.shapes, DOUBLE)).module({**ARGUMENTS, "tid": "int"})
+    program = to_webassembly(episode_text(robot, task.shapes, DOUBLE), {**ARGUMENTS, "tid": "int"})
     return shared | {
         "program": {"code": packed(np.frombuffer(program.module, np.uint8)), "free": program.free},
         "size": sum(map(math.prod, task.shapes)),

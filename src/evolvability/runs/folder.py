@@ -106,8 +106,9 @@ class Run(TrainedPopulation):
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
 
+    # Made when it is first asked for: that may run code.
     @property
-    def task(self) -> Task:  # type: ignore[override] (made when it is first asked for: that may run code)
+    def task(self) -> Task:  # type: ignore[override]
         """The run's task, made by its name unless it was given."""
         if self._task is None:  # kept: one made anew would be compiled anew
             self._task = self.make_task(self.config.task_options)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 
 from evolvability.config.schema import ES_MAML, Config, idle_settings
@@ -28,8 +29,8 @@ def with_entropy(info: Any, outcome: Outcome) -> dict[str, Array]:
 
 def valid_episodes(outcome: Outcome) -> list[Array]:
     """(num_episodes, num_behaviors) of every seed, what its valid members did in each of their episodes."""
-    seeds = [Outcome(*(leaf if leaf is None else leaf[k] for leaf in outcome)) for k in range(len(outcome.valid))]
-    return [rows.behavior[rows.valid] for rows in (seed.by_episode() for seed in seeds)]
+    seeds = [jax.tree.map(lambda leaf, k=k: leaf[k], outcome).by_episode() for k in range(len(outcome.valid))]
+    return [rows.behavior[rows.valid] for rows in seeds]
 
 
 def metric_rows(

@@ -12,7 +12,20 @@ import jax.numpy as jnp
 import numpy as np
 import warp as wp
 from jax import Array
-from mujoco_fused import FLOAT, Tape, block, emit, epilogue, in_jax, literal, made, prelude, read, symbols, written
+from mujoco_fused import (
+    FLOAT,
+    Tape,
+    block,
+    emit,
+    epilogue,
+    jax_function,
+    literal,
+    make_kernel,
+    prelude,
+    read_row,
+    symbols,
+    write_row,
+)
 
 from evolvability.tasks.engines.base import TORQUE_LIMIT
 from evolvability.tasks.observations import has_fallen, is_plausible, observe, slowed
@@ -50,7 +63,7 @@ def first_of(robot: Robot, poses: Array) -> Progress:
 def controller(robot: Robot, early_termination: bool) -> Control:
     """A function ``(progress, torques) -> progress`` of JAX's arrays, one kernel; what has ended stays as it is."""
     kernel, names = _kernel(robot, early_termination), [f"{name}_out" for name in Progress._fields]
-    call = in_jax(kernel, len(names))
+    call = jax_function(kernel, len(names))
 
     def step(now: Progress, torques: Array) -> Progress:
         shapes = {name: array.shape for name, array in zip(names, now, strict=True)}
@@ -82,7 +95,7 @@ def _kernel(robot: Robot, early_termination: bool) -> wp.Kernel:
     types = {f"{name}_in": kind for name, kind in kinds.items()} | {"torques": rows}
     types |= {f"{name}_out": kind for name, kind in kinds.items()}
     text = prelude(FLOAT) + _text(robot, early_termination) + epilogue()
-    return made(f"control_{robot.name}", text, types, native, whole)
+    return make_kernel(f"control_{robot.name}", text, types, native, whole)
 
 
 def _text(robot: Robot, early_termination: bool) -> str:
@@ -90,8 +103,8 @@ def _text(robot: Robot, early_termination: bool) -> str:
     model = robot.model
     arrays = [("qpos", "q", model.nq), ("qvel", "v", model.nv), ("qacc_warmstart", "w", model.nv)]
     arrays += [("observation", "observation", robot.num_observations)]
-    before = "".join(read(size, own, f"{name}_in") for name, own, size in arrays)
-    after = "".join(written(size, f"{name}_out", own) for name, own, size in arrays)
+    before = "".join(read_row(size, own, f"{name}_in") for name, own, size in arrays)
+    after = "".join(write_row(size, f"{name}_out", own) for name, own, size in arrays)
     return f"""
 const int may_fall = {int(early_termination)};
 R q[{model.nq}], v[{model.nv}], w[{model.nv}], u[{model.nu}], observation[{robot.num_observations}];
@@ -99,7 +112,7 @@ R clearance[{robot.num_links}], contacts[{robot.num_links}];
 int running = running_in.data[tid], good = 1;
 {before}
 if (running) {{
-  {read(model.nu, "u", "torques")}
+  {read_row(model.nu, "u", "torques")}
   {advanced(robot)}
   if (good) {{ {observed(robot)} }} else {{ {before} }}
 }}

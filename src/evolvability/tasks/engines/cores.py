@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 import warp as wp
-from mujoco_fused import FLOAT, Precision, loaded
+from mujoco_fused import FLOAT, Precision, load_kernel
 
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import Engine, EpisodeResults, LocomotionOptions, host_replay, on_threads
@@ -16,14 +16,13 @@ from evolvability.tasks.policies import Policy
 from evolvability.tasks.replay import HostArray, Replay
 from evolvability.tasks.robots import Robot
 
-DTYPES = {"float": np.float32, "double": np.float64}
 BLOCK = 8
 """Draws per call of the compiled function: enough that Python's share is small, few enough that no core waits long."""
 
 
 def cores_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
     """An engine for the cores of a CPU, which drives a robot with a network family."""
-    kernel = loaded(episode_kernel(robot, policy.shapes), "cpu")
+    kernel = load_kernel(episode_kernel(robot, policy.shapes), "cpu")
 
     def blocks(moments: Moments) -> Callable[[Sample, HostArray, HostArray], EpisodeResults]:
         return lambda sample, poses, kept: _run(robot, options, kernel, sample, poses, kept, moments)[0]
@@ -57,7 +56,7 @@ def _run(
     precision: Precision = FLOAT,
 ) -> tuple[EpisodeResults, HostArray]:
     """Episodes of a sample on the calling thread, and of each member so many poses."""
-    number, size, dtype = sample.num_members, robot.num_observations, DTYPES[precision.name]
+    number, size, dtype = sample.num_members, robot.num_observations, precision.dtype
     parameters = np.ascontiguousarray(sample.members().astype(np.float32), dtype)
     # By NumPy wherever they come from: JAX rounds otherwise, and a member must act the same whenever it is watched.
     scales = [part.astype(np.float32).astype(dtype) for part in scaling(jax.tree.map(np.asarray, moments))]

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 import warp as wp
-from mujoco_fused import FLOAT, TYPES, Precision, block, epilogue, literal, made, prelude
+from mujoco_fused import FLOAT, Precision, block, epilogue, literal, make_kernel, prelude
 
 from evolvability.core.noise import Shapes
 from evolvability.tasks.engines.control import advanced, observed, scene
@@ -46,11 +46,11 @@ def episode_kernel(robot: Robot, shapes: Shapes, precision: Precision = FLOAT) -
             params, poses, kept, mean, std, num_steps, may_fall, frames, ended, status, seen, path, wp.tid()
         )  # fmt: skip
 
-    dtypes = {"R": TYPES[precision.name], "int": wp.int32}
+    dtypes = {"R": precision.warp, "int": wp.int32}
     kinds = {name: (dtypes[kind.rstrip("*")], kind.count("*")) for name, kind in ARGUMENTS.items()}
     types = {name: wp.array(dtype=dtype, ndim=axes) if axes else int for name, (dtype, axes) in kinds.items()}
     text = episode_text(robot, shapes, precision) + epilogue()
-    return made(f"episodes_{robot.name}", text, types, native, whole, fuse=precision is FLOAT)
+    return make_kernel(f"episodes_{robot.name}", text, types, native, whole, fuse=precision is FLOAT)
 
 
 def episode_text(robot: Robot, shapes: Shapes, precision: Precision) -> str:

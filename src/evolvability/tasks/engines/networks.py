@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import warp as wp
 from jax import Array
-from mujoco_fused import FLOAT, epilogue, in_jax, made, prelude
+from mujoco_fused import FLOAT, epilogue, jax_function, make_kernel, prelude
 
 from evolvability.core.noise import Shapes
 from evolvability.core.types import Sample
@@ -101,8 +101,8 @@ def _call(shapes: Shapes, num_signs: int, num_components: int, dtype: str) -> Ca
     types = dict.fromkeys(("observations", "center", "noise", "component", "step", "actions"), rows)
     types |= {"noise": wp.array2d(dtype=TYPES[dtype]), "component": wp.array(dtype=wp.int32)}
     text = prelude(FLOAT) + _text(shapes, num_signs, num_components, dtype) + epilogue()
-    kernel = made(f"act_{dtype}", text, types, native, whole, threads=THREADS)
-    return in_jax(kernel, 1, THREADS)
+    kernel = make_kernel(f"act_{dtype}", text, types, native, whole, threads=THREADS)
+    return jax_function(kernel, 1, THREADS)
 
 
 def _text(shapes: Shapes, num_signs: int, num_components: int, dtype: str) -> str:

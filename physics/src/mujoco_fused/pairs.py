@@ -1,0 +1,120 @@
+"""Which geoms may touch, and what each two agree on, in numbers: as MuJoCo chooses and mixes them."""
+
+from typing import Any, NamedTuple
+
+import mujoco
+
+PLANE, SPHERE, CAPSULE, BOX = (
+    int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}")) for name in ("PLANE", "SPHERE", "CAPSULE", "BOX")
+)
+ON_PLANES = {SPHERE: "sphere", CAPSULE: "capsule", BOX: "box"}
+"""Geoms whose contacts with planes are compiled."""
+
+
+class Pair(NamedTuple):
+    """Two geoms that may touch."""
+
+    geom: int
+    """The one whose points touch."""
+    plane: int
+    """The other."""
+    dimension: int
+    """How many directions its contacts push in: 1, or 3 with friction."""
+    rubbing: tuple[int, ...]
+    """Geoms whose friction counts, the largest."""
+    margin: float
+    """How near they are when a contact counts."""
+    gap: float
+    """By how much less they must be apart to push."""
+    solref: Any
+    """The softness's spring and damper."""
+    solimp: Any
+    """The softness's impedance."""
+
+
+def pairs(model: mujoco.MjModel) -> list[Pair]:
+    """All pairs of geoms that MuJoCo would look at."""
+    excluded = {int(signature) for signature in model.exclude_signature}
+    found = []
+    for geom in range(model.ngeom):
+        for other in range(model.ngeom):
+            is_plane, is_too = model.geom_type[geom] == PLANE, model.geom_type[other] == PLANE
+            in_order = is_too if is_plane != is_too else other < geom
+            if in_order and geom != other and _may_touch(model, geom, other, excluded):
+                found.append(_mixed(model, geom, other))
+    return found
+
+
+def _may_touch(model: mujoco.MjModel, geom: int, other: int, excluded: set[int]) -> bool:
+    own = [int(model.geom_bodyid[g]) for g in (geom, other)]
+    one, two = (int(model.body_weldid[body]) for body in own)
+    if one == two:
+        return False
+    one_parent, two_parent = (int(model.body_weldid[model.body_parentid[body]]) for body in (one, two))
+    if one and two and (one == two_parent or two == one_parent):
+        return False
+    if {(own[0] << 16) + own[1], (own[1] << 16) + own[0]} & excluded:
+        return False
+    return bool(
+        model.geom_contype[geom] & model.geom_conaffinity[other]
+        or model.geom_contype[other] & model.geom_conaffinity[geom]
+    )
+
+
+def _mixed(model: mujoco.MjModel, geom: int, plane: int) -> Pair:
+    """What two geoms agree on: the one of higher priority decides, or both do."""
+    both = [geom, plane]
+    first, second = model.geom_priority[both]
+    deciding = both if first == second else [both[int(second > first)]]
+    total = model.geom_solmix[both].sum()
+    share = model.geom_solmix[geom] / total if total else 0.5
+    share = share if first == second else float(first > second)
+    solref, solimp = (
+        share * array[geom] + (1 - share) * array[plane] for array in (model.geom_solref, model.geom_solimp)
+    )
+    if first == second and (model.geom_solref[both, 0] <= 0).any():
+        solref = model.geom_solref[both].min(axis=0)
+    dimension, margin, gap = (
+        int(model.geom_condim[deciding].max()),
+        float(model.geom_margin[geom] + model.geom_margin[plane]),
+        float(model.geom_gap[both].sum()),
+    )
+    return Pair(geom, plane, dimension, tuple(deciding), margin, gap, solref, solimp)
+
+
+def pair_problems(model: mujoco.MjModel) -> list[str]:
+    """Why contacts of a model are not compiled, each reason with all the geoms that it is about."""
+    about: dict[str, list[str]] = {}
+    for pair in pairs(model):
+        for reason in _problems(model, pair):
+            about.setdefault(reason, []).append(" and ".join(named(model, g) for g in (pair.geom, pair.plane)))
+    return [f"{reason} Geoms: {_listed(names)}." for reason, names in about.items()]
+
+
+def _problems(model: mujoco.MjModel, pair: Pair) -> list[str]:
+    kind, found = int(model.geom_type[pair.geom]), []
+    if model.geom_type[pair.plane] != PLANE or kind == PLANE:
+        found.append(
+            "It has geoms that may touch each other, and contacts with planes alone are compiled. If they need not, "
+            "name their two bodies in an <exclude> of <contact>: they then pass through each other and through nothing "
+            "else."
+        )
+        return found
+    if model.body_weldid[model.geom_bodyid[pair.plane]]:
+        found.append("It has a plane that moves. Put the plane into the world's body.")
+    if kind not in ON_PLANES:
+        found.append("It has geoms on a plane that are not spheres, capsules or boxes. Put such geoms in their place.")
+    if pair.dimension not in (1, 3):
+        found.append(f"It has contacts with condim {pair.dimension}. Compiled are 1 and 3.")
+    if pair.gap:
+        found.append("It has contacts with a gap. Set gap to 0.")
+    return found
+
+
+def named(model: mujoco.MjModel, geom: int) -> str:
+    """A geom's name, or its number."""
+    return repr(model.geom(geom).name or geom)
+
+
+def _listed(names: list[str], most: int = 5) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,222 @@
+"""Any supported MuJoCo model, stepped in batches from JAX, also inside of a compiled program, or from NumPy."""
+
+import functools
+import itertools
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from mujoco_fused.emission import FLOAT, Precision, emit, epilogue, prelude
+from mujoco_fused.errors import FusedError, ShapeError
+from mujoco_fused.kernel import jax, jax_function, load_kernel, make_kernel, read_row, warp, write_row
+from mujoco_fused.parameters import Numbers
+
+
+class State(NamedTuple):
+    """Worlds in mid-simulation; arrays have the axis (num_worlds,) in front."""
+
+    qpos: Any
+    """(num_worlds, nq) positions."""
+    qvel: Any
+    """(num_worlds, nv) velocities."""
+    qacc_warmstart: Any
+    """(num_worlds, nv) the last accelerations, where the solver begins."""
+
+
+def start(model: mujoco.MjModel, num_worlds: int, qpos: Any = None, *, precision: Precision = FLOAT) -> State:
+    """Worlds at rest.
+
+    Args:
+        model: the model.
+        num_worlds: how many.
+        qpos: (num_worlds, nq) their poses; default: the model's first pose.
+        precision: of the numbers.
+    """
+    poses = np.tile(model.qpos0, (num_worlds, 1)) if qpos is None else np.asarray(qpos)
+    still = np.zeros((num_worlds, model.nv), precision.dtype)
+    return State(poses.astype(precision.dtype), still, still)
+
+
+def compile(
+    model: mujoco.MjModel,
+    *,
+    num_steps: int = 1,
+    precision: Precision = FLOAT,
+    parameters: Sequence[str] = (),
+    watched: Sequence[int] = (),
+) -> "Step":
+    """Compile a model into a function that steps worlds.
+
+    Args:
+        model: the model; `UnsupportedModelError` has all reasons why it cannot be compiled, see `unsupported`.
+        num_steps: time steps per call, with the same controls.
+        precision: `FLOAT` or `DOUBLE`.
+        parameters: names of what differs between worlds, see `PARAMETERS`; all else is a constant and costs nothing.
+        watched: geoms whose heights above planes are returned beside the state.
+    """
+    return Step(model, num_steps, precision, tuple(parameters), tuple(watched))
+
+
+class Step:
+    """A compiled model, made by `compile`. Gradients are not offered: MuJoCo's contacts have few that would help."""
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        num_steps: int,
+        precision: Precision,
+        parameters: tuple[str, ...],
+        watched: tuple[int, ...],
+    ) -> None:
+        self.precision, self.parameters = precision, parameters
+        self._numbers = Numbers(model, parameters)
+        self._inputs = {"qpos": model.nq, "qvel": model.nv, "qacc_warmstart": model.nv, "controls": model.nu}
+        self._outputs = {"q_out": model.nq, "v_out": model.nv, "w_out": model.nv, "low": len(watched)}
+        self._kernel = _kernel(model, num_steps, precision, self._numbers, watched)
+        self._call = jax_function(self._kernel, len(self._outputs))
+
+    def __call__(self, state: State, controls: Any, **parameters: Any) -> tuple[State, Any]:
+        """Advance all worlds by the same number of time steps.
+
+        NumPy's arrays are stepped on all CPU cores. JAX's are stepped on their device, under `jax.jit`, `jax.lax.scan`
+        and `jax.vmap` too.
+
+        Args:
+            state: the worlds.
+            controls: (num_worlds, nu).
+            parameters: one array per name that the model was compiled with, with one row per world (see `PARAMETERS`).
+
+        Returns:
+            The worlds afterwards, and (num_worlds, len(watched)) heights at the beginning of the last time step.
+        """
+        arrays = dict(zip((*State._fields, "controls"), (*state, controls), strict=True)) | parameters
+        self._check(arrays)
+        run = self._in_jax if any(map(_is_jax, arrays.values())) else self._in_numpy
+        *after, heights = run(arrays)
+        return State(*after), heights
+
+    def rollout(self, state: State, controls: Any, **parameters: Any) -> tuple[State, Any]:
+        """Advance all worlds again and again.
+
+        Args:
+            state: the worlds.
+            controls: (num_calls, num_worlds, nu) of one call after another.
+            parameters: as in a call, the same for all of them.
+
+        Returns:
+            The worlds after each call, and heights as of a call; all arrays have the axis (num_calls,) in front.
+        """
+        if not any(map(_is_jax, (*state, controls, *parameters.values()))):
+            found = []
+            for own in np.asarray(controls):
+                state, heights = self(state, own, **parameters)
+                found.append((*state, heights))
+            *states, heights = map(np.stack, zip(*found, strict=True))
+            return State(*states), heights
+
+        def call(now: State, own: Any) -> tuple[State, tuple[State, Any]]:
+            after, heights = self(now, own, **parameters)
+            return after, (after, heights)
+
+        lax, numpy = jax().lax, jax().numpy
+        first = State(*(numpy.asarray(array, self.precision.dtype) for array in state))
+        return lax.scan(call, first, numpy.asarray(controls))[1]
+
+    def _check(self, arrays: dict[str, Any]) -> None:
+        """Raise an error for a missing, unknown or ill-shaped array: the program itself would read beyond its end."""
+        given = arrays.keys() - self._inputs.keys()
+        if given != set(self.parameters):
+            asked = ", ".join(self.parameters) or "none"
+            raise FusedError(f"The model was compiled with the parameters: {asked}. Got: {', '.join(given) or 'none'}.")
+        number = np.shape(arrays["qpos"])[:1]
+        shapes = {name: (size,) for name, size in self._inputs.items()}
+        shapes |= {name: self._numbers.shapes[name] for name in self.parameters}
+        for name, shape in shapes.items():
+            if np.shape(arrays[name]) != (*number, *shape):
+                expected = ", ".join(map(str, ("num_worlds", *shape)))
+                others = f", as many worlds as qpos has: {number[0]}" if number else ""
+                raise ShapeError(f"'{name}' has the shape {np.shape(arrays[name])}, expected ({expected}){others}.")
+
+    def _in_jax(self, arrays: dict[str, Any]) -> list[Any]:
+        numpy, dtype = jax().numpy, self.precision.dtype
+        if dtype == np.float64 and not jax().config.jax_enable_x64:
+            raise FusedError("JAX's arrays are float32: call jax.config.update('jax_enable_x64', True) to use DOUBLE.")
+        number = len(arrays["qpos"])
+        inputs = [numpy.asarray(arrays[name], dtype) for name in self._inputs]
+        rows = [numpy.asarray(arrays[name], dtype).reshape(number, -1) for name in self.parameters]
+        inputs.append(numpy.concatenate(rows, axis=1) if rows else numpy.zeros((number, 1), dtype))
+        # Warp knows no array without columns: one that nothing is read of or written to stands for it.
+        inputs = [array if array.size else numpy.zeros((number, 1), dtype) for array in inputs]
+        shapes = {name: (number, max(size, 1)) for name, size in self._outputs.items()}
+        outputs = self._call(*inputs, output_dims=shapes, launch_dims=number)
+        return [output[:, :size] for output, size in zip(outputs, self._outputs.values(), strict=True)]
+
+    def _in_numpy(self, arrays: dict[str, Any]) -> list[Any]:
+        wp, dtype = warp(), self.precision.dtype
+        load_kernel(self._kernel, "cpu")
+        number = len(arrays["qpos"])
+        inputs = [arrays[name] for name in self._inputs]
+        rows = [np.asarray(arrays[name], dtype).reshape(number, -1) for name in self.parameters]
+        inputs.append(np.concatenate([np.zeros((number, 0), dtype), *rows], axis=1))
+        inputs = [np.ascontiguousarray(array, dtype) for array in inputs]  # the program counts on rows without gaps
+        outputs = [np.zeros((number, size), dtype) for size in self._outputs.values()]
+
+        def launch(part: slice) -> None:
+            views = [
+                [wp.array(array[part], device="cpu", copy=False) for array in group] for group in (inputs, outputs)
+            ]
+            wp.launch(self._kernel, dim=len(inputs[0][part]), inputs=views[0], outputs=views[1], device="cpu")
+
+        threads = _threads()
+        bounds = np.linspace(0, number, threads._max_workers + 1).astype(int)
+        list(threads.map(launch, [slice(a, b) for a, b in itertools.pairwise(bounds) if a < b]))
+        return outputs
+
+
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    """One thread per core that this process may use; they begin when there is work for them."""
+    # macOS cannot bind a process to cores, and does not have the question.
+    allowed = getattr(os, "sched_getaffinity", None)
+    return ThreadPoolExecutor(len(allowed(0)) if allowed else os.cpu_count() or 1)
+
+
+def _is_jax(array: Any) -> bool:
+    return "jax" in sys.modules and isinstance(array, jax().Array)
+
+
+def _kernel(
+    model: mujoco.MjModel, num_steps: int, precision: Precision, numbers: Numbers, watched: tuple[int, ...]
+) -> Any:
+    """A kernel that advances worlds, one row each of every array.
+
+    Its arguments: qpos, qvel, the last accelerations, controls and parameters, which are read; the first three after
+    the time steps and heights of watched geoms, which are written.
+    """
+    wp = warp()
+
+    def native(
+        qpos: Any, qvel: Any, warm: Any, ctrl: Any, given: Any, q_out: Any, v_out: Any, w_out: Any, low: Any, tid: Any
+    ) -> None: ...
+
+    def whole(
+        qpos: Any, qvel: Any, warm: Any, ctrl: Any, given: Any, q_out: Any, v_out: Any, w_out: Any, low: Any
+    ) -> None:
+        native(qpos, qvel, warm, ctrl, given, q_out, v_out, w_out, low, wp.tid())
+
+    names = ("qpos", "qvel", "warm", "ctrl", "given", "q_out", "v_out", "w_out", "low")
+    types = dict.fromkeys(names, wp.array2d(dtype=precision.warp))
+    sizes = {"q": model.nq, "v": model.nv, "w": model.nv, "u": model.nu}
+    text = numbers.pointers("given") + f"R clearance[{max(len(watched), 1)}];\n"
+    for (name, size), source in zip(sizes.items(), names, strict=False):
+        text += f"R {name}[{max(size, 1)}];\n" + read_row(size, name, source)
+    text += emit(model, num_steps, watched, numbers.given)
+    for name in "qvw":
+        text += write_row(sizes[name], f"{name}_out", name)
+    text += write_row(len(watched), "low", "clearance")
+    return make_kernel(f"step_{precision.name}", prelude(precision) + text + epilogue(), types, native, whole)
