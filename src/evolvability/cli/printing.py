@@ -111,8 +111,13 @@ def _summary(run: Run) -> str:
         return f"{run.path}: no generation yet"
     parts = [
         f"{label} {median(metrics[name][:, 0]):.4g} -> {median(metrics[name][:, -1]):.4g}"
-        for name, label in (("variance", "variance"), ("entropy", "entropy"), ("fitness_mean", "fitness"))
-        if np.isfinite(metrics[name][:, -1]).any()
+        for name, label in (
+            ("variance", "variance"),
+            ("entropy", "entropy"),
+            ("repeatability", "repeatability"),
+            ("fitness_mean", "fitness"),
+        )
+        if name in metrics and np.isfinite(metrics[name][:, -1]).any()
     ]
     # Of the first seed: all seeds are one batch, with the same seconds.
     seconds = np.nansum(metrics["seconds"][0])  # a lost row has none

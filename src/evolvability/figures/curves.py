@@ -18,11 +18,12 @@ METRICS = {
     "variance": "variance of behavior",
     "entropy": "entropy of behavior",
     "distance": "mean distance from origin",
+    "repeatability": "repeatability",
     "fitness_mean": "mean fitness",
 }
 """The metrics drawn, each if it means something for the runs; of behaviors as they are, before any shaping."""
 
-FROM_ZERO = ("variance", "distance")
+FROM_ZERO = ("variance", "distance", "repeatability")
 MAX_POINTS = 100
 LOG_FROM = 50  # a variance that changes by more than this factor is drawn on a logarithmic axis
 
@@ -37,7 +38,7 @@ def data_from_runs(runs: Sequence[Run]) -> Lines:
     panels: dict[str, list[Line]] = {}
     for name, config, values in groups:
         for metric in METRICS:
-            if np.isfinite(values[metric]).any():
+            if metric in values and np.isfinite(values[metric]).any():
                 generation = np.arange(values[metric].shape[1], dtype=float)
                 x, means = window_means(generation[None], window)[0], window_means(values[metric], window)
                 panels.setdefault(metric, []).append(Line(name, config.objective, x, means))
@@ -50,7 +51,10 @@ def _pooled(runs: Sequence[Run], metrics: Iterable[str]) -> list[tuple[str, Conf
     for run, own in measured(runs):
         groups.setdefault(config_identity(run.config), []).append((run, own))
     configs = [group[0][0].config for group in groups.values()]
-    pooled = [{metric: stacked(distinct(group, metric)) for metric in metrics} for group in groups.values()]
+    pooled = [
+        {metric: stacked(distinct(group, metric)) for metric in metrics if all(metric in own for _, own in group)}
+        for group in groups.values()
+    ]
     return list(zip(run_names(configs), configs, pooled, strict=True))
 
 
@@ -69,7 +73,7 @@ def window_means(values: Array, window: int) -> Array:
 def _label(metric: str, runs: Sequence[Run]) -> str:
     unit = unit_of(runs)
     units = {"variance": unit and f"{unit}²", "entropy": "nats", "distance": unit, "fitness_mean": fitness_unit(runs)}
-    return in_unit(METRICS[metric], units[metric])
+    return in_unit(METRICS[metric], units.get(metric, ""))
 
 
 def draw(ax: Axes, data: Lines, metric: str) -> None:

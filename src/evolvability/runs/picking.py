@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -15,8 +14,8 @@ from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.runs.parents import Parent
 from evolvability.runs.policy import TrainedPolicy
-from evolvability.tasks.base import Task
-from evolvability.tasks.goals import FITNESS, Goal, goal_named
+from evolvability.tasks.base import Task, with_episodes
+from evolvability.tasks.goals import FITNESS, Goal, goal_named, mean_score
 from evolvability.tasks.registry import make_task
 from evolvability.tasks.replay import HostArray
 
@@ -46,7 +45,13 @@ class PickedMutation(NamedTuple):
 
 
 def pick(
-    parent: Parent, goals: Sequence[str | Goal], again: Task, mutations: int, repeats: int, key: Array
+    parent: Parent,
+    goals: Sequence[str | Goal],
+    again: Task,
+    mutations: int,
+    repeats: int,
+    key: Array,
+    episodes: int = 1,
 ) -> list[PickedMutation]:
     """The best of some mutations at each of several goals, asked of the same mutations.
 
@@ -57,13 +62,17 @@ def pick(
         mutations: how many.
         repeats: further evaluations of each.
         key: of their noise and their episodes.
+        episodes: by the mean of how many a mutation is picked; of several, in circumstances as of ``again``.
     """
     check_number(mutations, "mutations")
     check_number(repeats, "repeats")
+    check_number(episodes, "episodes")
     wanted = [goal_of(parent, goal) for goal in goals]
     key_noise, key_once, key_again = pick_keys(key)
     sample, memory = parent.mutations(key_noise, mutations), parent.memory
-    once, repeat = evaluator(parent.task), evaluator(again)
+    # Once as in training, as the paper does. Several times, circumstances have to differ.
+    once = evaluator(parent.task if episodes == 1 else with_episodes(again, episodes))
+    repeat = evaluator(again)
     # All mutations, not the picked one alone: `Adaptation.growth` asks for the best of any k of them.
     further = [repeat(key_repeat, sample, memory)[0] for key_repeat in jax.random.split(key_again, repeats)]
     outcome = once(key_once, sample, memory)[0]
@@ -114,7 +123,7 @@ def evaluator(task: Task) -> Evaluate:
 
 def scores_of(goal: Goal, outcome: Outcome) -> HostArray:
     """(num_members,) what an outcome is worth for a goal; nan where invalid."""
-    scores = np.asarray(goal(jax.tree.map(jnp.asarray, outcome)), np.float64)
+    scores = np.asarray(mean_score(goal, outcome), np.float64)
     return np.where(np.asarray(outcome.valid), scores, np.nan)
 
 

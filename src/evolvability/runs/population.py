@@ -50,6 +50,7 @@ class TrainedPopulation:
         goal: str | Goal,
         *,
         mutations: int = 40,
+        episodes: int = 1,
         repeats: int = 10,
         start_noise: float | None = None,
         of_seed: int | None = None,
@@ -60,6 +61,8 @@ class TrainedPopulation:
         Args:
             goal: ``left``, ``right``, an angle, ``point:X,Y``, ``fitness``, or any ``(outcome) -> (num_members,)``.
             mutations: how many.
+            episodes: by the mean of how many each is judged. 10 mutations in 4 episodes are often a better pick than
+                40 in one, at the same cost, where start states differ.
             repeats: further evaluations of each, each with a key of its own.
             start_noise: by how much the start states of those differ, where the task has this option; default: 0.1,
                 or what the run was trained with.
@@ -68,7 +71,7 @@ class TrainedPopulation:
         """
         parent = self._parent(of_seed)
         again, _ = with_start_noise(self.config, parent.task, self.by_name, start_noise)
-        return pick(parent, [goal], again, mutations, repeats, _key(parent, seed))[0]
+        return pick(parent, [goal], again, mutations, repeats, _key(parent, seed), episodes)[0]
 
     def mutations(self, number: int = 40, *, of_seed: int | None = None, seed: int = 0) -> PyTree:
         """Independent mutations, in the form the task's author gave parameters, with an axis of ``number`` in front.

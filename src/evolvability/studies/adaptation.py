@@ -34,6 +34,8 @@ class Adaptation:
     """(num_seeds, num_params) the mutations that were picked; not kept in the folder."""
     generation: int | None = None
     """The generation of the centers."""
+    episodes: int = 1
+    """By the mean of how many episodes each mutation was judged."""
 
     @property
     def performance(self) -> HostArray:
@@ -79,6 +81,7 @@ def pick_mutation(
     goal: str | Goal,
     *,
     mutations: int = 40,
+    episodes: int = 1,
     repeats: int = 10,
     sigma: float | None = None,
     memory: PyTree = None,
@@ -91,6 +94,7 @@ def pick_mutation(
         center: the parameters to mutate, as the task's author wrote them or flat.
         goal: ``left``, ``right``, an angle, ``point:X,Y``, ``fitness``, or any ``(outcome) -> (num_members,)``.
         mutations: how many.
+        episodes: by the mean of how many each is judged, of a task that varies.
         repeats: further evaluations of each, each with a key of its own.
         sigma: the mutations' standard deviation; default: the task's.
         memory: what the task remembers, e.g. a run's statistics of observations; default: as at the start.
@@ -105,7 +109,7 @@ def pick_mutation(
         True
     """
     parent = parent_at(task, center, sigma, memory, seed)
-    return pick(parent, [goal], parent.task, mutations, repeats, parent.key)[0]
+    return pick(parent, [goal], parent.task, mutations, repeats, parent.key, episodes)[0]
 
 
 def adapt(
@@ -113,13 +117,15 @@ def adapt(
     goals: Sequence[str],
     *,
     mutations: int = 40,
+    episodes: int = 1,
     repeats: int = 10,
     start_noise: float | None = None,
 ) -> list[Adaptation]:
     """Pick a mutation of every seed's center, as the paper does, and keep what came of it in the run's folder.
 
     Mutations are drawn as the run's population draws its members, with the standard deviation of training, but
-    independently. Each is evaluated once as in training, and then ``repeats`` times with start states that differ by
+    independently. Each is evaluated once as in training, or in several ``episodes``, whose mean counts and whose start
+    states differ, and then ``repeats`` times with start states that differ by
     ``start_noise``; default: that of training, or 0.1. All goals, named as for `pick_mutation`, are asked of the same
     mutations.
     """
@@ -130,17 +136,17 @@ def adapt(
 
     def of_seed(index: int) -> dict[str, HostArray]:
         key = key_for(Purpose.ADAPTATION, parents[index].key)
-        picked = pick(parents[index], goals, again, mutations, repeats, key)
+        picked = pick(parents[index], goals, again, mutations, repeats, key, episodes)
         found = [(one.scores, one.repeated, one.policy.parameters) for one in picked]
         names = [f"{part} {goal}" for goal in goals for part in parts]
         return dict(zip(names, chain(*found), strict=True))
 
-    name = f"adapt {generation} {' '.join(goals)} {mutations} {repeats} {noise:g}"
+    name = f"adapt {generation} {' '.join(goals)} {mutations} {episodes} {repeats} {noise:g}"
     seeds = each_seed(run, name, of_seed)
     adaptations = []
     for goal in goals:
         scores, repeated, vectors = (np.stack([own[f"{part} {goal}"] for own in seeds]) for part in parts)
-        adaptations.append(Adaptation(goal, noise, scores, repeated, vectors, generation))
+        adaptations.append(Adaptation(goal, noise, scores, repeated, vectors, generation, episodes))
         save_adaptation(run, adaptations[-1])
     finish(run, [name])
     return adaptations

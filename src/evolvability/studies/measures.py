@@ -15,6 +15,7 @@ from evolvability.core.entropy import entropy as entropy
 from evolvability.core.errors import ConfigError
 from evolvability.runs.folder import Run
 from evolvability.runs.histograms import MAX_DIMENSIONS
+from evolvability.studies.repeatability import repeatability
 
 Array = np.ndarray[Any, Any]
 MAX_TARGETS = 1000
@@ -70,10 +71,12 @@ class Measures:
     """The mean distance from a target in the ball to the nearest offspring; less is better."""
     farthest: float
     """The distance from the worst target to the nearest offspring."""
+    repeatability: float | None = None
+    """The share of the variance that lies between offspring, not between episodes of the same; None with one each."""
 
 
-def measures(behavior: Array, scale: MeasureScale) -> Measures:
-    """All measures of some offspring's behaviors."""
+def measures(behavior: Array, scale: MeasureScale, episodes: Array | None = None) -> Measures:
+    """All measures of some offspring's behaviors, with those of each one's episodes where it had several."""
     behavior = np.asarray(behavior, np.float64)
     if not len(behavior):
         nan = math.nan
@@ -88,6 +91,7 @@ def measures(behavior: Array, scale: MeasureScale) -> Measures:
         degenerate=degenerate_share(behavior, scale.radius),
         reachability=float(distances.mean()),
         farthest=float(distances.max()),
+        repeatability=None if episodes is None else repeatability(episodes).share,
     )
 
 

@@ -24,11 +24,11 @@ from evolvability.core.types import Parameters, PyTree
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent, check_size, parents_from
-from evolvability.runs.picking import Evaluate, evaluator
+from evolvability.runs.picking import Evaluate, evaluator, with_start_noise
 from evolvability.runs.sealed import UNREADABLE, Arrays
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
 from evolvability.studies.result_files import OFFSPRING, HostArray, each_seed, finish, keep, kept, kept_names
-from evolvability.tasks.base import Task
+from evolvability.tasks.base import Task, with_episodes
 from evolvability.tasks.registry import FROM_PYTHON, make_task
 
 
@@ -41,6 +41,8 @@ class Offspring(NamedTuple):
     """(num_valid,) the component of the population that each was drawn from."""
     num_invalid: int
     """How many mutations were invalid."""
+    episodes: HostArray | None = None
+    """(num_valid, num_episodes, num_behaviors) what they did in each of several episodes."""
 
 
 def measure(
@@ -49,6 +51,7 @@ def measure(
     *,
     sigma: float | None = None,
     number: int = 1000,
+    episodes: int = 1,
     memory: PyTree = None,
     by: MeasureScale | None = None,
     seed: int = 0,
@@ -60,6 +63,7 @@ def measure(
         center: the parameters to mutate, as the task's author wrote them or flat.
         sigma: the mutations' standard deviation; default: the task's.
         number: how many mutations.
+        episodes: of each, in a task that varies; from two on their repeatability is measured.
         memory: what the task remembers, e.g. a run's statistics of observations; default: as at the start.
         by: what to measure by; default: as far as the mutations reach.
         seed: of mutations and evaluations.
@@ -72,8 +76,8 @@ def measure(
         0.5
     """
     parent = parent_at(task, center, sigma, memory, seed)
-    born = offspring(parent, evaluator(parent.task), number, parent.key)
-    return measures(born.behavior, by or measure_scale(common_reach([born.behavior])))
+    born = offspring(parent, evaluator(with_episodes(parent.task, episodes)), number, parent.key)
+    return measures(born.behavior, by or measure_scale(common_reach([born.behavior])), born.episodes)
 
 
 def parent_at(task: Task | str, center: PyTree, sigma: float | None, memory: PyTree, seed: int) -> Parent:
@@ -106,17 +110,19 @@ def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array, sigma
     if not valid.any():
         raise TaskError(f"Task '{parent.task.name}': none of the {number} mutations is valid: nothing to measure.")
     component = np.asarray(sample.member_components())
-    return Offspring(np.asarray(outcome.behavior)[valid], component[valid], int((~valid).sum()))
+    episodes = None if outcome.episodes is None else np.asarray(outcome.episodes)[valid]
+    return Offspring(np.asarray(outcome.behavior)[valid], component[valid], int((~valid).sum()), episodes)
 
 
 def offspring_of_run(
-    run: Run, *, number: int = 1000, sigma: float | None = None, save: bool = False
+    run: Run, *, number: int = 1000, episodes: int = 1, sigma: float | None = None, save: bool = False
 ) -> list[Offspring]:
     """Offspring of every seed's center; kept in the folder if asked.
 
     Args:
         run: the run.
         number: how many per seed.
+        episodes: of each; of several, start states differ as they do in `adapt`.
         sigma: the standard deviation of every parameter's mutations; default: as the population ended, which may have
             learned one per parameter.
         save: whether to keep them in the folder.
@@ -124,16 +130,17 @@ def offspring_of_run(
     if sigma is not None and not 0 < sigma < np.inf:
         raise ConfigError(f"sigma, the mutations' standard deviation, must be positive and finite, got {sigma}.")
     parents = run.parents()
-    generation, evaluate = parents[0].generation, evaluator(run.task)
+    task = run.task if episodes == 1 else with_start_noise(run.config, run.task, run.by_name, None)[0]
+    generation, evaluate = parents[0].generation, evaluator(with_episodes(task, episodes))
 
     def find(index: int) -> dict[str, HostArray]:
         key = key_for(Purpose.OFFSPRING, parents[index].key)
         born = offspring(parents[index], evaluate, number, key, sigma)
-        return {name: np.asarray(value) for name, value in born._asdict().items()}
+        return {name: np.asarray(value) for name, value in born._asdict().items() if value is not None}
 
-    study = f"offspring {generation} {number} {'own' if sigma is None else f'{sigma:g}'}"
+    study = f"offspring {generation} {number} {episodes} {'own' if sigma is None else f'{sigma:g}'}"
     seeds = each_seed(run, study, find) if save else [find(index) for index in range(len(run.seeds))]
-    born = [Offspring(own["behavior"], own["component"], int(own["num_invalid"])) for own in seeds]
+    born = [Offspring(own["behavior"], own["component"], int(own["num_invalid"]), own.get("episodes")) for own in seeds]
     if save:
         behavior = np.full((len(born), number, born[0].behavior.shape[1]), np.nan, np.float32)
         for row, one in zip(behavior, born, strict=True):
@@ -184,7 +191,9 @@ def kept_sigmas(run: Run) -> list[float]:
     return sorted(map(float, numbers), reverse=True)
 
 
-def offspring_of_file(path: Path, task: Task, config: Config, *, number: int = 1000) -> list[Offspring]:
+def offspring_of_file(
+    path: Path, task: Task, config: Config, *, number: int = 1000, episodes: int = 1
+) -> list[Offspring]:
     """Offspring of the center, or of each of several, in a .safetensors or .npy file."""
     arrays = _arrays(path)
     centers = _centers(path, arrays)
@@ -196,7 +205,8 @@ def offspring_of_file(path: Path, task: Task, config: Config, *, number: int = 1
         )
     config = replace(config, seeds=len(centers))
     parents = parents_from({"parameters/center": centers[:, None], **memory}, config, task, 0, where=str(path))
-    return [offspring(parent, evaluator(task), number, parent.key) for parent in parents]
+    evaluate = evaluator(with_episodes(task, episodes))
+    return [offspring(parent, evaluate, number, parent.key) for parent in parents]
 
 
 def _arrays(path: Path) -> Arrays:

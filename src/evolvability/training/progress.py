@@ -54,7 +54,8 @@ def live(config: Config, wanted: bool, status: Callable[[], str] = str) -> Itera
 
 def summary(rows: Rows, evaluations_per_second: float, workers: str = "") -> str:
     """One generation in a line; several seeds by their medians."""
-    names = {"variance": "variance", "entropy": "entropy", "fitness_before": "before", "fitness_mean": "fitness"}
+    names = {"variance": "variance", "entropy": "entropy", "repeatability": "repeatability"}
+    names |= {"fitness_before": "before", "fitness_mean": "fitness"}
     parts = [f"{label} {value:.4g}" for name, label in names.items() if (value := _median(rows, name)) is not None]
     invalid = sum(row["num_invalid"] for row in rows)
     parts += [f"[red]{invalid} invalid[/red]"] if invalid else []
