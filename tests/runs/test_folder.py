@@ -312,22 +312,12 @@ def test_metrics_are_strict_json(finished: Path) -> None:
 
 
 def test_what_evolve_returns_and_its_run_folder_have_the_same_names_for_the_same_things(tmp_path: Path) -> None:
-<<<<<<< HEAD
     settings: dict[str, Any] = {"generations": 3, "population_size": 20, "seeds": 2, "population": "mixture", "seed": 3}
     result = evolve("interference", output=tmp_path / "run", progress=False, **settings)
 
     def refused(one: Any) -> None:
         with pytest.raises(ConfigError, match="not a network"):
             one.policy(one.center, of_seed=3)
-=======
-    settings: Any = {"generations": 3, "population_size": 20, "seeds": 2, "population": "mixture", "seed": 3}
-    result = evolve("interference", output=tmp_path / "run", progress=False, **settings)
-
-    def refusal(one: Any) -> str:
-        with pytest.raises(ConfigError, match="not a network") as refused:
-            one.policy(one.center, of_seed=3)
-        return str(refused.value)
->>>>>>> 4311c61 (The API page has what users need in the order of use, with inherited members and plain defaults; a test walks all public names and refuses one without a sentence, and a name on a page that does not exist)
 
     calls: dict[str, Callable[[Any], Any]] = {
         "behaviors": lambda one: one.behaviors(),
@@ -335,11 +325,7 @@ def test_what_evolve_returns_and_its_run_folder_have_the_same_names_for_the_same
         "mutations": lambda one: one.mutations(5, of_seed=4),
         "parents": lambda one: [(parent.parameters, parent.memory, parent.generation) for parent in one.parents()],
         "pick": lambda one: one.pick("right", mutations=5, repeats=2, of_seed=4)._replace(policy=None),
-<<<<<<< HEAD
         "policy": refused,
-=======
-        "policy": refusal,
->>>>>>> 4311c61 (The API page has what users need in the order of use, with inherited members and plain defaults; a test walks all public names and refuses one without a sentence, and a name on a page that does not exist)
         "task": lambda one: (one.task.name, one.task.behavior),
     }
     shared = {name for name in dir(result) if not name.startswith("_")} - {"state"}  # a folder's are `checkpoint`s
@@ -348,13 +334,8 @@ def test_what_evolve_returns_and_its_run_folder_have_the_same_names_for_the_same
     for one in (Run(tmp_path / "run"), resume(tmp_path / "run", progress=False)):
         for name in sorted(shared):
             ask = calls.get(name, operator.attrgetter(name))
-<<<<<<< HEAD
             expected, got = jax.tree.flatten(ask(result)), jax.tree.flatten(ask(one))
             assert str(got[1]) == str(expected[1]), name
             for value, other in zip(expected[0], got[0], strict=True):
-=======
-            assert jax.tree.structure(ask(one)) == jax.tree.structure(ask(result)), name  # type: ignore[operator]
-            for value, other in zip(*map(jax.tree.leaves, (ask(result), ask(one))), strict=True):
->>>>>>> 4311c61 (The API page has what users need in the order of use, with inherited members and plain defaults; a test walks all public names and refuses one without a sentence, and a name on a page that does not exist)
                 np.testing.assert_array_equal(other, value, err_msg=name)
     assert result.metrics["center"].shape == (2, 3, 2)

@@ -106,13 +106,8 @@ def test_disturbed_runs_end_with_the_same_bits(
             states, rows, _ = zip(*evolution.generations(start), strict=True)
         thread.join()
         metrics = metric_arrays([row for (row,) in rows], 1)
-<<<<<<< HEAD
         result = TrainingResult(states[-1], metrics, evolution.task, evolution.config, False, {})
         assert_same(result, undisturbed)
-=======
-        found = TrainingResult(states[-1], metrics, evolution.task, evolution.config, by_name=False, _behaviors={})
-        assert_same(found, undisturbed)
->>>>>>> 4311c61 (The API page has what users need in the order of use, with inherited members and plain defaults; a test walks all public names and refuses one without a sentence, and a name on a page that does not exist)
         assert (metrics["num_steps"] == POPULATION_SIZE * NUM_STEPS).all()  # nobody counts twice
         assert set(diary.evaluated()) == EVERYONE
         again += diary.evaluated().total() - len(EVERYONE)

@@ -119,11 +119,7 @@ class Run(TrainedPopulation):
 
     # Made when it is first asked for: that may run code.
     @property
-<<<<<<< HEAD
     def task(self) -> Task:  # type: ignore[override]
-=======
-    def task(self) -> Task:  # type: ignore[override]  # made when asked for: that may run code
->>>>>>> 4311c61 (The API page has what users need in the order of use, with inherited members and plain defaults; a test walks all public names and refuses one without a sentence, and a name on a page that does not exist)
         """The run's task, made by its name unless it was given."""
         if self._task is None:  # kept: one made anew would be compiled anew
             self._task = self.make_task(self.config.task_options)
