@@ -60,7 +60,7 @@ FROM_RUNS: dict[str, tuple[str, tuple[str, ...]]] = {
                 "text/runs/cheetah/max_variance",
                 "text/why/cheetah/paper-whole-ranked",
                 "released/runs/cheetah/mean_fitness",
-                "text/why/cheetah/paper-whole-whitened-l2",
+                "text/why/cheetah/paper-whole-standardized-l2",
                 "released/runs/cheetah/max_variance",
             )
         ),

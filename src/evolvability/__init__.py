@@ -4,7 +4,14 @@ from evolvability.config.schema import Config
 from evolvability.core.errors import ClusterError, ConfigError, RunFolderError, TaskError, UserError
 from evolvability.core.expectation import Distribution, box, expect, expectation
 from evolvability.core.natural_gradient import natural_gradient
-from evolvability.core.objectives import max_entropy, max_variance, mean_fitness, sample_weights
+from evolvability.core.objectives import (
+    max_covariance,
+    max_entropy,
+    max_information,
+    max_variance,
+    mean_fitness,
+    sample_weights,
+)
 from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal
 from evolvability.core.shaping import centered_ranks, robust, standardize, unshaped
 from evolvability.core.stateful_objectives import Ramp, StatefulObjective, weighted_sum
@@ -67,7 +74,9 @@ __all__ = [
     "low_rank",
     "make_outcome",
     "make_task",
+    "max_covariance",
     "max_entropy",
+    "max_information",
     "max_variance",
     "mean_fitness",
     "measure",

@@ -126,8 +126,8 @@ _ITEMS = (
         figures=("S6", "S7", "S8", "S9", "S10", "S11"),
     ),
 )
-WHITENED, RANKED = {"behavior_shaping": "standardize"}, {"behavior_shaping": "centered_ranks"}
-SHAPINGS = {"whitened": WHITENED, "ranked": RANKED}
+STANDARDIZED, RANKED = {"behavior_shaping": "standardize"}, {"behavior_shaping": "centered_ranks"}
+SHAPINGS = {"standardized": STANDARDIZED, "ranked": RANKED}
 
 
 def _maxvar(kind: Kind, label: str, start: str = "", **settings: Any) -> Training:
@@ -150,7 +150,7 @@ _WHY = (
             *_of_body("paper", "few", "tenth"),
             *_of_body("gymnasium", "few", "tenth"),
             *_of_body("gymnasium", "train", "whole"),
-            # Whitened and of this body is what the item `cheetah` has.
+            # Standardized and of this body is what the item `cheetah` has.
             *_trained("cheetah")[:2],
             _of_body("paper", "train", "whole")[2],
         ),

@@ -51,9 +51,9 @@ def _row(training: Training, runs: Sequence[Run]) -> tuple[str, ...] | None:
     size = "whole" if training.kind == "train" else "tenth"
     whole = (body, size) == ("paper", "whole")
     standard = _pairs(training.name, "cheetah/mean_fitness" if whole else f"cheetah/{body}-{size}-standard", runs)
-    whitened = "cheetah/max_variance" if whole else f"cheetah/{body}-{size}-whitened"
+    standardized = "cheetah/max_variance" if whole else f"cheetah/{body}-{size}-standardized"
     maximizes_variance = training.objective == "max_variance" and training.kind != "first leg"
-    p = paired(*_pairs(training.name, whitened, runs)).wilcoxon if maximizes_variance else None
+    p = paired(*_pairs(training.name, standardized, runs)).wilcoxon if maximizes_variance else None
     distances = list(_distances(training.name, runs).values())
     sides = np.array([(median_one_way(-cloud), median_one_way(cloud)) for cloud in clouds])
     both = sum(_has_both(cloud, *ends) for cloud, ends in zip(clouds, sides, strict=True))
@@ -63,7 +63,7 @@ def _row(training: Training, runs: Sequence[Run]) -> tuple[str, ...] | None:
         str(len(clouds)),
         f"{np.mean(distances):.1f}: " + ", ".join(f"{distance:.1f}" for distance in distances),
         f"{100 * np.mean(standard[0]) / np.mean(standard[1]):.0f} %" if standard[0] else "",
-        "" if p is None or training.name == whitened else f"{p:.2g}",
+        "" if p is None or training.name == standardized else f"{p:.2g}",
         f"{left:.1f} and {right:.1f}",
         f"{both} of {len(clouds)}",
     )

@@ -58,7 +58,7 @@ def test_the_default_is_katonas_ranking() -> None:
     behavior = np.asarray(result.behavior, np.float64) * [
         1.0,
         50.0,
-    ]  # whitened, or by entropy, it would be another order
+    ]  # standardized, or by entropy, it would be another order
     result = result._replace(behavior=jnp.asarray(behavior, jnp.float32))
     values = np.stack([result.fitness, ((behavior - behavior.mean(axis=0)) ** 2).sum(axis=1)], axis=1)
     fronts = fronts_by_peeling(values)

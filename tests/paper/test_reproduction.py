@@ -97,8 +97,8 @@ def test_what_is_not_in_the_paper_is_done_only_if_named() -> None:
     assert "legs" not in {item.name for item in items_named([])}
     works = plan.plan(items_named(["legs"]), SCALES["paper"], Path("out"))
     shapings = {work.name: work.config.behavior_shaping for work in works if isinstance(work, Planned)}
-    assert shapings["cheetah/ranked-then-whitened"] == "standardize"
-    assert shapings["cheetah/whitened-then-whitened"] == "standardize"
+    assert shapings["cheetah/ranked-then-standardized"] == "standardize"
+    assert shapings["cheetah/standardized-then-standardized"] == "standardize"
     cells = plan.plan(items_named(["bodies"]), SCALES["paper"], Path("out"))
     sizes = {
         (
@@ -114,7 +114,7 @@ def test_what_is_not_in_the_paper_is_done_only_if_named() -> None:
     assert len({cell[:2] + cell[3:] for cell in sizes if cell[0] == "mean_fitness"}) == 4
     assert {work.config.task_options.num_steps for work in cells if isinstance(work, Planned)} == {1000}
     starts = {work.name: Path(work.config.start_from).name for work in works if isinstance(work, Planned)}
-    assert starts["cheetah/ranked-then-whitened"] == "first-ranked"
+    assert starts["cheetah/ranked-then-standardized"] == "first-ranked"
 
 
 def test_the_report_has_what_experiments_outside_of_the_paper_found(tmp_path: Path) -> None:
@@ -486,16 +486,16 @@ def test_experiments_are_compared_over_the_seeds_that_both_have() -> None:
 
 def test_experiments_tell_the_p_value_of_distances_by_pairs_of_seeds(tmp_path: Path) -> None:
     generator, settings = np.random.default_rng(0), {"generations": 2, "population_size": 4}
-    whitened = generator.uniform(20, 30, 8)
-    ranked = whitened + generator.uniform(-2, 9, 8)
-    for name, distances in {"whitened": whitened, "ranked": ranked}.items():
+    standardized = generator.uniform(20, 30, 8)
+    ranked = standardized + generator.uniform(-2, 9, 8)
+    for name, distances in {"standardized": standardized, "ranked": ranked}.items():
         made = config("cheetah", objective="max_variance", seeds=8, **settings)
         cloud = np.tile([[[-3.0], [3], [-3], [3]]], (8, 1, 1))
         made_up(tmp_path / "cheetah" / f"paper-tenth-{name}", made, cloud, distance=np.tile(distances[:, None], 2))
     runs = [Run(path) for path in sorted((tmp_path / "cheetah").iterdir())]
     found = {row[0]: row[why.COLUMNS.index("p by pairs")] for row in why.rows(ITEMS["bodies"], runs)}
-    expected = stats.wilcoxon(ranked, whitened).pvalue
-    assert found == {"paper-tenth-whitened": "", "paper-tenth-ranked": f"{expected:.2g}"}
+    expected = stats.wilcoxon(ranked, standardized).pvalue
+    assert found == {"paper-tenth-standardized": "", "paper-tenth-ranked": f"{expected:.2g}"}
 
 
 def test_experiments_outside_of_the_paper_count_for_none_of_its_claims(tmp_path: Path) -> None:

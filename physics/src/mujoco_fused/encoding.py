@@ -23,8 +23,11 @@ class Code(NamedTuple):
     """Instructions that leave a number, and the number where it is known already."""
 
     kind: int
+    """The type of the number."""
     bytes: bytes
+    """The instructions."""
     value: int | None = None
+    """The number, where it is known."""
 
 
 class Local(NamedTuple):

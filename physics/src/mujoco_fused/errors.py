@@ -10,6 +10,7 @@ class UnsupportedModelError(FusedError, ValueError):
 
     def __init__(self, reasons: list[str]) -> None:
         self.reasons = reasons
+        """What is not supported, one sentence each."""
         super().__init__("This model cannot be compiled: " + " ".join(reasons))
 
 

@@ -178,7 +178,9 @@ class Tape:
 
     def __init__(self, number: Iterator[int] | None = None) -> None:
         self.number = number or itertools.count()
+        """Numbers for new names."""
         self.steps: dict[str, tuple[str, tuple[Value, ...]]] = {}
+        """Operation and operands of every result, by the result's name."""
         self._names: dict[tuple[Any, ...], str] = {}
 
     def inputs(self, name: str, size: int) -> Vector:

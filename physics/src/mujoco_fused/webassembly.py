@@ -42,12 +42,19 @@ class Compiler:
 
     def __init__(self, text: str) -> None:
         self.macros: dict[str, tuple[list[str], list[str]]] = {}
+        """The arguments and the body of every macro, by name."""
         self.tokens = list(self._tokens(text))
+        """The program in tokens."""
         self.place = 0
+        """The index of the next token."""
         self.functions: list[encoding.Function] = []
-        self.function = encoding.Function([], [])  # the one that is written now
+        """The functions that are written."""
+        self.function = encoding.Function([], [])
+        """The function that is written now."""
         self.scopes: list[dict[str, Any]] = [{}]
-        self.top = 16  # of memory; an address of zero is nobody's
+        """What names mean, in the outermost scope first."""
+        self.top = 16
+        """The first free address of memory; an address of zero is never used."""
 
     def _tokens(self, text: str) -> Iterator[str]:
         lines = []

@@ -33,7 +33,7 @@ from evolvability.training.progress import Display, display
 SHOWN = {
     "metrics": "objective variance entropy distance fitness_before fitness_mean fitness_max center_norm num_invalid",
     "settings": "population population_size sigma mirrored optimizer learning_rate l2 bandwidth",
-    "MAML's settings": "tasks episodes inner_rate discount trust_region start_std",
+    "MAML's settings": "tasks episodes_per_task inner_rate discount trust_region start_std",
 }
 """What `ees show` shows of a run."""
 

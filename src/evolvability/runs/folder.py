@@ -76,6 +76,17 @@ class Run(TrainedPopulation):
         (10, 2000)
     """
 
+    path: Path
+    """The run folder."""
+    dimensions: tuple[int, ...]
+    """Which behavior dimensions are looked at; empty for all."""
+    population: Population | None
+    """The population that members were drawn from, where it was given as an object."""
+    config: Config
+    """The run's configuration."""
+    by_name: bool
+    """Whether the task is the one that the configuration names, not an object of yours."""
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -93,7 +104,7 @@ class Run(TrainedPopulation):
             raise RunFolderError(f"{self.path} is not a run folder: it has no config.toml.{runs}")
         check_files(self.path, RUN_FOLDER_NAMES)
         try:
-            self.config: Config = from_table(read_toml(self.path / "config.toml"))
+            self.config = from_table(read_toml(self.path / "config.toml"))
         except ConfigError as error:
             raise RunFolderError(f"{self.path} cannot be read: {error}") from None
         if is_changed(self.path / "config.toml"):

@@ -29,7 +29,7 @@ class PickedMutation(NamedTuple):
     """The best of some mutations."""
 
     parameters: PyTree
-    """The mutation, as a pytree of the form in which the task's author wrote parameters."""
+    """The mutation, in the form of the task's parameters, e.g. a dictionary."""
     policy: TrainedPolicy
     """The same mutation as a function from observation to action, which can be saved."""
     performance: float

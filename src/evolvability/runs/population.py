@@ -33,7 +33,7 @@ class TrainedPopulation:
 
     @property
     def center(self) -> PyTree:
-        """The last center (of the first seed and component), in the form the task's author gave parameters."""
+        """The last center of the first seed and component, in the form of the task's parameters, e.g. a dictionary."""
         return self.task.unflatten(jnp.asarray(self.centers[0, 0]))
 
     def parents(self) -> list[Parent]:
@@ -60,28 +60,28 @@ class TrainedPopulation:
 
         Args:
             goal: ``left``, ``right``, an angle, ``point:X,Y``, ``fitness``, or any ``(outcome) -> (num_members,)``.
-            mutations: how many.
+            mutations: how many mutations to draw.
             episodes: by the mean of how many each is judged. 10 mutations in 4 episodes are often a better pick than
                 40 in one, at the same cost, where start states differ.
-            repeats: further evaluations of each, each with a key of its own.
-            start_noise: by how much the start states of those differ, where the task has this option; default: 0.1,
-                or what the run was trained with.
-            of_seed: which of the run's seeds, where it has several.
-            seed: of mutations and evaluations; with 0 they are those of ``ees adapt``.
+            repeats: how many further evaluations of each mutation decide on ``performance``.
+            start_noise: by how much the start states of the further evaluations differ, where the task has this option;
+                default: 0.1, or what the run was trained with.
+            of_seed: which of the run's seeds to mutate; needed where it has several.
+            seed: the random seed of mutations and evaluations; with 0 they are those of ``ees adapt``.
         """
         parent = self._parent(of_seed)
         again, _ = with_start_noise(self.config, parent.task, self.by_name, start_noise)
         return pick(parent, [goal], again, mutations, repeats, _key(parent, seed), episodes)[0]
 
     def mutations(self, number: int = 40, *, of_seed: int | None = None, seed: int = 0) -> PyTree:
-        """Independent mutations, in the form the task's author gave parameters, with an axis of ``number`` in front.
+        """Independent mutations, in the form of the task's parameters, with an axis of ``number`` in front.
 
-        They are those that `pick` chooses from, with the same arguments.
+        With the same arguments, `pick` chooses from the same mutations.
 
         Args:
-            number: how many.
-            of_seed: which of the run's seeds they are of, where it has several.
-            seed: of the mutations.
+            number: how many mutations to draw.
+            of_seed: which of the run's seeds to mutate; needed where it has several.
+            seed: the random seed of the mutations.
         """
         check_number(number, "mutations")
         parent = self._parent(of_seed)
@@ -92,8 +92,8 @@ class TrainedPopulation:
         """A function from observations to actions: a network with the run's statistics of observations inside.
 
         Args:
-            parameters: of a mutation, or of a center.
-            of_seed: which of the run's seeds they are of, where it has several: each has statistics of its own.
+            parameters: those of a mutation, or of a center.
+            of_seed: which of the run's seeds they come from; needed where it has several: each has its own statistics.
         """
         policy = self._parent(of_seed).policy(parameters)
         acting(policy)  # or refused now, not at the first observation
