@@ -165,11 +165,9 @@ def bullet_steps(name: str, num_steps: int) -> tuple[int, float]:
 
 def draw(body: str, recorded: dict[str, Array], path: Path) -> None:
     """Where torsos went (left, centers) and how high they were (right), ours and PyBullet's."""
-    from evolvability.figures.style import METHOD_COLORS, new_figure, paper_style
+    from evolvability.figures.style import method_color, new_figure, paper_style
 
-    colors = dict(
-        zip(("ours", "PyBullet's"), (METHOD_COLORS["max_entropy"], METHOD_COLORS["max_variance"]), strict=True)
-    )
+    colors = dict(zip(("ours", "PyBullet's"), (method_color("max_entropy"), method_color("max_variance")), strict=True))
     tracks = {(name, kind): _tracks(ROBOTS[name](body), kind, recorded) for name in ENVIRONMENTS for kind in DRAWN}
     with paper_style():
         figure = new_figure(7.0, 4.2)

@@ -21,7 +21,7 @@ import numpy as np
 
 from evolvability import Run, Sample, evolve, make_task, normal
 from evolvability.studies.rebuild import parent_of
-from evolvability.tasks.engines.base import LocomotionOptions
+from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.robots import ROBOTS
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -84,7 +84,7 @@ def transfer(run: Run) -> list[dict[str, Any]]:
     noisy = replace(run.config.task_options, start_noise=0.1)  # as PyBullet's joints begin
     ours, found = run.make_task(noisy), []
     bullet = make_task(f"{run.config.task}-bullet", {"num_steps": noisy.num_steps})
-    population = normal(run.config.sigma)
+    population = normal(run.config.population_options.sigma)
     for seed in range(run.config.seeds):
         parent = parent_of(run, ours, run.rebuildable[-1], seed)
         sample = population.sample(jax.random.key(5), parent.parameters, 0, population.draws(MEMBERS))

@@ -23,10 +23,11 @@ from mujoco import rollout
 from evolvability.core.cores import num_cores
 from evolvability.core.populations import normal
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import Engine, LocomotionOptions
+from evolvability.tasks.engines.base import Engine
 from evolvability.tasks.engines.cores import cores_engine
 from evolvability.tasks.engines.mujoco import mujoco_engine
 from evolvability.tasks.normalizer import no_moments
+from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.policies import Policy, mlp
 from evolvability.tasks.robots import ROBOTS, Robot
 

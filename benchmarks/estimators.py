@@ -46,7 +46,7 @@ def main() -> None:
     began = time.perf_counter()
     config = layered(options.task)
     task = make_task(options.task, {"num_steps": max(options.times)})
-    sigma = options.sigma or config.sigma
+    sigma = options.sigma or config.population_options.sigma
     center = jnp.asarray(Run(options.run).centers[0, 0]) if options.run else task.init(jax.random.key(options.seed))
     key_seen, key_estimates = jax.random.split(jax.random.key(options.seed + 1))
     memory, rows = None, []

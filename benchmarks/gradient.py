@@ -61,7 +61,7 @@ def weigh(result: Outcome) -> Array:
 
 @jax.jit
 def weigh_raw(result: Outcome) -> Array:
-    return sample_weights(max_entropy(shaping=identity), result)[0]
+    return sample_weights(max_entropy(behavior_shaping=identity), result)[0]
 
 
 @jax.jit

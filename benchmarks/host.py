@@ -32,8 +32,9 @@ from threadpoolctl import threadpool_limits
 
 from evolvability.config.schema import Config, layered
 from evolvability.tasks.base import Task
-from evolvability.tasks.gymnasium import GymnasiumOptions, Made, gymnasium_task
+from evolvability.tasks.gymnasium import Made, gymnasium_task
 from evolvability.tasks.normalizer import LIMIT
+from evolvability.tasks.options import GymnasiumOptions
 from evolvability.tasks.policies import network
 from evolvability.tasks.replay import HostArray
 from evolvability.tasks.simulators import Address, Simulator, Trial, host_task

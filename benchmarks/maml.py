@@ -43,11 +43,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     if options.task != "navigation":
         task_options |= {"engine": "fused"}
     sizes = {"tasks": options.tasks, "episodes_per_task": options.episodes}
-    config = layered(options.task, objective="maml", values={"maml": sizes, "task_options": task_options})
+    config = layered(options.task, objective="maml", values={"objective_options": sizes, "task_options": task_options})
     task = make_task(options.task, config.task_options)
     world = world_of(task)
-    meta = maml(world, config.maml)
-    inner = partial(adapt, world.policy, rate=config.maml.inner_rate, discount=config.maml.discount)
+    own = config.objective_options
+    meta = maml(world, own)
+    inner = partial(adapt, world.policy, rate=own.inner_rate, discount=own.discount)
     keys = jax.vmap(jax.random.key)(jnp.arange(options.seeds))
     states = jax.vmap(lambda key: meta.init(key, task.init(key)[None], task.memory))(keys)
     goals = jax.vmap(lambda key: world.goals.draw(key, options.tasks))(keys)
@@ -55,7 +56,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     same = jax.tree.map(lambda leaf: jnp.repeat(leaf[:, None], options.tasks, axis=1), actors)
 
     def episodes(key: jax.Array, actors: Actor, goals: jax.Array) -> Batch:
-        return roll_out(world, key, actors, goals, task.memory, options.episodes, config.maml.discount)[0]
+        return roll_out(world, key, actors, goals, task.memory, options.episodes, config.objective_options.discount)[0]
 
     def adapted(actor: Actor, before: Batch) -> Actor:
         return for_tasks(partial(inner, actor), before)
@@ -79,7 +80,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     for name in ("gradient", "product", "evaluate"):
         row[name], _ = timed(jax.jit(jax.vmap(partial(part, name))), actors, before, after)
     row["whole"], _ = timed(jax.jit(jax.vmap(meta.step)), states)
-    products, lengths = config.maml.iterations, 1
+    products, lengths = config.objective_options.iterations, 1
     row["sum"] = sum(row[name] * {"product": products, "evaluate": lengths}.get(name, 1) for name in PARTS)
     row["control_steps_per_second"] = row["control_steps"] / row["whole"]
     statistics = jax.devices()[0].memory_stats()

@@ -47,7 +47,8 @@ def course(run: Run, threshold: float) -> tuple[Any, Any]:
 
     Of evolvability search, that is its best parent, which its next generation has in the first place.
     """
-    task, mutations = make_task(run.config.task, run.config.task_options), normal(run.config.sigma, mirrored=False)
+    task = make_task(run.config.task, run.config.task_options)
+    mutations = normal(run.config.population_options.sigma, mirrored=False)
 
     @jax.jit
     def behaviors(center: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The reference of the command line, made from its parser: one page per command, and one of tasks and presets.
+"""The reference of the command line, made from its parser: a page per command, one of tasks, one of objectives.
 
     python scripts/command_pages.py docs/commands
 
@@ -11,7 +11,7 @@ import functools
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 from unittest import mock
@@ -20,12 +20,16 @@ import tyro
 
 from evolvability import cli
 from evolvability.cli import training
-from evolvability.config.schema import PRESETS, flat
+from evolvability.config.schema import PRESETS
+from evolvability.config.tables import flat
+from evolvability.core.entries import POPULATIONS, loaded
+from evolvability.methods.registry import OBJECTIVES
 from evolvability.tasks.registry import TASKS
 
 TRAINS = {"train": [training.UNNAMED], "maml": ["point", "--objective", "maml"]}
 """Commands whose options depend on the task, with what to parse for their pages."""
-
+OWN = ("task", "objective", "population")
+"""Groups of options that differ from one task, objective and population to the next: they are on pages of their own."""
 
 HEADER = "| option | default | meaning |\n|---|---|---|\n"
 
@@ -65,12 +69,12 @@ def _row(action: argparse.Action) -> str:
     return f"| `{', '.join(names)}` | {_cell(shown)} | {_cell(meaning)} |"
 
 
-def tables(parser: argparse.ArgumentParser, only: Iterable[str] | None = None) -> Iterator[str]:
-    """A table per group of options."""
+def tables(parser: argparse.ArgumentParser, shown: Callable[[str], bool]) -> Iterator[str]:
+    """A table per group of options, of those whose titles are shown."""
     for group in parser._action_groups:
         actions = [action for action in group._group_actions if "--help" not in action.option_strings]
         title = (group.title or "options").removesuffix(" options")
-        if actions and (only is None or title in only):
+        if actions and shown(title):
             yield f"\n## {title[0].upper()}{title[1:]}\n\n{HEADER}"
             yield "".join(f"{_row(action)}\n" for action in actions)
 
@@ -79,23 +83,25 @@ def command_page(name: str) -> str:
     """The page of one command."""
     arguments = TRAINS.get(name, [])
     call = (lambda: training.parse_train(arguments)) if name in TRAINS else lambda: cli.run_command(name, [])
-    text = re.split(r"\n\s*Args:", cli.COMMANDS[name].__doc__ or "")[0]
+    text = re.split(r"\n\s*Args:", loaded(cli.COMMANDS[name]).__doc__ or "")[0]
     about = "\n".join(line.strip() for line in text.splitlines()).strip()
     if name == "train":
-        about += " The task comes first. Its own options and defaults are on [another page](tasks.md)."
+        about += " The task comes first. Its own options and defaults are on [another page](tasks.md), those of "
+        about += "[objectives and populations](objectives.md) on one more."
     if name == "maml":
         about += " All [options of ees train](train.md) are there too."
-    return f"# ees {name}\n\n{about}\n" + "".join(tables(parser_of(call), only=["MAML"] if name == "maml" else None))
+    of_maml = (lambda title: title == "objective") if name == "maml" else lambda title: title not in OWN
+    return f"# ees {name}\n\n{about}\n" + "".join(tables(parser_of(call), of_maml))
 
 
 def _values(values: Mapping[str, Any]) -> str:
     return ", ".join(f"`{key.split('.')[-1]}` {value}" for key, value in flat(dict(values)))
 
 
-def _options(name: str, seen: dict[str, dict[str, str]]) -> str:
-    """A task's own options; those of a task like one before by what differs."""
-    actions = parser_of(lambda: training.parse_train([name]))._action_groups
-    group = next(group for group in actions if (group.title or "").startswith("task"))
+def _options(name: str, arguments: list[str], kind: str, seen: dict[str, dict[str, str]]) -> str:
+    """The own options of a task, an objective or a population; those of one like one before by what differs."""
+    actions = parser_of(lambda: training.parse_train(arguments))._action_groups
+    group = next(group for group in actions if (group.title or "").startswith(kind))
     rows = {action.dest: _row(action) for action in group._group_actions}
     for other, before in seen.items():
         if before.keys() == rows.keys():
@@ -118,19 +124,38 @@ def tasks_page() -> str:
         named += [(f" with `--preset {key}`", value) for key, value in entry.presets.items()]
         parts += [f"\nValues{when}: {_values(values)}.\n" for when, values in named if values]
         if dataclasses.fields(entry.options):
-            parts.append(_options(name, seen))
+            parts.append(_options(name, [name], "task", seen))
+    return "".join(parts)
+
+
+def objectives_page() -> str:
+    """Every objective and every population, and its own options."""
+    parts = [
+        "# Objectives and populations\n\nBoth add options of their own to `ees train`. Terms of a sum have theirs with "
+        "the term in front: `--max-entropy.bandwidth 2`.\n"
+    ]
+    for kind, entries in (("objective", OBJECTIVES), ("population", POPULATIONS)):
+        seen: dict[str, dict[str, str]] = {}
+        for name, entry in entries.items():
+            parts.append(f"\n## {name}\n\n{entry.summary[0].upper()}{entry.summary[1:]}.\n")
+            if dataclasses.fields(entry.options):
+                parts.append(_options(name, ["navigation", f"--{kind}", name], kind, seen))
     return "".join(parts)
 
 
 def names() -> list[str]:
     """The pages' file names."""
-    return ["tasks.md", *(f"{name}.md" for name in cli.COMMANDS)]
+    return ["tasks.md", "objectives.md", *(f"{name}.md" for name in cli.COMMANDS)]
 
 
 @functools.cache
 def pages() -> dict[str, str]:
     """Every page by its file's name."""
-    return {"tasks.md": tasks_page(), **{f"{name}.md": command_page(name) for name in cli.COMMANDS}}
+    return {
+        "tasks.md": tasks_page(),
+        "objectives.md": objectives_page(),
+        **{f"{name}.md": command_page(name) for name in cli.COMMANDS},
+    }
 
 
 def write(folder: Path) -> None:

@@ -21,7 +21,7 @@ from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
 from evolvability.figures.registry import FIGURES, save_figure
 from evolvability.figures.style import LINE_STYLES, OTHER_COLORS, PAGE_WIDTH, draw_histogram, new_figure
 from evolvability.studies.comparison import compare_runs
-from evolvability.studies.groups import METHOD_NAMES
+from evolvability.studies.groups import method_name
 from evolvability_paper import graphs as paper_graphs
 from evolvability_paper.pictures import PICTURES
 from evolvability_paper.report import finished
@@ -149,7 +149,7 @@ def _falls(runs: list[Run]) -> Figure:
                 ax.plot(steps / run.config.population_size, label=name, color=color, linewidth=0.9)
         ax.plot(20, 400, "+", color="black", markersize=8, label="generation 20, 400 steps")
         where = SETTINGS[folder].rpartition(" ")[2]
-        ax.set_title(f"{METHOD_NAMES[objective].removesuffix('-EES')}, {where}", loc="left")
+        ax.set_title(f"{method_name(objective).removesuffix('-EES')}, {where}", loc="left")
         ax.set(xlabel="generation", ylim=(0, 1030))
     drawing.axes[0].set_ylabel("mean steps of an episode")
     add_legend(drawing, "a line per seed, by the mean distance at the last generation")

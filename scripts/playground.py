@@ -14,7 +14,7 @@ from evolvability import Run
 from evolvability.config.schema import Config, layered
 from evolvability.explorer.page import playground_html
 from evolvability.explorer.playground import make_tab, packed
-from evolvability.tasks.interference import InterferenceOptions
+from evolvability.tasks.options import InterferenceOptions
 from evolvability.tasks.registry import make_task
 
 RESULTS = Path(__file__).parents[1] / "results" / "paper-h200"
@@ -46,8 +46,9 @@ def robot_tab(title: str, task: str) -> dict[str, Any]:
 
 def settings_of(config: Config) -> dict[str, Any]:
     """How a toy evolves in the page."""
-    kept = {"size": config.population_size, "sigma": config.sigma, "rate": config.learning_rate, "l2": config.l2}
-    return kept | {name: getattr(config, name) for name in ("mirrored", "optimizer", "objective")}
+    kept = {"size": config.population_size, "rate": config.learning_rate, "l2": config.l2}
+    kept |= {name: config.options[name] for name in ("sigma", "mirrored")}
+    return kept | {name: getattr(config, name) for name in ("optimizer", "objective")}
 
 
 def waves_tab() -> dict[str, Any]:
@@ -62,10 +63,11 @@ def evolve_tab() -> dict[str, Any]:
     config, task = layered("point"), make_task("point")
     center = np.asarray(task.init(jax.random.key(0)), np.float32)
     population = {"kind": "normal", "key": [0, 0], "generation": 0, "components": 1, "rank": 1}
-    population |= {"scale": packed(np.array([config.sigma], np.float32)), "size": len(center), "shapes": task.shapes}
+    sigma = config.population_options.sigma
+    population |= {"scale": packed(np.array([sigma], np.float32)), "size": len(center), "shapes": task.shapes}
     assert task.stage is not None
     setup = {"task": "point", "shapes": task.shapes, "num_steps": 100, "time_step": task.stage.time_step}
-    start = {"name": "untrained", "center": packed(center), "population": population, "sigma": config.sigma}
+    start = {"name": "untrained", "center": packed(center), "population": population, "sigma": sigma}
     start |= {"mean": [], "std": [], "cloud": packed(np.zeros(0, np.float32))}
     shown = {"kind": "evolve", "title": "Evolve here", "behavior": list(task.behavior), "reach": 2.0, "moves": True}
     texts = {"about": ABOUT["evolve"], "hint": "Press “evolve here”, then click a place."}

@@ -13,6 +13,8 @@ from draw_rooms import PACKAGE, imports, levels, rooms
 ROOT = PACKAGE.parents[1]
 PAPER, PHYSICS = PACKAGE.with_name("evolvability_paper"), ROOT / "physics" / "src" / "mujoco_fused"
 OURS = ("evolvability", "evolvability_paper", "mujoco_fused")
+LAZY = r"((?:evolvability|evolvability_paper|mujoco_fused)?\.[\w.]+):(\w+)"
+"""What an entry names as ``module:name`` is imported, too, if later."""
 graph = cache(imports)
 
 
@@ -27,6 +29,8 @@ def imported(package: Path) -> set[tuple[str, str, str]]:
             elif isinstance(node, ast.ImportFrom):
                 assert not node.level, f"{name}: imports have full names"
                 found |= {(name, str(node.module), alias.name) for alias in node.names}
+            elif isinstance(node, ast.Constant) and (lazy := re.fullmatch(LAZY, str(node.value))):
+                found.add((name, whole(lazy[1]), lazy[2]))
     return found
 
 
@@ -89,6 +93,28 @@ def test_rooms_import_downwards_only_through_at_most_twelve_levels() -> None:
     height = levels({room: set(row) for room, row in rooms(graph(PACKAGE)).items()})  # raises for a circle of rooms
     assert max(height.values()) <= 12
     assert min(height, key=lambda room: height[room]) == "core"
+
+
+def test_entries_name_what_is_there_and_not_above_them() -> None:
+    names = lazily_named()
+    named = [row for row in imported(PACKAGE) if row[1:] in names and row[0].count("/") > 1]  # of a room
+    assert len(names) > 30  # tasks, objectives, populations, commands
+    below = {room: set(row) for room, row in rooms(graph(PACKAGE)).items()}
+    for file, module, name in named:
+        assert hasattr(importlib.import_module(module), name), f"{file}: {module}:{name}"
+        below[file.split("/")[1]].add(module.split(".")[1])
+    assert levels({room: others - {room} for room, others in below.items()})  # raises for a circle of rooms
+
+
+def lazily_named() -> set[tuple[str, str]]:
+    """Every ``module:name`` in a text of the library."""
+    texts = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    return {(whole(module), name) for module, name in re.findall(f'"{LAZY}"', texts)}
+
+
+def whole(module: str) -> str:
+    """A module's name, of the library where it begins with a dot."""
+    return PACKAGE.name + module if module.startswith(".") else module
 
 
 def test_the_package_has_few_entries() -> None:

@@ -25,9 +25,10 @@ import evolvability
 from evolvability import cli
 from evolvability.cli import training
 from evolvability.config.schema import PRESETS, Config
+from evolvability.core.entries import POPULATIONS
 from evolvability.core.errors import UserError
 from evolvability.figures.registry import FIGURES
-from evolvability.methods.maml import MamlOptions
+from evolvability.methods.registry import OBJECTIVES
 from evolvability.tasks.registry import TASKS
 from evolvability.training.processes import Processes
 
@@ -264,13 +265,14 @@ def test_notebooks_run(path: Path, folder: Path) -> None:
 
 def test_pages_of_commands_explain_every_option() -> None:
     text = "".join(command_pages.pages().values())
-    classes = (Config, training.TrainOptions, Processes, training.WorkerOptions, MamlOptions)
+    classes: list[Any] = [Config, training.TrainOptions, Processes, training.WorkerOptions]
+    for entries in (TASKS, OBJECTIVES, POPULATIONS):
+        classes += [entry.options for entry in entries.values()]
     options = [field for cls in classes for field in dataclasses.fields(cls)]
-    options += [field for entry in TASKS.values() for field in dataclasses.fields(entry.options)]
-    names = {field.name for field in options} - {"task", "task_options", "evaluation", "maml"}
+    names = {field.name for field in options} - {"task", "task_options", "objective_options", "population_options"}
     missing = [name for name in names if not re.search(rf"`--{name.replace('_', '-')}[`,]", text)]
     assert not missing
-    assert all(f"`{name}`" in text or f"## {name}\n" in text for name in (*PRESETS, *TASKS))
+    assert all(f"`{name}`" in text or f"## {name}\n" in text for name in (*PRESETS, *TASKS, *OBJECTIVES, *POPULATIONS))
     assert all(f"- {name}: " in text for name in FIGURES)
     overview = (ROOT / "docs" / "command-line.md").read_text()
     assert [name for name in cli.COMMANDS if f"[{name}](commands/{name}.md)" not in overview] == []

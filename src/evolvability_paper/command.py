@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import jax
 from rich.table import Table
 from tyro.conf import Positional, arg
 
@@ -62,6 +61,8 @@ def reproduce(
 
 def _compile_quickly() -> None:
     """Without optimizing, and what several runs have in common once."""
+    import jax
+
     jax.config.update("jax_disable_most_optimizations", True)
     # A cache that the user has set up is left as it is.
     if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]

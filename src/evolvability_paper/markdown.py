@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evolvability import Run
-from evolvability.config.schema import MAML
+from evolvability.methods.registry import MAML
 from evolvability.runs.files import markdown_text
 from evolvability.studies.comparison import p_text
 from evolvability.studies.statistics import SIGNIFICANT
@@ -162,10 +162,10 @@ def _run(run: Run, name: str) -> tuple[str, ...]:
         f"{done}" if done == config.generations else f"{done} of {config.generations}",
         f"{config.population_size:,}",
         f"{steps:,}" if steps else "",
-        f"{config.sigma:g}",
+        f"{config.population_options.sigma:g}",
         "trust region" if is_maml else f"{config.learning_rate:g}",
         "" if is_maml else f"{config.l2:g}",
-        SHAPED[config.behavior_shaping] if config.objective.startswith("max_") else "",
+        SHAPED.get(config.options.get("behavior_shaping", ""), ""),
         # Every seed's row has the time of the whole generation.
         duration(sum(row["seconds"] or 0 for row in rows) / config.seeds),
     )

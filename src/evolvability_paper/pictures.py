@@ -6,8 +6,8 @@ from typing import NamedTuple, cast
 from matplotlib.figure import Figure
 
 from evolvability import Run, RunFolderError
-from evolvability.config.schema import MAML
 from evolvability.figures import adaptation, behaviors, components, curves, evolution, graphs, interference, offspring
+from evolvability.methods.registry import MAML
 from evolvability.studies.offspring import kept_offspring
 from evolvability.theory import Deterministic, Expectation, Input, NestedGraph, Normal, Stochastic
 from evolvability_paper import graphs as paper_graphs
@@ -54,7 +54,9 @@ def _offspring(runs: Runs, share: float) -> Figure:
     """One row per method, by mutations of training's size; MAML's of a share of that."""
     trained, shares = _trained(runs, "cheetah", (*EVOLVABILITY, MAML)), dict.fromkeys(EVOLVABILITY, 1.0) | {MAML: share}
     for run in trained:
-        kept_offspring(run, shares[run.config.objective] * run.config.sigma)  # or an error says how to make them
+        kept_offspring(
+            run, shares[run.config.objective] * run.config.population_options.sigma
+        )  # or an error says how to make them
     return offspring.figure(trained, lambda row: row.share == shares[row.objective])
 
 

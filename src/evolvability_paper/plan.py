@@ -77,7 +77,7 @@ class StudyWork:
         return [kept_generation(run, self._sigma(run))]
 
     def _sigma(self, run: Run) -> float:
-        return self.study.share * run.config.sigma
+        return self.study.share * run.config.population_options.sigma
 
 
 Work = Planned | StudyWork

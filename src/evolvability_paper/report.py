@@ -4,13 +4,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from evolvability import Config, Run, RunFolderError, UserError
-from evolvability.config.schema import MAML
 from evolvability.figures.registry import save_figure
+from evolvability.methods.registry import MAML
 from evolvability.runs.files import slug
 from evolvability.runs.trust import check_files
 from evolvability.studies.groups import run_identity
@@ -205,10 +204,10 @@ def hyperparameters(title: str, runs: Sequence[Run]) -> list[tuple[str, str, str
     """The rows of one of `TABLES`: a hyperparameter, the paper's setting, and that of runs from scratch."""
     tasks, objective, settings = TABLES[title]
     configs = [run.config for run in runs if run.config.task in tasks and run.config.objective == objective]
-    scratch: list[Any] = [config.maml if objective == MAML else config for config in configs if not config.start_from]
+    scratch = [vars(config) | config.options for config in configs if not config.start_from]
     rows = []
     for setting, paper in settings.items():
-        values = [getattr(one, setting) for one in scratch]
+        values = [one[setting] for one in scratch]
         here = dict.fromkeys(f"{value:,}" if isinstance(value, int) else f"{value:g}" for value in values)
         rows.append((LABELS[setting], paper, " and ".join(here) or "no runs"))
     return rows

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evolvability import Config
-from evolvability.config.schema import MAML, PRESETS, layered, merged
+from evolvability.config.schema import PRESETS, layered
+from evolvability.config.tables import merged
+from evolvability.methods.registry import MAML
 from evolvability.tasks.registry import ANT_LAPTOP, CHEETAH_LAPTOP
 from evolvability_paper.items import Kind, Training
 
@@ -50,7 +52,7 @@ class Scale:
         if training.task != "interference":
             settings["record_centers"] = False  # the last is kept; others are 300 kB per seed that no claim needs
         preset = None if training.kind == MAML else self.preset
-        return layered(training.task, objective=training.objective, preset=preset, values=settings)
+        return layered(training.task, objective=training.objective, preset=preset, offers=settings)
 
     def batch_of(self, training: Training) -> int:
         """How many of a training's seeds run side by side."""
@@ -66,7 +68,8 @@ def are_of(configs: Sequence[Config], scale: Scale) -> bool:
 
 def _telling(config: Config) -> list[Any]:
     """What tells scales and presets apart, numbers as somebody might type them."""
-    values = [getattr(config, name) for name in ("population_size", *PRESETS["released-code"][1])]
+    known = vars(config) | config.options
+    values = [known.get(name) for name in ("population_size", *PRESETS["released-code"][1])]
     values.append(getattr(config.task_options, "body", ""))
     return [round(value, 4) if isinstance(value, float) else value for value in values]
 
@@ -119,7 +122,10 @@ SCALES: dict[str, Scale] = {
             "split": {**SPECIES, "generations": 2},
             "maml": {
                 "generations": 1,
-                "maml": {"tasks": 2, "episodes_per_task": 2, "iterations": 1, "line_search_steps": 1},
+                "tasks": 2,
+                "episodes_per_task": 2,
+                "iterations": 1,
+                "line_search_steps": 1,
             },
         },
         studies={
@@ -135,7 +141,7 @@ SCALES: dict[str, Scale] = {
         seeds={"": 4},
         batch={"": 4},
         tasks={"interference": {}, "cheetah": CHEETAH_LAPTOP, "ant": ANT_LAPTOP},  # those of the preset of that name
-        kinds={**FULL_KINDS, "maml": {"generations": 30, "maml": {"tasks": 8, "episodes_per_task": 5}}},
+        kinds={**FULL_KINDS, "maml": {"generations": 30, "tasks": 8, "episodes_per_task": 5}},
         studies={**STUDIES, "offspring": {"number": 200}},
     ),
     "gpu": Scale(

@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,12 @@ import numpy as np
 import pytest
 
 from evolvability import Run, RunFolderError
-from evolvability.cli import COMMANDS, main, training
+from evolvability.cli import COMMANDS, listing, main, training
 from evolvability.cli.printing import free_folder
 from evolvability.cli.training import parse_train
-from evolvability.config.schema import layered
+from evolvability.config.schema import layered, to_toml
+from evolvability.core.entries import MixtureOptions, PopulationOptions
+from evolvability.methods.registry import BehaviorOptions, EntropyOptions, FitnessOptions
 from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.trust import objection, remember
 from tests.patience import PATIENCE
@@ -91,7 +92,7 @@ def test_a_config_file_repeats_a_run(folder: Path, monkeypatch: pytest.MonkeyPat
     *_, config = parse_train(["--config", "runs/first/config.toml"])
     assert config == Run("runs/first").config
     *_, changed = parse_train(["--config", "runs/first/config.toml", "--sigma", "0.5"])
-    assert changed.sigma == 0.5
+    assert changed.population_options.sigma == 0.5
     assert changed.population_size == 16
 
 
@@ -102,7 +103,12 @@ def test_maml_is_train_with_an_objective(monkeypatch: pytest.MonkeyPatch) -> Non
     main(["maml", "navigation", *options])
     *_, same = parse_train(["navigation", "--objective", "maml", *options])
     assert seen == [same]
-    assert (same.objective, same.maml.tasks, same.maml.inner_rate, same.generations) == ("maml", 5, 0.2, 3)
+    assert (same.objective, same.objective_options.tasks, same.objective_options.inner_rate, same.generations) == (
+        "maml",
+        5,
+        0.2,
+        3,
+    )
     assert same.task_options.num_steps == 7
 
 
@@ -111,12 +117,34 @@ def test_options_that_change_nothing_are_told() -> None:
         parse_train(["navigation", "--objective", "maml", "--learning-rate", "0.5"])
 
 
-def test_shaping_of_qe_es_by_variance_is_told_to_change_nothing() -> None:
-    with pytest.warns(UserWarning, match=r"--behavior-shaping changes nothing .* qe_es"):
-        parse_train(["maze", "--objective", "qe_es", "--behavior-shaping", "none"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        parse_train(["maze", "--objective", "qe_es", "--behavior-shaping", "none", "--diversity", "entropy"])
+def test_an_option_of_another_objective_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    text = error(capsys, "train", "maze", "--objective", "qe_es", "--behavior-shaping", "none")
+    assert "behavior_shaping is an option of max_variance and max_entropy" in text
+    text = error(capsys, "train", "point", "--objective", "max_entropy+mean_fitness", "--bandwidth=2")
+    assert "Give --max-entropy.bandwidth" in text
+
+
+def test_terms_of_a_sum_have_options_of_their_own() -> None:
+    terms = ["--objective", "mean_fitness+0.1*max-entropy"]
+    *_, config = parse_train(["point", *terms, "--max-entropy.bandwidth", "2", "--max-entropy.leave-one-out"])
+    assert config.objective_options["max_entropy"] == EntropyOptions("standardize", 2.0, True)
+    assert config.objective_options["mean_fitness"] == FitnessOptions()
+
+
+def test_a_population_has_options_of_its_own() -> None:
+    *_, config = parse_train(
+        ["point", "--population", "mixture", "--components", "3", "--sigma", "0.2", "--no-mirrored"]
+    )
+    assert config.population_options == MixtureOptions(0.2, False, components=3)
+
+
+def test_a_file_gives_way_to_another_objective_and_population(tmp_path: Path) -> None:
+    values = {"bandwidth": 2.0, "behavior_shaping": "robust", "sigma": 0.3, "sigma_decay": 0.9}
+    (tmp_path / "own.toml").write_text(to_toml(layered("point", values=values)))
+    replaced = ["--objective", "max_variance", "--population", "diagonal_normal"]
+    *_, config = parse_train(["--config", str(tmp_path / "own.toml"), *replaced])
+    assert config.objective_options == BehaviorOptions("robust")
+    assert config.population_options == PopulationOptions(0.3)
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -127,7 +155,7 @@ def test_help_shows_nothing_of_the_inside(name: str, capsys: pytest.CaptureFixtu
     text = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
     for inside in ("default: )", "default: None", "default: '')", "task-options", "task_options"):
         assert inside not in text
-    known = {"task", "MAML", "run folder", "workers", "processes", "several processes"}
+    known = {"task", "objective", "population", "run folder", "workers", "processes", "several processes"}
     assert set(re.findall(r"─ ([^─]+) options ─", text)) <= known
 
 
@@ -333,7 +361,7 @@ def test_no_command_that_was_not_done_ends_with_success(
     def command() -> None:
         raise raised
 
-    monkeypatch.setitem(COMMANDS, "list", command)
+    monkeypatch.setattr(listing, "list_names", command)
     with pytest.raises(SystemExit) as stopped:
         main(["list"])
     assert stopped.value.code == code

@@ -16,7 +16,8 @@ from evolvability.core.keys import Purpose, key_for, noise_key
 from evolvability.core.objectives import max_entropy
 from evolvability.core.strategy import evolvability_es
 from evolvability.tasks.interference import MOST_EVOLVABLE
-from evolvability.tasks.point import PointOptions, point
+from evolvability.tasks.options import PointOptions
+from evolvability.tasks.point import point
 from evolvability.training.generation import in_chunks, start, step, whole
 
 

@@ -85,7 +85,7 @@ def test_a_few_generations_in_the_page_are_the_librarys(opened: Any, tmp_path: P
     start = parent_of(run, watchable_task(run), 0)
     settings: dict[str, Any] = {
         "size": 40,
-        "sigma": config.sigma,
+        "sigma": config.population_options.sigma,
         "rate": config.learning_rate,
         "l2": config.l2,
         "mirrored": True,
@@ -121,7 +121,7 @@ def test_toy_mutations_end_where_the_library_says(opened: Any, task: str, tmp_pa
 def test_a_number_names_the_same_parameters_in_every_population(opened: Any, population: str, tmp_path: Path) -> None:
     short = {"noise_dtype": "bfloat16", "rank": 2, "components": 3, "task_options": {"num_steps": 5}}
     values = {"generations": 2, "population_size": 16, "population": population, "objective": "max_variance", **short}
-    evolve("point", layered("point", values=values), output=tmp_path / "run")
+    evolve("point", layered("point", offers=values), output=tmp_path / "run")
     run = Run(tmp_path / "run")
     parent = parent_of(run, watchable_task(run), run.rebuildable[-1])
     (center,) = make_tab("point", [run])["centers"]

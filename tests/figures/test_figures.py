@@ -17,7 +17,7 @@ from evolvability.config.schema import Config, layered
 from evolvability.figures import behaviors, curves, evolution, interference
 from evolvability.figures.bands import Line, Lines
 from evolvability.figures.registry import FIGURES, draw_figure, save_figure
-from evolvability.figures.style import METHOD_COLORS, line_styles, new_figure
+from evolvability.figures.style import line_styles, method_color, new_figure
 from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.writer import RunWriter
 from evolvability.studies.adaptation import Adaptation, save_adaptation
@@ -94,12 +94,17 @@ def test_identity_ignores_seeds_and_length_alone() -> None:
     assert config_identity(config(task_options={"start": 2.0})) != config_identity(config())
 
 
-@pytest.mark.parametrize(("objective", "idle"), [("max_variance", False), ("mean_fitness", True)])
-def test_identity_ignores_the_settings_of_other_objectives(objective: str, idle: bool) -> None:
-    plain = config_identity(config(objective=objective))
-    assert config_identity(config(objective=objective, bandwidth=0.5)) == plain
-    assert (config_identity(config(objective=objective, behavior_shaping="centered_ranks")) == plain) == idle
+def test_identity_ignores_settings_that_change_nothing() -> None:
+    maml = config_identity(config("navigation", objective="maml"))
+    assert config_identity(config("navigation", objective="maml", learning_rate=0.5)) == maml
+    assert config_identity(config("navigation", objective="maml", inner_rate=0.5)) != maml
     assert config_identity(config(bandwidth=0.5)) != config_identity(config())
+
+
+def test_names_tell_terms_of_a_sum_apart() -> None:
+    options = [{"max_entropy": {"bandwidth": width}} for width in (1.0, 2.0)]
+    configs = [config(objective="mean_fitness+max_entropy", objective_options=own) for own in options]
+    assert run_names(configs)[1] == "mean fitness + max entropy, max entropy bandwidth 2"
 
 
 def test_names_tell_runs_of_one_method_apart_by_the_settings_that_differ() -> None:
@@ -122,7 +127,7 @@ def test_names_tell_tasks_and_their_options_apart() -> None:
 
 def test_methods_keep_their_colors_and_no_two_lines_look_alike() -> None:
     styles = line_styles(["mean_fitness", "max_entropy", *["max_entropy"] * 9])
-    assert [style["color"] for style in styles[:2]] == [METHOD_COLORS["mean_fitness"], METHOD_COLORS["max_entropy"]]
+    assert [style["color"] for style in styles[:2]] == [method_color("mean_fitness"), method_color("max_entropy")]
     assert len({tuple(style.values()) for style in styles}) == len(styles)
 
 
@@ -298,7 +303,7 @@ def test_runs_that_differ_in_their_seeds_alone_are_one_row(tmp_path: Path) -> No
 
 def test_maps_share_square_limits_around_all_behaviors_and_the_origin(tmp_path: Path) -> None:
     configs = [config("own:task", sigma=sigma) for sigma in (0.1, 0.2)]
-    runs = [written(tmp_path / str(own.sigma), own, np.ones((1, 1))) for own in configs]
+    runs = [written(tmp_path / str(own.population_options.sigma), own, np.ones((1, 1))) for own in configs]
     for run, corner in zip(runs, ((2.0, 3.0), (8.0, 4.0)), strict=True):
         with_behaviors(run, 0, np.array([[corner] * 4]))
     assert len(behaviors.data_from_runs(runs[:1]).edges[0]) < 30  # though all members are at one point, far from it

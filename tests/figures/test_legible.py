@@ -53,7 +53,7 @@ def robots(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     runs = [robot(folder, f"{task}-{one}", task, one) for task in ("cheetah", "ant") for one in METHODS]
     maml = robot(folder, "maml", "cheetah", "maml")
     for run in [*runs[1:3], maml]:
-        for sigma in (run.config.sigma, 0.25 * run.config.sigma):
+        for sigma in (run.config.population_options.sigma, 0.25 * run.config.population_options.sigma):
             save_offspring(run, sigma, 40 * DRAW.normal(size=(SEEDS, 50, 1)))
         for goal in ("left", "right"):
             scores = 50 * DRAW.uniform(size=(SEEDS, 5, 4))

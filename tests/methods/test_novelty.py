@@ -11,8 +11,9 @@ from scipy.spatial.distance import cdist
 
 from evolvability import AskTell, ConfigError, Run, evolve, function_task, resume
 from evolvability.core.objectives import max_entropy, mean_fitness
+from evolvability.core.ramp import Ramp
 from evolvability.core.shaping import centered_ranks
-from evolvability.core.stateful_objectives import Ramp, StatefulObjective, center_outcome, lifted, weighted_sum
+from evolvability.core.stateful_objectives import StatefulObjective, center_outcome, lifted, weighted_sum
 from evolvability.core.types import Outcome
 from evolvability.methods import novelty as novelty_search
 from evolvability.methods.novelty import Adapted, empty_archive, novelty, ns_es, nsr_es, nsra_es
@@ -61,7 +62,7 @@ def test_the_centers_behavior_is_the_mean_of_its_valid_members() -> None:
 
 
 def test_weights_are_the_ranks_of_novelty_against_what_was_remembered() -> None:
-    result, stateful = clustered_outcome(), ns_es(2, num_neighbors=1)
+    result, stateful = clustered_outcome(), ns_es(2, neighbors=1)
     history = stateful.remember(stateful.init(), center([6.0, 6.0]))
     weights, _ = compiled_weights(stateful.at(history, jnp.array(0)), result)
     distances = np.linalg.norm(np.asarray(result.behavior) - 6.0, axis=1)

@@ -26,7 +26,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     for objective, spread in SPREADS.items():
         run = made_up(folder / objective, config("cheetah", objective=objective, seeds=SEEDS))
         for share in (1.0, 0.25):
-            save_offspring(run, share * run.config.sigma, share * draw.normal(scale=spread, size=(SEEDS, 200, 1)))
+            save_offspring(
+                run,
+                share * run.config.population_options.sigma,
+                share * draw.normal(scale=spread, size=(SEEDS, 200, 1)),
+            )
         for goal in ("left", "right"):
             reached = LEVELS[objective] + np.resize([0.0, 1.0, 2.0, 3.0], SEEDS)[:: 1 if objective == "maml" else -1]
             # One gradient step counts; after more it would be another story.
@@ -50,7 +54,7 @@ def test_statements_fail_where_maml_has_more(runs: list[Run], tmp_path: Path) ->
     maml = made_up(tmp_path / "maml", config("cheetah", objective="maml", seeds=SEEDS))
     draw = np.random.default_rng(1)
     for share in (1.0, 0.25):
-        save_offspring(maml, share * maml.config.sigma, draw.normal(scale=99, size=(SEEDS, 200, 1)))
+        save_offspring(maml, share * maml.config.population_options.sigma, draw.normal(scale=99, size=(SEEDS, 200, 1)))
     for goal in ("left", "right"):
         far = np.full((SEEDS, 2, 1), 99.0)
         save_race(maml, Raced(goal, "gradient", np.array([0, 10]), far, fixed=far, drawn=far, drawn_fixed=far))

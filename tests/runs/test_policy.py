@@ -29,8 +29,9 @@ from evolvability.runs.export import export
 from evolvability.studies.adaptation import adapt, pick_mutation
 from evolvability.studies.offspring import offspring_of_file
 from evolvability.tasks.actions import clipped
-from evolvability.tasks.gymnasium import GymnasiumOptions, gymnasium_task
+from evolvability.tasks.gymnasium import gymnasium_task
 from evolvability.tasks.normalizer import Moments, scaling
+from evolvability.tasks.options import GymnasiumOptions
 from evolvability.tasks.policies import network
 from tests.optional import needs
 

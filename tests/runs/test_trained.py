@@ -66,7 +66,7 @@ def test_observation_statistics_carry_over(tmp_path: Path) -> None:
 def test_new_species_start_at_independent_samples_of_the_trained_population(parent: Run) -> None:
     split = point(start_from=str(parent.path), population="mixture", components=40)
     centers = np.asarray(Evolution(split).start().parameters.center)
-    steps = (centers - parent.centers) / parent.config.sigma
+    steps = (centers - parent.centers) / parent.config.population_options.sigma
     assert centers.shape[:2] == (2, 40)
     np.testing.assert_allclose(steps.std(), 1, atol=0.03)  # 6,080 numbers: a standard error of 0.01
     between = np.corrcoef(steps[0])[~np.eye(40, dtype=bool)]
@@ -79,7 +79,7 @@ def test_learned_scales_carry_over(tmp_path: Path) -> None:
     child = Evolution(replace(config, start_from=str(tmp_path / "parent")))
     learned = Run(tmp_path / "parent").checkpoint()["parameters/log_scale"]
     np.testing.assert_array_equal(child.start().parameters.log_scale, learned)
-    assert np.all(learned != np.float32(np.log(config.sigma)))
+    assert np.all(learned != np.float32(np.log(config.population_options.sigma)))
 
 
 def test_a_run_records_where_it_came_from_and_resumes_without_it(parent: Run, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_centers_in_half_precision_differ_by_far_less_than_a_mutation(parent: Ru
     copy = Run(export(parent, tmp_path / "copy", half=True))
     assert copy.checkpoint()["parameters/center"].dtype == np.float16
     assert copy.centers.dtype == np.float32
-    assert np.abs(copy.centers - parent.centers).max() < 0.01 * parent.config.sigma
+    assert np.abs(copy.centers - parent.centers).max() < 0.01 * parent.config.population_options.sigma
 
 
 def test_an_export_for_a_small_archive_keeps_some_members_and_histograms_and_no_center(

@@ -143,7 +143,7 @@ def test_a_mixture_is_mutated_as_one_population(runs: dict[str, Run]) -> None:
     assert found.parameters is not None
     centers = runs["max_entropy-split-2"].center
     distances = np.linalg.norm(centers - found.parameters[:, None], axis=2).min(axis=1)
-    sigma, num_params = runs["max_entropy"].config.sigma, centers.shape[2]
+    sigma, num_params = runs["max_entropy"].config.population_options.sigma, centers.shape[2]
     np.testing.assert_allclose(distances, sigma * num_params**0.5, rtol=0.35)
 
 

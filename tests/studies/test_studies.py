@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from evolvability import Run, RunFolderError, evolve
+from evolvability.config.schema import changed
 from evolvability.runs.writer import RunWriter
 from evolvability.studies.adaptation import adapt, load_adaptation
 from evolvability.studies.adapters import AdaptationContext
@@ -43,7 +43,7 @@ STUDIES: dict[str, tuple[Callable[[Run], Any], Callable[[Run], Any], Callable[[R
     "offspring": (
         lambda run: offspring_of_run(run, number=6, save=True),
         lambda run: np.concatenate(kept_offspring(run)),
-        lambda run: kept_generation(run, run.config.sigma),
+        lambda run: kept_generation(run, run.config.population_options.sigma),
     ),
 }
 
@@ -127,7 +127,7 @@ def test_a_race_mutates_by_the_sigma_that_training_ended_with(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(run.path, tmp_path / "run")
-    RunWriter(tmp_path / "run").write_config(replace(run.config, sigma=0.4, sigma_decay=0.5))
+    RunWriter(tmp_path / "run").write_config(changed(run.config, sigma=0.4, sigma_decay=0.5))
     seen: list[float] = []
 
     def noted(task: Task, evaluate: Any, sigma: float, *others: Any) -> AdaptationContext:

@@ -16,8 +16,9 @@ from evolvability import ConfigError, TaskError, cli, evolve, make_task
 from evolvability.core.types import Sample, sample_of
 from evolvability.tasks.base import with_episodes
 from evolvability.tasks.episodes import Episode, named_behavior
-from evolvability.tasks.gymnasium import REMEMBERS, GymnasiumOptions, Made, gymnasium_task
+from evolvability.tasks.gymnasium import REMEMBERS, Made, gymnasium_task
 from evolvability.tasks.normalizer import no_moments, scaling
+from evolvability.tasks.options import GymnasiumOptions
 from evolvability.tasks.policies import mlp, network
 from evolvability.tasks.simulators import Address, Trial, part_of
 from tests.optional import BOX2D

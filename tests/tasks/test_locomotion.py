@@ -13,8 +13,8 @@ from jax import Array
 from evolvability import ConfigError, Outcome, Sample, Task, evolve, make_task, normal
 from evolvability.config.schema import layered
 from evolvability.core.noise import rows
+from evolvability.tasks.directions import heading
 from evolvability.tasks.engines.base import remembered
-from evolvability.tasks.goals import heading
 from evolvability.tasks.normalizer import Moments
 from evolvability.training.evolution import Evolution
 

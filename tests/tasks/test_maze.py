@@ -14,7 +14,8 @@ from evolvability import Run, evolve
 from evolvability.config.schema import layered
 from evolvability.figures.maze import data_from_runs
 from evolvability.figures.registry import draw_figure
-from evolvability.tasks.maze import HALF_WIDTH, LEVEL, REACHED, UPRIGHT, MazeOptions, maze, moved
+from evolvability.tasks.maze import HALF_WIDTH, LEVEL, REACHED, UPRIGHT, maze, moved
+from evolvability.tasks.options import MazeOptions
 from tests.tasks.test_tasks import members_of
 
 

@@ -37,7 +37,7 @@ GOAL = "point:0.4,0.3"
 
 def config(**values: Any) -> Config:
     values = {"objective": "maml", "generations": GENERATIONS, "seeds": SEEDS, **values}
-    return layered("navigation", values={"maml": {"tasks": TASKS}, **values})
+    return layered("navigation", values={"objective_options": {"tasks": TASKS}, **values})
 
 
 @pytest.fixture(scope="module")
@@ -114,8 +114,10 @@ def test_configuration_survives_its_file(run: Run) -> None:
 
 
 def test_sweeps_reach_the_options_of_maml() -> None:
-    planned = plan({"task": "navigation", "objective": "maml", "sweep": {"maml": {"inner_rate": [0.1, 0.2]}}})
-    assert [(one.name, one.config.maml.inner_rate) for one in planned] == [
+    planned = plan(
+        {"task": "navigation", "objective": "maml", "sweep": {"objective_options": {"inner_rate": [0.1, 0.2]}}}
+    )
+    assert [(one.name, one.config.objective_options.inner_rate) for one in planned] == [
         ("inner_rate-0.1", 0.1),
         ("inner_rate-0.2", 0.2),
     ]
@@ -124,9 +126,12 @@ def test_sweeps_reach_the_options_of_maml() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"maml": {"inner_rat": 0.1}}, r"Unknown configuration key 'maml.inner_rat'. Did you mean 'maml.inner_rate'"),
-        ({"maml": {"trust_region": 0.0}}, "trust_region must be positive, got 0.0"),
-        ({"maml": {"discount": 1.5}}, "discount must be at most 1, got 1.5"),
+        (
+            {"objective_options": {"inner_rat": 0.1}},
+            r"Unknown configuration key 'objective_options.inner_rat'. Did you mean 'objective_options.inner_rate'",
+        ),
+        ({"objective_options": {"trust_region": 0.0}}, "trust_region must be positive, got 0.0"),
+        ({"objective_options": {"discount": 1.5}}, "discount must be above 0 and at most 1, got 1.5"),
         ({"population": "mixture"}, "population must be normal for MAML"),
         ({"goal": "left"}, "goal must be empty for MAML"),
     ],
@@ -226,7 +231,7 @@ def test_goals_of_another_kind_are_refused(goal: str) -> None:
 
 @pytest.mark.full
 def test_es_maml_rewards_what_members_reach_by_hill_climbing_to_a_goal_that_pairs_share() -> None:
-    changed = config(objective="es_maml", seeds=1, population_size=8, maml={"episodes_per_task": 6})
+    changed = config(objective="es_maml", seeds=1, population_size=8, objective_options={"episodes_per_task": 6})
     evolution = Evolution(changed)
     state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
     assert isinstance(evolution.algorithm, Algorithm)

@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from jax import Array
 
-from evolvability import Config, Task, TaskError, evolve, function_task, make_task
+from evolvability import Task, TaskError, evolve, function_task, make_task
 from evolvability.config.build import build_population
 from evolvability.config.schema import layered
+from evolvability.core.entries import POPULATIONS
 from evolvability.core.errors import ConfigError, UserError
 from evolvability.core.populations import normal
 from evolvability.core.types import Parameters, Sample, sample_of
@@ -33,7 +34,6 @@ def sampled(start: Array, draws: Array) -> Sample:
 
 TINY: dict[str, Any] = {"num_steps": 5, "hidden": 16, "env": "CartPole-v1"}
 """Options that make a task small, each for tasks that have it."""
-POPULATIONS = get_args(get_type_hints(Config)["population"])
 
 
 def tiny_task(name: str) -> Task:
@@ -69,7 +69,7 @@ PAIRS = [
 def test_every_task_works_with_every_population(name: str, population: str) -> None:
     """Members in the parts that a population keeps them in do what they do written out."""
     task = tiny_task(name)
-    config = layered(name, values={"population": population, "rank": 1, "sigma": 0.1, "noise_dtype": "float32"})
+    config = layered(name, offers={"population": population, "rank": 1, "sigma": 0.1, "noise_dtype": "float32"})
     if population == "low_rank" and not any(len(shape) > 1 for shape in task.shapes):
         with pytest.raises(ConfigError, match=r"\(1,\)"):  # one parameter: there is no matrix, and that is said
             build_population(config, task.shapes)

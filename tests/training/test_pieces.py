@@ -19,13 +19,15 @@ from evolvability import (
     evolve,
     expect,
     function_task,
+    max_entropy,
     max_variance,
     mixture,
     normal,
     resume,
 )
 from evolvability.cli import main
-from evolvability.core.stateful_objectives import Ramp, weighted_sum
+from evolvability.core.ramp import Ramp
+from evolvability.core.stateful_objectives import weighted_sum
 from evolvability.studies.groups import run_names
 from evolvability.tasks.simulators import simulator_task
 
@@ -71,7 +73,11 @@ def test_a_run_of_objects_is_written_resumed_and_shown(tmp_path: Path, capsys: p
     part, config = Run(tmp_path / "part"), Run(tmp_path / "whole").config
     np.testing.assert_array_equal(part.centers, Run(tmp_path / "whole").centers)
     assert (config.objective, config.population, config.optimizer) == ("python:apart", "python:mixture", "python:optax")
-    assert (config.sigma, config.components, config.mirrored) == (0.2, 2, True)
+    assert (
+        config.population_options.sigma,
+        config.population_options.components,
+        config.population_options.mirrored,
+    ) == (0.2, 2, True)
     assert part.config == config
     main(["show", str(part.path)])
     shown = capsys.readouterr().out
@@ -121,7 +127,8 @@ def test_what_a_folder_does_not_hold_is_asked_for(tmp_path: Path, capsys: pytest
         ({"optimizer": optax.adam}, r"optax.adam\(0.01\).*function adam"),
         ({"population": normal(0.1), "sigma": 0.2}, "sigma is a matter of the population"),
         ({"optimizer": optax.adam(0.1), "learning_rate": 0.2}, "learning_rate is a matter of the optimizer"),
-        ({"objective": max_variance(), "bandwidth": 2.0}, "bandwidth is a matter of the objective"),
+        ({"objective": max_entropy(), "bandwidth": 2.0}, "bandwidth is a matter of the objective"),
+        ({"objective": max_variance(), "bandwidth": 2.0}, "bandwidth is an option of max_entropy"),
         ({"population": normal(0.1), "population_size": 7}, "population_size must be even"),
         ({"objective": lambda outcome, log_prob: outcome.behavior}, r"one number is expected, got shape \(4, 2\)"),
         ({"objective": lambda outcome, log_prob: jnp.var(outcome.behavior)}, r"leaves log_prob out.*expect\(values"),

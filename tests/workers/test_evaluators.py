@@ -24,6 +24,7 @@ import pytest
 
 from evolvability import Config, ConfigError, Run, TaskError, evolve, resume
 from evolvability.config.build import build_population
+from evolvability.config.schema import layered
 from evolvability.core.cores import machine_memory
 from evolvability.core.errors import ClusterError
 from evolvability.core.keys import noise_key
@@ -155,7 +156,8 @@ def test_member_that_raises_is_the_only_one_that_does_not_count(trouble: str, tm
     ["normal", *(pytest.param(name, marks=pytest.mark.full) for name in ("low_rank", "diagonal_normal", "mixture"))],
 )
 def test_summed_gradient_is_the_population_s(population: str, tmp_path: Path) -> None:
-    config = Config("python:diary", population=population, rank=1, population_size=40, worker_batches=7)  # type: ignore[arg-type]
+    values = {"population": population, "rank": 1, "population_size": 40, "worker_batches": 7}
+    config = layered("python:diary", offers=values)
     task = diary_task(Diary(tmp_path / "diary.txt"))
     evolution = Evolution(config, task)
     state = jax.tree.map(lambda leaf: leaf[0], evolution.start())

@@ -1,50 +1,49 @@
 """The command line: parse, call, print."""
 
+import ast
+import importlib.util
 import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import NoReturn
 
-import jax
-import tyro
 from rich.markup import escape
 from rich.table import Table
 
-from evolvability.cli.populations import adapt, evolve_from, measure, race, split
 from evolvability.cli.printing import console, errors
-from evolvability.cli.runs import compare, export, figure, list_names, show, sweep
-from evolvability.cli.training import maml, resume, train
-from evolvability.cli.viewing import explore, video
+from evolvability.core.entries import PACKAGE, loaded
 from evolvability.core.errors import ConfigError, UserError, unknown
 from evolvability.training.interrupts import Terminated
-from evolvability.training.processes import leave
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "train": train,
-    "maml": maml,
-    "resume": resume,
-    "show": show,
-    "figure": figure,
-    "explore": explore,
-    "video": video,
-    "adapt": adapt,
-    "evolve-from": evolve_from,
-    "split": split,
-    "measure": measure,
-    "race": race,
-    "compare": compare,
-    "sweep": sweep,
-    "export": export,
-    "list": list_names,
+COMMANDS = {
+    "train": ".cli.training:train",
+    "maml": ".cli.training:maml",
+    "resume": ".cli.training:resume",
+    "show": ".cli.runs:show",
+    "figure": ".cli.runs:figure",
+    "explore": ".cli.viewing:explore",
+    "video": ".cli.viewing:video",
+    "adapt": ".cli.populations:adapt",
+    "evolve-from": ".cli.populations:evolve_from",
+    "split": ".cli.populations:split",
+    "measure": ".cli.populations:measure",
+    "race": ".cli.populations:race",
+    "compare": ".cli.runs:compare",
+    "sweep": ".cli.runs:sweep",
+    "export": ".cli.runs:export",
+    "list": ".cli.listing:list_names",
 }
-COMMANDS |= {found.name: found.load() for found in metadata.entry_points(group="evolvability.commands")}
-"""Every command by name. Its signature and its docstring are its options and their help.
+COMMANDS |= {found.name: found.value for found in metadata.entry_points(group="evolvability.commands")}
+"""Every command by name: where its function is, whose signature and docstring are its options and their help.
 
-Other packages add theirs as entry points: `evolvability_paper` brings ``reproduce``.
+Other packages add theirs as entry points: `evolvability_paper` brings ``reproduce``. It is imported when it runs.
 """
+PARSE_THEMSELVES = ("train", "maml")
+"""Their options depend on the task, the objective and the population."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -60,14 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _answer(arguments)
     except UserError as error:
         _fail(str(error))
-    except jax.errors.JaxRuntimeError as error:
-        if "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error):
-            _fail("The device has too little memory. Set --chunk-size, or lower --population-size or --seeds.")
-        # In a single process it is a defect, whose traceback is wanted.
-        if not jax.distributed.is_initialized():
-            raise
-        _fail(f"This process ends because another one did, or could not be reached: {error}")
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        from evolvability.training.processes import leave
+
         # Python flushes standard output once more when it ends, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         leave(141)  # as programs end that heed the signal of it: what was under way may not be done
@@ -86,6 +80,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if stop.code != 2 and not asked:
             _fail(f"Code that this command runs ended the program, by sys.exit({stop.code!r}), before it was done.")
         raise
+    except RuntimeError as error:  # as those of JAX are, which is loaded where one is raised
+        if "jax" not in sys.modules or not isinstance(error, sys.modules["jax"].errors.JaxRuntimeError):
+            raise
+        if "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error):
+            _fail("The device has too little memory. Set --chunk-size, or lower --population-size or --seeds.")
+        # In a single process it is a defect, whose traceback is wanted.
+        if not sys.modules["jax"].distributed.is_initialized():
+            raise
+        _fail(f"This process ends because another one did, or could not be reached: {error}")
 
 
 def _answer(arguments: Sequence[str]) -> None:
@@ -103,23 +106,39 @@ def run_command(name: str, arguments: Sequence[str]) -> None:
     """Run one command."""
     if name not in COMMANDS:
         raise ConfigError(unknown("command", name, COMMANDS))
-    command = COMMANDS[name]
-    if command in (train, maml):  # their options depend on the task, so they parse for themselves
+    command = loaded(COMMANDS[name])
+    if name in PARSE_THEMSELVES:
         command(arguments)
     else:
+        import tyro
+
         tyro.cli(command, prog=f"ees {name}", args=arguments, config=(tyro.conf.OmitArgPrefixes,))
 
 
 def _overview() -> None:
     table = Table(show_header=False, box=None)
-    for name, command in COMMANDS.items():
-        first_sentence, *_ = (command.__doc__ or "").split(".", 1)
-        table.add_row(f"  [bold]{name}[/bold]", first_sentence)
+    for name, where in COMMANDS.items():
+        table.add_row(f"  [bold]{name}[/bold]", summary(where))
     console.print("[bold]ees[/bold]: optimize for parameters whose mutations behave in very different ways\n")
     console.print(table)
     console.print("\n`ees COMMAND --help` explains a command's options; `ees train TASK --help` those of a task.")
 
 
+def summary(where: str) -> str:
+    """The first sentence of a command's docstring, read from its file: to import it would load all that it uses.
+
+    >>> summary(".cli.training:train")
+    'Run a task into a new run folder'
+    """
+    module, _, name = where.partition(":")
+    spec = importlib.util.find_spec(module, PACKAGE)
+    tree = ast.parse(Path(spec.origin).read_text("utf-8") if spec and spec.origin else "")
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    return (ast.get_docstring(found[0]) or "").split(".")[0] if found else ""
+
+
 def _fail(text: str) -> NoReturn:
     errors.print(f"[bold red]error:[/bold red] {escape(text)}", highlight=False, soft_wrap=True)
+    from evolvability.training.processes import leave
+
     leave(2)

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
 from evolvability.config.schema import UNSET
 from evolvability.core.errors import ConfigError
-from evolvability.runs.folder import Run
+from evolvability.runs.files import check_is_run
+
+if TYPE_CHECKING:
+    from evolvability.runs.folder import Run
 
 RunPath = Annotated[Path, Positional, arg(metavar="RUN")]
 RunPaths = Annotated[tuple[Path, ...], Positional, arg(metavar="RUN [RUN ...]"), UNSET]
@@ -21,10 +24,14 @@ Dimensions = Annotated[str, arg(metavar="I,J[,K]"), UNSET]
 Goals = Annotated[tuple[str, ...], arg(metavar="GOAL [GOAL ...]")]
 
 
-def open_runs(paths: Sequence[Path], dimensions: str = "", *, trust: bool = False) -> list[Run]:
+def open_runs(paths: Sequence[Path], dimensions: str = "", *, trust: bool = False) -> "list[Run]":
     """The run folders that a command was given, at least one; dimensions: as `parse_dimensions` takes them."""
     if not paths:
         raise ConfigError("give at least one run folder.")
+    for path in paths:
+        check_is_run(path)  # before JAX is loaded
+    from evolvability.runs.folder import Run
+
     return [Run(path, parse_dimensions(dimensions), trust=trust) for path in paths]
 
 

@@ -5,7 +5,7 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -17,23 +17,13 @@ from evolvability.cli.runs import watch_works
 from evolvability.config.schema import UNSET, layered
 from evolvability.core.errors import ConfigError, UserError
 from evolvability.runs.files import command_line, slug, write_output
-from evolvability.runs.folder import Run
-from evolvability.studies.adaptation import Adaptation
-from evolvability.studies.adaptation import adapt as adapt_run
-from evolvability.studies.measures import (
-    Measures,
-    MeasureScale,
-    common_reach,
-    coverage,
-    measure_scale,
-    measures,
-    specialization,
-)
-from evolvability.studies.offspring import Offspring, offspring_of_file, offspring_of_run
-from evolvability.studies.races import race as race_run
-from evolvability.studies.repeatability import repeatability
-from evolvability.studies.sweeps import Planned, conduct, plan_further_evolution, plan_split
 from evolvability.tasks.registry import make_task
+
+if TYPE_CHECKING:
+    from evolvability.runs.folder import Run
+    from evolvability.studies.adaptation import Adaptation
+    from evolvability.studies.measures import Measures, MeasureScale
+    from evolvability.studies.offspring import Offspring
 
 SEVERAL_SEEDS = "several seeds: median (lowest to highest)"
 
@@ -66,6 +56,8 @@ def adapt(
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     found_runs = open_runs(runs, trust=trust)
+    from evolvability.studies.adaptation import adapt as adapt_run
+
     if save is not None:
         _check_places(found_runs, save)
     table = Table("run", "direction", "seeds", "one mutation", f"best of {mutations}")
@@ -82,7 +74,7 @@ def adapt(
     _draw("adaptation", found_runs, output)
 
 
-def _check_places(runs: Sequence[Run], folder: Path) -> None:
+def _check_places(runs: "Sequence[Run]", folder: Path) -> None:
     """Before anything is evaluated: every pick has a file of its own."""
     names = [run.path.resolve().name for run in runs]
     if len(set(names)) < len(names):
@@ -91,7 +83,7 @@ def _check_places(runs: Sequence[Run], folder: Path) -> None:
         raise UserError(f"--save must be a folder, and {folder} is a file.")
 
 
-def _save_policies(run: Run, found: Adaptation, stem: Path) -> None:
+def _save_policies(run: "Run", found: "Adaptation", stem: Path) -> None:
     picked: Any = found.parameters
     for seed, parent, parameters in zip(run.seeds, run.parents(), picked, strict=True):
         path = Path(f"{stem}-{seed}.safetensors")
@@ -121,6 +113,8 @@ def race(
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     found_runs = open_runs(runs, trust=trust)
+    from evolvability.studies.races import race as race_run
+
     table = Table("run", "direction", "adapter", "before", f"after {episodes} episodes")
     for run in found_runs:
         for course in race_run(run, direction, adapters, episodes=episodes, repeats=repeats):
@@ -151,9 +145,11 @@ def evolve_from(
         quiet: Print nothing but the result.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
+    found_runs = open_runs(runs, trust=trust)
     from evolvability.studies.comparison import compare_runs, to_terminal
+    from evolvability.studies.sweeps import conduct, plan_further_evolution
 
-    planned = plan_further_evolution(open_runs(runs, trust=trust), direction, generations=generations, random=random)
+    planned = plan_further_evolution(found_runs, direction, generations=generations, random=random)
     folder = output or Path("runs") / f"evolved-{slug(direction)}"
     made = conduct(planned, folder, watch_works(len(planned), quiet))
     console.print(to_terminal(compare_runs(made, "fitness_mean")))
@@ -178,7 +174,10 @@ def split(
         quiet: Print nothing but the result.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
-    planned = plan_split(Run(run, trust=trust), components=components, generations=generations)
+    found = open_runs([run], trust=trust)[0]
+    from evolvability.studies.sweeps import Planned, conduct, plan_split
+
+    planned = plan_split(found, components=components, generations=generations)
     path = output or Path("runs") / planned.name
     # As a sweep of one: begun, it is resumed; finished, it is left as it is.
     conduct([Planned(path.name, planned.config)], path.parent, watch_works(1, quiet))
@@ -222,9 +221,10 @@ def measure(
     """
     if not centers:
         raise ConfigError("ees measure: give at least one run folder.")
-    for path in centers if trust else ():
-        if path.is_dir():
-            Run(path, trust=True)
+    for path in filter(Path.is_dir, centers):
+        open_runs([path], trust=trust)
+    from evolvability.studies.measures import common_reach, measure_scale, measures
+
     born = {str(path): _offspring(path, task, options, sigma, (offspring, episodes), keep) for path in centers}
     # One box for all, so that the columns of the table can be compared.
     furthest = common_reach([one.behavior for several in born.values() for one in several])
@@ -243,11 +243,11 @@ def measure(
 
 def _behaviors(centers: Sequence[Path]) -> str:
     """What the behaviors of run folders are called, as a sentence; nothing of files of parameters."""
-    names = dict.fromkeys(", ".join(Run(path).behavior_names) for path in centers if path.is_dir())
+    names = dict.fromkeys(", ".join(open_runs([path])[0].behavior_names) for path in centers if path.is_dir())
     return "".join(f"Behaviors: {one}. " for one in names if one)
 
 
-def _draw(name: str, runs: Sequence[Run], output: Path | None) -> None:
+def _draw(name: str, runs: "Sequence[Run]", output: Path | None) -> None:
     if output is not None:
         from evolvability.figures.registry import draw_figure  # which takes a second to load
 
@@ -256,10 +256,12 @@ def _draw(name: str, runs: Sequence[Run], output: Path | None) -> None:
 
 def _offspring(
     path: Path, task: str | None, options: Sequence[str], sigma: float | None, numbers: tuple[int, int], keep: bool
-) -> list[Offspring]:
+) -> "list[Offspring]":
     number, episodes = numbers
     if path.is_dir():
-        run = Run(path)
+        from evolvability.studies.offspring import offspring_of_run
+
+        run = open_runs([path])[0]
         if task not in (None, run.config.task):
             raise ConfigError(f"{path} is a run of '{run.config.task}', not of '{task}'. Leave out --task.")
         return offspring_of_run(run, number=number, episodes=episodes, sigma=sigma, save=keep)
@@ -271,6 +273,8 @@ def _offspring(
         raise ConfigError(f"{path} is a file of parameters: say what they are for, e.g. --task cheetah.")
     values: dict[str, Any] = {"task_options": _options(options)} | ({} if sigma is None else {"sigma": sigma})
     config = layered(task, values=values)
+    from evolvability.studies.offspring import offspring_of_file
+
     return offspring_of_file(path, make_task(task, config.task_options), config, number=number, episodes=episodes)
 
 
@@ -289,7 +293,12 @@ def _options(pairs: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def _measures_table(born: dict[str, list[Offspring]], measured: dict[str, list[Measures]], by: MeasureScale) -> Table:
+def _measures_table(
+    born: "dict[str, list[Offspring]]", measured: "dict[str, list[Measures]]", by: "MeasureScale"
+) -> Table:
+    from evolvability.studies.measures import Measures, coverage, specialization
+    from evolvability.studies.repeatability import repeatability
+
     table = Table("measure")
     for name in born:
         table.add_column(Text(name), justify="right")

@@ -1,18 +1,22 @@
 """What every command prints with."""
 
-from collections.abc import Iterator, Sequence
+import math
+import statistics
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from evolvability.config.schema import MAML, Config
 from evolvability.core.errors import ClusterError
+from evolvability.methods.registry import MAML
 from evolvability.runs.files import command_line, slug
-from evolvability.runs.folder import Run
+
+if TYPE_CHECKING:
+    from evolvability.config.schema import Config
+    from evolvability.runs.folder import Run
 
 TURNS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # that have text run the other way
 CONTROLS = {
@@ -57,7 +61,7 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("s" if number != 1 else "")
 
 
-def spread(values: Sequence[float] | np.ndarray[Any, Any]) -> str:
+def spread(values: Any) -> str:
     """One value, or the median and the range of several.
 
     >>> spread([1.0]), spread([1.0, 2.0, 4.0])
@@ -65,16 +69,16 @@ def spread(values: Sequence[float] | np.ndarray[Any, Any]) -> str:
     """
     if len(values) == 1:
         return f"{values[0]:.4g}"
-    return f"{np.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
+    return f"{statistics.median(map(float, values)):.4g} ({min(values):.4g} to {max(values):.4g})"
 
 
-def median(values: np.ndarray[Any, Any]) -> float:
+def median(values: Iterable[float]) -> float:
     """The median of what is finite; nan if nothing is."""
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)) if finite.size else float("nan")
+    finite = [value for value in map(float, values) if math.isfinite(value)]
+    return statistics.median(finite) if finite else math.nan
 
 
-def free_folder(config: Config) -> Path:
+def free_folder(config: "Config") -> Path:
     """The first unused runs/TASK-OBJECTIVE-N; of Gymnasium, the environment's id stands for the task."""
     stem = slug(f"{config.task_title.split()[-1]}-{config.objective}".replace("*", "x"))
     number = 1
@@ -99,13 +103,15 @@ def resumable(path: Path) -> Iterator[None]:
 
 def finish(path: Path) -> None:
     """What became of a run, and what to look at next."""
+    from evolvability.runs.folder import Run
+
     run = Run(path)
     figure = "maml" if run.config.objective == MAML else "curves"
     print_text(f"{_summary(run)}\nfigures: {command_line('figure', figure, path)}")
     print_text(f"watch its mutations: {command_line('explore', path)}")
 
 
-def _summary(run: Run) -> str:
+def _summary(run: "Run") -> str:
     metrics = run.metrics
     if not metrics:
         return f"{run.path}: no generation yet"
@@ -117,8 +123,8 @@ def _summary(run: Run) -> str:
             ("repeatability", "repeatability"),
             ("fitness_mean", "fitness"),
         )
-        if name in metrics and np.isfinite(metrics[name][:, -1]).any()
+        if name in metrics and any(map(math.isfinite, metrics[name][:, -1]))
     ]
     # Of the first seed: all seeds are one batch, with the same seconds.
-    seconds = np.nansum(metrics["seconds"][0])  # a lost row has none
+    seconds = sum(filter(math.isfinite, metrics["seconds"][0]))  # a lost row has none
     return f"{run.path}: {', '.join(parts)} in {plural(metrics['generation'].shape[1], 'generation')}, {seconds:.1f} s"

@@ -1,12 +1,12 @@
-"""The commands about runs as they are: list, show, figure, compare, sweep, export."""
+"""The commands about runs as they are: show, figure, compare, sweep, export."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -15,42 +15,19 @@ from tyro.conf import Positional, arg
 from evolvability.cli.arguments import Count, Dimensions, File, Folder, MaybeCount, RunPaths, open_runs
 from evolvability.cli.printing import console, errors, median, plural, print_text, say
 from evolvability.cli.viewing import write_page
-from evolvability.config.objective_text import STANDALONE_OBJECTIVES
-from evolvability.config.pieces import idle_beside
-from evolvability.config.schema import MAML, PRESETS, UNSET, idle_settings, read_toml
+from evolvability.config.schema import UNSET, read_toml
 from evolvability.core.errors import ConfigError
-from evolvability.core.populations import POPULATIONS
-from evolvability.methods.registry import OBJECTIVES
-from evolvability.runs.export import export as export_run
-from evolvability.runs.export import folder_size
 from evolvability.runs.files import command_line, json_text, write_output
-from evolvability.runs.folder import Run
 from evolvability.runs.trust import check_file_trust
-from evolvability.studies.sweeps import Planned, Status, Watch, conduct, plan
-from evolvability.tasks.registry import TASKS
-from evolvability.training.progress import Display, display
 
-SHOWN = {
-    "metrics": "objective variance entropy distance fitness_before fitness_mean fitness_max center_norm num_invalid",
-    "settings": "population population_size sigma mirrored optimizer learning_rate l2 bandwidth",
-    "MAML's settings": "tasks episodes_per_task inner_rate discount trust_region start_std",
-}
-"""What `ees show` shows of a run."""
+if TYPE_CHECKING:
+    from evolvability.runs.folder import Run
+    from evolvability.studies.sweeps import Status, Watch
+    from evolvability.training.progress import Display
 
-
-def list_names() -> None:
-    """Show the tasks, objectives, populations and presets there are."""
-    sections = {
-        "tasks": {name: entry.summary for name, entry in TASKS.items()} | {"module:name": "a Task of your own"},
-        "objectives": {name: _first_sentence(factory) for name, factory in OBJECTIVES.items()} | STANDALONE_OBJECTIVES,
-        "populations": {name: _first_sentence(factory) for name, factory in POPULATIONS.items()},
-        "presets": {name: text for name, (text, _) in PRESETS.items()},
-    }
-    for title, names in sections.items():
-        table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None)
-        for name, text in names.items():
-            table.add_row(f"  {name}", text)
-        console.print(table)
+METRICS = "objective variance entropy distance fitness_before fitness_mean fitness_max center_norm num_invalid"
+SETTINGS = "population population_size optimizer learning_rate l2"
+"""What `ees show` shows of a run, beside the options of its population and its objective."""
 
 
 def show(runs: RunPaths) -> None:
@@ -93,9 +70,10 @@ def figure(
             Default: the first two.
         output: The file to write, ending in .png, .pdf or .svg; default: NAME.png.
     """
-    from evolvability.figures.registry import draw_figure  # which takes a second to load
+    found = open_runs(runs, dimensions)
+    from evolvability.figures.registry import draw_figure
 
-    print_text(f"wrote {draw_figure(name, open_runs(runs, dimensions), output)}")
+    print_text(f"wrote {draw_figure(name, found, output)}")
 
 
 def compare(
@@ -117,10 +95,11 @@ def compare(
         correction: Correct p-values for their number.
         output: Write STEM.json, STEM.md and STEM.png as well.
     """
+    found = open_runs(runs)
     from evolvability.studies.comparison import compare_runs, to_markdown, to_terminal
 
     correcting = None if correction == "none" else correction
-    report = compare_runs(open_runs(runs), metric, generation=generation, correction=correcting)
+    report = compare_runs(found, metric, generation=generation, correction=correcting)
     console.print(to_terminal(report), soft_wrap=False)
     if output is not None:
         from evolvability.figures.comparison import figure as comparison_figure
@@ -149,7 +128,10 @@ def sweep(
         quiet: Print nothing but the result.
         trust: Import the code that the file names as its task, now and later: only if you trust it.
     """
-    planned = plan(read_toml(file))
+    table = read_toml(file)
+    from evolvability.studies.sweeps import conduct, plan
+
+    planned = plan(table)
     for run in planned:
         check_file_trust(file, run.config, trust=trust)
     folder = output or Path("runs") / file.stem
@@ -161,13 +143,16 @@ def sweep(
     print_text(f"{plural(len(planned), 'run')} in {folder}\nfigures: {command_line('figure', 'curves', folder)}/*")
 
 
-def watch_works(number: int, quiet: bool) -> Watch:
+def watch_works(number: int, quiet: bool) -> "Watch":
     """Shows the progress of each of several pieces of work, runs or studies of them."""
+    from evolvability.studies.sweeps import Planned
+    from evolvability.training.progress import display
+
     # Counted over calls, one per piece, also for those that are skipped.
     count = iter(range(1, number + 1))
 
     @contextmanager
-    def watch(work: Any, status: Status) -> Iterator[Display]:
+    def watch(work: Any, status: "Status") -> "Iterator[Display]":
         name = f"{work.item}: {work.name}" if work.item else work.path
         say(quiet, f"{next(count)}/{number} {name}" + {"done": ": done", "begun": ": goes on"}.get(status, ""))
         try:
@@ -212,7 +197,11 @@ def export(
     if len(paths) < 2:
         raise ConfigError("ees export: give one run folder or more, and the folder for their copies.")
     *sources, target = paths
-    for run in open_runs(sources):
+    found = open_runs(sources)
+    from evolvability.runs.export import export as export_run
+    from evolvability.runs.export import folder_size
+
+    for run in found:
         copy = export_run(
             run,
             target / run.path.resolve().name,
@@ -225,22 +214,14 @@ def export(
         print_text(f"wrote {copy}, {folder_size(copy) / 1000:,.0f} kB")
 
 
-def _first_sentence(factory: Callable[..., Any]) -> str:
-    """What a factory's docstring says before its formula."""
-    line = (factory.__doc__ or "").strip().splitlines()[0]
-    # A terminal shows no formulas.
-    return line.split("$")[0].rstrip(" :(,") if "$" in line else line.rstrip(".")
-
-
-def _summary(run: Run) -> Group:
+def _summary(run: "Run") -> Group:
     """A run's configuration and its metrics at the start, the middle and the end; several seeds by their medians."""
     config, metrics = run.config, run.metrics
     done = metrics["generation"].shape[1] if metrics else 0
     seeds = f"seed {config.seed}" if config.seeds == 1 else f"{config.seeds} seeds, medians"
     title = f"{run.path}: {config.task_title}, {config.objective}, {seeds}, {done}/{config.generations} generations"
-    names, source = (SHOWN["MAML's settings"], config.maml) if config.objective == MAML else (SHOWN["settings"], config)
-    idle = idle_settings(config.objective, config.diversity) | idle_beside(config)
-    caption = ", ".join(f"{name} {getattr(source, name)}" for name in names.split() if name not in idle)
+    settings = {name: getattr(config, name) for name in SETTINGS.split() if name not in config.idle}
+    caption = ", ".join(f"{name} {value}" for name, value in (settings | config.options).items())
     if behaviors := ", ".join(run.behavior_names):
         caption = f"behavior: {behaviors}; {caption}"
     table = Table("generation")
@@ -248,9 +229,9 @@ def _summary(run: Run) -> Group:
     columns = sorted({0, done // 2, done - 1}) if done else []
     for column in columns:
         table.add_column(str(column), justify="right")
-    for name in SHOWN["metrics"].split():
+    for name in METRICS.split():
         values = [median(metrics[name][:, column]) for column in columns] if name in metrics else []
-        if np.isfinite(values).any():
+        if any(map(math.isfinite, values)):
             table.add_row(name.replace("_", " "), *(f"{value:.5g}" for value in values))
     # Beside the table, not its title and caption: those would be wrapped to the table's width.
     return Group(Text(title, style="bold"), *([table] if columns else []), Text(caption, style="dim"))

@@ -6,35 +6,35 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import jax
 import tyro
-from tyro.conf import arg
+from tyro.conf import OmitArgPrefixes, arg
 
-from evolvability.cli.arguments import MaybeCount, RunPath
+from evolvability.cli.arguments import MaybeCount, RunPath, open_runs
 from evolvability.cli.printing import console, finish, free_folder, plural, print_text, resumable, say
-from evolvability.config.pieces import Pieces, no_object
-from evolvability.config.schema import ES_MAML, MAML, PRESETS, UNSET, Config, idle_settings, layered, read_toml
+from evolvability.config.options import OF_OBJECTIVES, OF_POPULATIONS, OWNERS, check_option, is_sum, no_object
+from evolvability.config.schema import PRESETS, UNSET, Config, layered, read_toml
+from evolvability.config.tables import flat
 from evolvability.core.cores import num_cores
+from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError
-from evolvability.methods.maml import MamlOptions
-from evolvability.runs.damage import damage_in
-from evolvability.runs.files import command_line
-from evolvability.runs.folder import Run
+from evolvability.methods.registry import MAML
+from evolvability.runs.files import check_is_run, command_line
 from evolvability.runs.trust import check_file_trust
-from evolvability.tasks.base import Task
-from evolvability.tasks.registry import FROM_PYTHON, make_task
-from evolvability.training.driver import resume as resume_run
-from evolvability.training.driver import train as train_run
-from evolvability.training.evolution import Evolution
+from evolvability.tasks.registry import make_task
 from evolvability.training.processes import Processes, is_first, join
-from evolvability.training.progress import Display, display
-from evolvability.workers.connect import opened
-from evolvability.workers.pools import Pool
+
+if TYPE_CHECKING:
+    from evolvability.tasks.base import Task
+    from evolvability.training.progress import Display
+    from evolvability.workers.pools import Pool
 
 UNNAMED = "module:name"
 """Stands for a task when none was given, and only help is asked for."""
+TABLES = ("task_options", OF_OBJECTIVES, OF_POPULATIONS)
+TERM = "term_"
+"""Begins the names of what is parsed for a term of a sum."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +80,9 @@ def train(arguments: Sequence[str]) -> None:
     join(processes)
     output = options.output or free_folder(config)
     task = make_task(config.task, config.task_options)
+    from evolvability.training.driver import train as train_run
+    from evolvability.training.evolution import Evolution
+
     with resumable(output), _pool(task, workers) as pool:
         evolution = Evolution(config, task, pool)
         each = "episodes" if config.objective == MAML else "members"
@@ -119,8 +122,12 @@ def resume(
         workers: Where members are evaluated.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
+    check_is_run(run)
     join(processes)
-    found = Run(run, trust=trust)
+    found = open_runs([run], trust=trust)[0]
+    from evolvability.runs.damage import damage_in
+    from evolvability.training.driver import resume as resume_run
+
     is_asked = generations in (None, found.config.generations)
     if found.is_complete and is_asked and not damage_in(found)[0]:
         longer = f"{command_line('resume', run)} --generations N"
@@ -146,50 +153,71 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, WorkerOptions, 
     if base.task == UNNAMED:
         name = "TASK"
         about = "Run a task. A task has defaults and options of its own: ees train TASK --help shows them."
-    sections: list[tuple[str, Any, Any]] = [
-        ("options", Annotated[TrainOptions, arg(name="run folder")], TrainOptions()),
-        ("run", Annotated[Config, arg(name="")], base),
-        ("workers", Annotated[WorkerOptions, arg(name="workers")], WorkerOptions()),
-        ("processes", Annotated[Processes, arg(name="several processes")], Processes()),
-    ]
-    if dataclasses.fields(base.task_options):
-        sections.insert(0, ("task", Annotated[type(base.task_options), arg(name="task")], base.task_options))
-    if base.objective in (MAML, ES_MAML):
-        sections.insert(1, (MAML, Annotated[MamlOptions, arg(name="MAML")], base.maml))
-    # Made here, as the options and their defaults depend on the task and on the objective.
-    arguments_type = dataclasses.make_dataclass("Train", [(key, hint) for key, hint, _ in sections])
+    for word in arguments:
+        option = word.removeprefix("--").removeprefix("no-").partition("=")[0].replace("-", "_")
+        if word.startswith("--") and option in OWNERS:
+            check_option(option, base.objective, base.population)
+    sections = _sections(base)
+    # Made here, as the options and their defaults depend on the task, the objective and the population.
+    arguments_type = dataclasses.make_dataclass("Train", [(key, hint) for key, (hint, _) in sections.items()])
     parsed: Any = tyro.cli(
         arguments_type,
         prog=f"ees train {name}",
         description=about,
         args=arguments,
-        default=arguments_type(*(default for _, _, default in sections)),
-        config=(tyro.conf.OmitArgPrefixes,),
+        default=arguments_type(*(default for _, default in sections.values())),
     )
+    of_terms = {key.removeprefix(TERM): value for key, value in vars(parsed).items() if key.startswith(TERM)}
     # Sections beside the others, hidden inside `Config`: nested, their headings would have the names of our fields.
-    nested = {"maml": getattr(parsed, MAML, base.maml), "task_options": getattr(parsed, "task", base.task_options)}
-    config: Config = dataclasses.replace(parsed.run, **nested)
+    nested: dict[str, Any] = {key: getattr(parsed, key) for key in TABLES if key in sections}
+    config: Config = dataclasses.replace(parsed.run, **nested, **({OF_OBJECTIVES: of_terms} if of_terms else {}))
     # A setting that differs from its starting value was given on the command line.
-    for setting in sorted(idle_settings(config.objective, config.diversity)):
+    for setting in sorted(config.idle):
         if getattr(config, setting) != getattr(base, setting):
             option = setting.replace("_", "-")
             warnings.warn(f"--{option} changes nothing in runs with the objective {config.objective}.", stacklevel=1)
     return parsed.options, parsed.workers, parsed.processes, config
 
 
+def _sections(base: Config) -> dict[str, tuple[Any, Any]]:
+    """The groups of options of `ees train`, each with its values at the start; every term of a sum has its own."""
+
+    def section(title: str, options: Any, plain: bool = True) -> tuple[Any, Any]:
+        kind = type(options)
+        return (
+            Annotated[kind, arg(name=title), OmitArgPrefixes] if plain else Annotated[kind, arg(name=title)]
+        ), options
+
+    found = {"task_options": section("task", base.task_options)}
+    if is_sum(base.objective):
+        for term, options in base.objective_options.items():
+            found[TERM + term] = section(term.replace("_", "-"), options, plain=False)
+    else:
+        found[OF_OBJECTIVES] = section("objective", base.objective_options)
+    found[OF_POPULATIONS] = section("population", base.population_options)
+    found = {key: (hint, options) for key, (hint, options) in found.items() if dataclasses.fields(options)}
+    return {
+        **found,
+        "options": section("run folder", TrainOptions()),
+        "run": section("", base),
+        "workers": section("workers", WorkerOptions()),
+        "processes": section("several processes", Processes()),
+    }
+
+
 def _starting_values(task: str | None, arguments: Sequence[str]) -> Config:
     """What a run has where no option says otherwise.
 
-    The task, the objective, the preset and the file decide which defaults `--help` shows, so they are looked up before
-    the rest is parsed.
+    The task, the objective, the population, the preset and the file decide which options there are and which defaults
+    `--help` shows, so they are looked up before the rest is parsed.
     """
     parser = argparse.ArgumentParser(prog="ees train", add_help=False, allow_abbrev=False)
-    for option in ("--config", "--preset", "--objective"):
+    for option in ("--config", "--preset", "--objective", "--population"):
         parser.add_argument(option)
     # The rest is unknown to it, and left to the parser proper.
     first, _ = parser.parse_known_args(arguments)
     table = read_toml(Path(first.config)) if first.config else {}
-    if first.preset and set(PRESETS.get(first.preset, ("", {}))[1]) & set(table):
+    if first.preset and set(PRESETS.get(first.preset, ("", {}))[1]) & {key.split(".")[-1] for key, _ in flat(table)}:
         warnings.warn(f"{first.config} sets values of the preset {first.preset}, and wins.", stacklevel=1)
     named = table.pop("task", None)
     if task is not None and named not in (None, task):
@@ -198,37 +226,46 @@ def _starting_values(task: str | None, arguments: Sequence[str]) -> Config:
     by_file, task = task is None, task or named or (UNNAMED if {"-h", "--help"} & set(arguments) else None)
     if task is None:
         raise ConfigError("ees train: which task? It comes first, e.g. ees train interference. See ees list.")
-    for piece in Pieces._fields:
+    for piece in ("objective", "population", "optimizer"):
         if (recorded := str(table.get(piece, ""))).startswith(FROM_PYTHON) and not getattr(first, piece, None):
             raise no_object(piece, recorded)
-    base = layered(task, objective=first.objective, preset=first.preset, values=table)
+    given = {piece: getattr(first, piece) for piece in ("objective", "population") if getattr(first, piece)}
+    # Of a file whose objective or population another one replaces, the options that still fit.
+    offers, values = (table, {}) if given.keys() & table else ({}, table)
+    base = layered(task, preset=first.preset, offers=offers, values={**values, **given})
     if first.config and (by_file or ":" not in task):  # who names the code on the command line trusts it
         check_file_trust(Path(first.config), base, trust="--trust" in arguments)
     return base
 
 
 @contextmanager
-def _pool(task: Task, options: WorkerOptions) -> Iterator[Pool | None]:
+def _pool(task: "Task", options: WorkerOptions) -> "Iterator[Pool | None]":
     """The workers that are asked for; None for a task that needs none."""
     asked = options.dask if options.dask is not None else options.workers
     if task.simulator is None and asked is None:
         yield None
         return
     workers = num_cores() if asked is None else asked
+    from evolvability.workers.connect import opened
+
     # 0 workers are None: everything in this process.
     with opened(workers or None, options.deadline) as pool:
         yield pool
 
 
-def _progress(config: Config, quiet: bool, pool: Pool | None) -> AbstractContextManager[Display]:
+def _progress(config: Config, quiet: bool, pool: "Pool | None") -> "AbstractContextManager[Display]":
+    from evolvability.training.progress import display
+
     return display(config, console, quiet=quiet, status=pool.status if pool else str)
 
 
-def _devices(task: Task, pool: Pool | None) -> str:
+def _devices(task: "Task", pool: "Pool | None") -> str:
     if pool is not None:
         return f"{task.engine or 'Python'}, {pool.description}"
     if task.on_host:
         return task.engine or "the host, in Python"
+    import jax
+
     kinds = [device.device_kind for device in jax.devices()]
     devices = f"{len(kinds)} x {kinds[0]}" if len(kinds) > 1 else kinds[0]
     return f"{task.engine}, {devices}" if task.engine else devices

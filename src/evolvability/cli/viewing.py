@@ -11,9 +11,9 @@ from evolvability.cli.printing import plural, print_text
 from evolvability.config.schema import UNSET
 from evolvability.core.errors import ConfigError
 from evolvability.runs.files import command_line, write_output
-from evolvability.runs.folder import Run
 
 if TYPE_CHECKING:
+    from evolvability.runs.folder import Run
     from evolvability.tasks.replay import Recording, Stage
 
 MAX_ROBOTS = 16
@@ -43,11 +43,11 @@ def explore(
             task that a page cannot simulate, the explorer with the episodes of some fresh mutations.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
+    found = open_runs(runs, dimensions, trust=trust)
     from evolvability.explorer.server import EVERYWHERE, Server
     from evolvability.explorer.service import Explorer
     from evolvability.explorer.videos import draw_without_window
 
-    found = open_runs(runs, dimensions, trust=trust)
     # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
     if export is not None:
@@ -64,7 +64,7 @@ def explore(
     server.serve_forever(poll_interval=0.2)
 
 
-def write_page(run: Run, output: Path) -> None:
+def write_page(run: "Run", output: Path) -> None:
     """Write one run as a page that simulates; where it cannot, as one that plays what was simulated, and say so."""
     from evolvability.explorer.export import export_page
     from evolvability.explorer.playground import export_playground, why_not
@@ -103,17 +103,17 @@ def video(
         output: The file to write, ending in .mp4 or .gif.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
+    found = open_runs([run], trust=trust)[0]
     from evolvability.explorer.videos import draw_without_window, make_video
 
     # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
-    found = Run(run, trust=trust)
     stage, motions = _cast(found, offspring, fresh, generation, found.seeds[0] if seed is None else seed)
     write_output(output, make_video(stage, motions, output.suffix.lower().removeprefix("."), speed=speed))
     print_text(f"wrote {output}")
 
 
-def _cast(run: Run, offspring: str, fresh: int, generation: int | None, seed: int) -> "tuple[Stage, list[Recording]]":
+def _cast(run: "Run", offspring: str, fresh: int, generation: int | None, seed: int) -> "tuple[Stage, list[Recording]]":
     """Who is shown: the stage, and each one's motion."""
     from evolvability.studies.rebuild import fresh_one, members, parent_of, replay, watchable_task
 

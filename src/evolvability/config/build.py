@@ -1,91 +1,51 @@
 """From a configuration to the pieces it names."""
 
+import inspect
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-import jax.numpy as jnp
 import optax
 
-from evolvability.config.objective_text import (
-    ES_MAML,
-    EVOLVABILITY_SEARCH,
-    names_in,
-    normalize_objective,
-    parse_objective,
-)
-from evolvability.config.pieces import Pieces, check_objective, no_object
+from evolvability.config.objective_text import names_in, normalize_objective, parse_objective
+from evolvability.config.options import is_sum, no_object
+from evolvability.config.pieces import Pieces, check_objective
 from evolvability.config.schema import Config
+from evolvability.core.entries import FROM_PYTHON, loaded, population_entry
 from evolvability.core.errors import ConfigError
 from evolvability.core.natural_gradient import natural_gradient
 from evolvability.core.noise import Shapes
-from evolvability.core.objectives import (
-    Objective,
-    max_covariance,
-    max_entropy,
-    max_information,
-    max_variance,
-    mean_fitness,
-)
-from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal
+from evolvability.core.objectives import Objective
+from evolvability.core.populations import Population
+from evolvability.core.settings import Options
 from evolvability.core.shaping import SHAPINGS
 from evolvability.core.stateful_objectives import StatefulObjective, weighted_sum
 from evolvability.core.strategy import Algorithm, evolvability_es
 from evolvability.methods.evolvability_search import evolvability_search, in_turn
-from evolvability.methods.novelty import ns_es, nsr_es, nsra_es
-from evolvability.methods.quality_evolvability import qe_es
-from evolvability.methods.registry import KEEP_ARCHIVE, OBJECTIVES
-from evolvability.tasks.registry import FROM_PYTHON
+from evolvability.methods.registry import EVOLVABILITY_SEARCH, objective_entry
 
 
 def build_population(config: Config, shapes: Shapes) -> Population:
     """The population a configuration asks for; shapes: of the task's parameters, see `Task.shapes`."""
     if config.population.startswith(FROM_PYTHON):
         raise no_object("population", config.population)
-    sigma: Any = config.sigma
-    if config.sigma_decay < 1:
+    options = asdict(config.population_options)
+    decay, lowest = options.pop("sigma_decay", 1.0), options.pop("sigma_min", 0.0)
+    if decay < 1:
         # One factor per generation, down to sigma_min where there is one.
-        sigma = optax.exponential_decay(config.sigma, 1, config.sigma_decay, end_value=config.sigma_min or None)
-    shared: dict[str, Any] = {"mirrored": config.mirrored, "noise_dtype": jnp.dtype(config.noise_dtype)}
-    if config.population == "diagonal_normal":
-        # Without a schedule: it learns its sigma.
-        return diagonal_normal(config.sigma, **shared)
-    if config.population == "mixture":
-        species = mixture(config.components, sigma, **shared)
-        # Draws take turns, so that all parents have equally many offspring; otherwise components are drawn.
-        return in_turn(species) if config.objective == EVOLVABILITY_SEARCH else species
-    if config.population == "low_rank":
-        try:
-            return low_rank(shapes, config.rank, sigma, **shared)
-        except ValueError as error:
-            raise ConfigError(str(error)) from None
-    return normal(sigma, **shared)
+        options["sigma"] = optax.exponential_decay(options["sigma"], 1, decay, end_value=lowest or None)
+    try:
+        population: Population = _made(population_entry(config.population).factory, options, shapes=shapes)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    # Draws take turns, so that all parents have equally many offspring; otherwise components are drawn.
+    return in_turn(population) if config.objective == EVOLVABILITY_SEARCH else population
 
 
 def build_objective(config: Config, num_behaviors: int) -> Objective | StatefulObjective:
     """The objective a configuration asks for, of a task with so many behavior dimensions."""
-    behavior_shaping, fitness_shaping = SHAPINGS[config.behavior_shaping], SHAPINGS[config.fitness_shaping]
-    entropy = max_entropy(config.bandwidth, behavior_shaping, leave_one_out=config.leave_one_out)
-    search: dict[str, Any] = {
-        "num_behaviors": num_behaviors,
-        "num_neighbors": config.neighbors,
-        "archive_size": config.archive_size,
-        "shaping": fitness_shaping,
-    }
-    if config.objective == ES_MAML:  # the task's fitness is that after adaptation
-        return mean_fitness(fitness_shaping)
-    # All of them, whichever is asked for: making one costs nothing, as archives come with `init`.
-    parts: dict[str, Objective | StatefulObjective] = {
-        "max_entropy": entropy,
-        "max_variance": max_variance(behavior_shaping),
-        "max_covariance": max_covariance(behavior_shaping),
-        "max_information": max_information(config.bandwidth, behavior_shaping),
-        "mean_fitness": mean_fitness(fitness_shaping),
-        "ns_es": ns_es(**search),
-        "nsr_es": nsr_es(**search),
-        "nsra_es": nsra_es(patience=config.patience, **search),
-        "qe_es": qe_es() if config.diversity == "variance" else qe_es(entropy, crowding=False),
-    }
-    return _sum(config.objective, parts)
+    options = config.objective_options
+    return _sum(config.objective, options if is_sum(config.objective) else {None: options}, num_behaviors)
 
 
 def objective_named(text: str) -> Objective | StatefulObjective:
@@ -95,16 +55,32 @@ def objective_named(text: str) -> Objective | StatefulObjective:
         >>> objective = objective_named("mean_fitness + 0.1*max_entropy")
     """
     text = normalize_objective(text)
-    for name in names_in(text).intersection(KEEP_ARCHIVE):
-        given = f"evolvability.methods.novelty.{name}(num_behaviors=2)"
-        raise ConfigError(f"'{name}' does not tell how many dimensions behaviors have. Give {given}.")
-    return _sum(text, {name: OBJECTIVES[name]() for name in names_in(text)})
+    for name in names_in(text):
+        if (entry := objective_entry(name)).standalone:
+            raise ConfigError(f"'{name}' trains in a way of its own: evolve(task, objective='{name}').")
+        if "num_behaviors" in inspect.signature(loaded(entry.factory)).parameters:
+            given = f"evolvability{entry.factory.replace(':', '.')}(num_behaviors=2)"
+            raise ConfigError(f"'{name}' does not tell how many dimensions behaviors have. Give {given}.")
+    return _sum(text, {name: objective_entry(name).options() for name in names_in(text)})
 
 
-def _sum(text: str, parts: Mapping[str, Objective | StatefulObjective]) -> Objective | StatefulObjective:
-    terms = [(weight, parts[name]) for weight, name in parse_objective(text)]
-    # A single term of weight 1 stays itself, the same objective as without a sum.
-    return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else weighted_sum(*terms)
+def _sum(text: str, options: Mapping[Any, Options], num_behaviors: int = 0) -> Objective | StatefulObjective:
+    """A sum's terms; options: by term, or by None those of an objective that is alone."""
+    parts = {}
+    for name in names_in(text):
+        own = asdict(options.get(name) or options[None])
+        shaped = {key: SHAPINGS[value] if key.endswith("_shaping") else value for key, value in own.items()}
+        parts[name] = _made(objective_entry(name).factory, shaped, num_behaviors=num_behaviors)
+    if text in parts:
+        return parts[text]
+    return weighted_sum(*((weight, parts[name]) for weight, name in parse_objective(text)))
+
+
+def _made(factory: str, options: Mapping[str, Any], **known: Any) -> Any:
+    """What a factory makes of its options, and of what it asks for beside them."""
+    make = loaded(factory)
+    asked = inspect.signature(make).parameters
+    return make(**options, **{name: value for name, value in known.items() if name in asked})
 
 
 def build_algorithm(
@@ -115,7 +91,8 @@ def build_algorithm(
 ) -> Algorithm:
     """The strategy a configuration asks for, for a task with so many behavior dimensions, of some pieces given."""
     if config.objective == EVOLVABILITY_SEARCH:
-        return evolvability_search(population, population_size=config.population_size, threshold=config.threshold)
+        options = asdict(config.objective_options)
+        return evolvability_search(population, population_size=config.population_size, **options)
     if pieces.objective is not None:
         check_objective(pieces.objective, num_behaviors)
     optimizer = pieces.optimizer or getattr(optax, config.optimizer)(config.learning_rate)

@@ -3,23 +3,10 @@
 import math
 import re
 
-from evolvability.core.errors import ConfigError, unknown
-from evolvability.core.stateful_objectives import Ramp
-from evolvability.methods.registry import OBJECTIVES
-from evolvability.tasks.registry import FROM_PYTHON
-
-MAML, ES_MAML = "maml", "es_maml"
-"""Objectives of runs that meta-learn: what is reached after adaptation, by a gradient step or by hill climbing."""
-
-EVOLVABILITY_SEARCH = "evolvability_search"
-"""The objective of a genetic algorithm: how many distinct offspring a parent has. A parent is a mixture's component."""
-
-STANDALONE_OBJECTIVES = {
-    MAML: "MAML, what is reached after one policy-gradient step",
-    ES_MAML: "ES-MAML, what is reached after adapting by hill climbing",
-    EVOLVABILITY_SEARCH: "Evolvability search, a genetic algorithm that counts distinct offspring",
-}
-"""Objectives that train in a way of their own, so that they cannot be terms of a sum; with what `ees list` says."""
+from evolvability.core.entries import FROM_PYTHON
+from evolvability.core.errors import ConfigError
+from evolvability.core.ramp import Ramp
+from evolvability.methods.registry import OBJECTIVES, objective_entry
 
 
 def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:
@@ -44,18 +31,27 @@ def parse_objective(text: str) -> list[tuple[float | Ramp, str]]:
             )
         if not name:
             raise ConfigError(f"objective: a term is missing in '{text}'. Write e.g. mean_fitness+0.1*max_entropy.")
-        if name in STANDALONE_OBJECTIVES:
+        if objective_entry(name).standalone:
             raise ConfigError(f"objective: {name} trains in a way of its own. It cannot be a term of '{text}'.")
-        if name not in OBJECTIVES:
-            raise ConfigError(unknown("objective", name, [*OBJECTIVES, *STANDALONE_OBJECTIVES]))
         terms.append((weight, name))
     return terms
 
 
-def names_in(objective: str) -> set[str]:
-    """The objectives that a text names, whatever their weights."""
-    whole = objective in STANDALONE_OBJECTIVES or objective.startswith(FROM_PYTHON)
-    return {objective} if whole else {name for _, name in parse_objective(objective)}
+def names_in(objective: str) -> list[str]:
+    """The objectives that a text names, each once, whatever their weights."""
+    if objective in OBJECTIVES or objective.startswith(FROM_PYTHON):
+        return [objective]
+    return list(dict.fromkeys(name for _, name in parse_objective(objective)))
+
+
+def needs_fitness(objective: str) -> bool:
+    """Whether an objective, or a term of a sum, is about fitness.
+
+    Examples:
+        >>> needs_fitness("max_entropy"), needs_fitness("max_entropy+0.1*nsr_es")
+        (False, True)
+    """
+    return any(objective_entry(name).needs_fitness for name in names_in(objective))
 
 
 def normalize_objective(objective: str) -> str:

@@ -12,7 +12,9 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from evolvability.config.schema import Config, idle_settings
+from evolvability.config.options import no_object
+from evolvability.config.schema import OF_OPTIMIZERS, Config
+from evolvability.core.entries import FROM_PYTHON, loaded
 from evolvability.core.errors import ConfigError
 from evolvability.core.objectives import Objective
 from evolvability.core.populations import Population
@@ -20,15 +22,6 @@ from evolvability.core.stateful_objectives import StatefulObjective, lifted
 from evolvability.core.types import make_outcome, merge_episodes
 from evolvability.methods.registry import OBJECTIVES
 from evolvability.tasks.own_code import explain_errors
-from evolvability.tasks.registry import FROM_PYTHON
-
-OWN_SETTINGS = {
-    "population": ("sigma", "sigma_decay", "sigma_min", "mirrored", "components", "rank", "noise_dtype"),
-    "optimizer": ("learning_rate", "natural_gradient"),
-    "objective": tuple(sorted(idle_settings(FROM_PYTHON))),
-}
-"""Settings of the pieces that have names: an object has its own."""
-
 
 KINDS: dict[str, tuple[str, Any]] = {
     "objective": ("an objective such as max_variance()", (Callable, StatefulObjective)),
@@ -50,10 +43,11 @@ def split_pieces(settings: dict[str, Any]) -> tuple[dict[str, Any], Pieces]:
     """Settings as a configuration records them, and the objects among them."""
     given = {name: settings[name] for name in Pieces._fields if not isinstance(settings.get(name, ""), str)}
     records = {name: _record(name, piece) for name, piece in given.items()}
-    for name in given:
-        for setting in OWN_SETTINGS[name]:
-            if setting in settings:
-                raise ConfigError(f"{setting} is a matter of the {name}, which is an object here. Give it to that.")
+    for name, record in records.items():
+        # Options that no record has are refused where they are placed.
+        own = OF_OPTIMIZERS if name == "optimizer" else record.keys() - {name}
+        for setting in settings.keys() & own:
+            raise ConfigError(f"{setting} is a matter of the {name}, which is an object here. Give it to that.")
     values = settings | {key: value for record in records.values() for key, value in record.items()}
     return values, Pieces(**{name: piece for name, piece in given.items() if values[name].startswith(FROM_PYTHON)})
 
@@ -64,22 +58,10 @@ def check_pieces(config: Config, pieces: Pieces) -> None:
         recorded = getattr(config, name)
         if piece is None and recorded.startswith(FROM_PYTHON):
             raise no_object(name, recorded)
+        known = vars(config) | config.options
         for key, value in (_record(name, piece) if piece is not None else {}).items():
-            if getattr(config, key) != value:
-                raise ConfigError(f"{name}: the run has {key} {getattr(config, key)}, and the given object {value}.")
-
-
-def idle_beside(config: Config) -> set[str]:
-    """Settings that say nothing of a run, since the optimizer was given as an object."""
-    return set(OWN_SETTINGS["optimizer"]) if config.optimizer.startswith(FROM_PYTHON) else set()
-
-
-def no_object(name: str, recorded: str) -> ConfigError:
-    """The error where a piece would have to be built from its record."""
-    return ConfigError(
-        f"This run's {name}, {recorded}, was given from Python as an object, which no folder holds. Give it again from "
-        f"Python: evolvability.resume(path, {name}=...)" + " or Run(path, population=...)" * (name == "population")
-    )
+            if (kept := known.get(key)) != value:
+                raise ConfigError(f"{name}: the run has {key} {kept}, and the given object {value}.")
 
 
 def check_objective(objective: Objective | StatefulObjective, num_behaviors: int) -> None:
@@ -105,7 +87,7 @@ def _record(name: str, piece: Any) -> dict[str, Any]:
     """What a configuration keeps of a piece."""
     expected, kinds = KINDS[name]
     # A factory that was not called, such as max_variance, is a function, too.
-    if not isinstance(piece, kinds) or piece in OBJECTIVES.values():
+    if not isinstance(piece, kinds) or piece in [loaded(entry.factory) for entry in OBJECTIVES.values()]:
         raise ConfigError(f"{name}: a name or {expected} is expected, got {piece!r}.")
     if settings := getattr(piece, "settings", None):  # those that make it again: it need not be given twice
         return dict(settings)

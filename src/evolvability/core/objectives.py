@@ -32,34 +32,36 @@ from evolvability.core.types import Outcome, named
 Objective = Callable[[Outcome, Array], Array]
 
 
-def mean_fitness(shaping: Shaping = centered_ranks) -> Objective:
+def mean_fitness(fitness_shaping: Shaping = centered_ranks) -> Objective:
     r"""Standard ES, the mean of fitness: $J = \mathbb{E}_z[f(z)]$."""
 
     def objective(outcome: Outcome, log_prob: Array) -> Array:
-        fitness = shaping(outcome.fitness, outcome.valid)
+        fitness = fitness_shaping(outcome.fitness, outcome.valid)
         return expect(fitness, log_prob, where=outcome.valid)
 
-    return named(objective, objective="mean_fitness", fitness_shaping=shaping_name(shaping))
+    return named(objective, objective="mean_fitness", fitness_shaping=shaping_name(fitness_shaping))
 
 
-def max_variance(shaping: Shaping = standardize) -> Objective:
+def max_variance(behavior_shaping: Shaping = standardize) -> Objective:
     r"""MaxVar, the variance of behaviors: $J = \sum_j \mathbb{E}_z[(B_j(z) - \mu_j)^2]$ (equation 1).
 
     Here $\mu_j = \mathbb{E}_z[B_j(z)]$. Its weights are $w_k = |B_k - \mu|^2$.
     """
 
     def objective(outcome: Outcome, log_prob: Array) -> Array:
-        behavior = shaping(outcome.behavior, outcome.valid)
+        behavior = behavior_shaping(outcome.behavior, outcome.valid)
         # Far from the origin the squares below would lose their digits.
         behavior -= masked_mean_and_std(behavior, outcome.valid)[0]
         mean = expect(behavior, log_prob, where=outcome.valid)
         squares = jnp.sum((behavior - mean) ** 2, axis=1)
         return expect(squares, log_prob, where=outcome.valid)
 
-    return named(objective, objective="max_variance", behavior_shaping=shaping_name(shaping))
+    return named(objective, objective="max_variance", behavior_shaping=shaping_name(behavior_shaping))
 
 
-def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave_one_out: bool = False) -> Objective:
+def max_entropy(
+    bandwidth: float = 1.0, behavior_shaping: Shaping = standardize, *, leave_one_out: bool = False
+) -> Objective:
     r"""MaxEnt, the entropy of behaviors: $J = -\mathbb{E}_z[\log \mathbb{E}_{z'}[\varphi(B(z') - B(z))]]$ (equation 3).
 
     The kernel is a Gaussian of standard deviation ``bandwidth``. With densities $p_i$ the weights are
@@ -69,7 +71,7 @@ def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave
         raise ValueError(f"max_entropy: bandwidth must be positive, got {bandwidth}.")
 
     def objective(outcome: Outcome, log_prob: Array) -> Array:
-        behavior = shaping(outcome.behavior, outcome.valid)
+        behavior = behavior_shaping(outcome.behavior, outcome.valid)
         density = kernel_density(behavior, log_prob, outcome.valid, bandwidth, leave_one_out=leave_one_out)
         # Without its own kernel a lonely member's density can underflow to zero: its log must stay finite.
         log_density = jnp.log(jnp.maximum(density, jnp.finfo(density.dtype).tiny))
@@ -78,10 +80,10 @@ def max_entropy(bandwidth: float = 1.0, shaping: Shaping = standardize, *, leave
         return entropy + behavior.shape[1] * (0.5 * jnp.log(2 * jnp.pi) + jnp.log(bandwidth))
 
     kept = {"bandwidth": float(bandwidth), "leave_one_out": leave_one_out}
-    return named(objective, objective="max_entropy", behavior_shaping=shaping_name(shaping), **kept)
+    return named(objective, objective="max_entropy", behavior_shaping=shaping_name(behavior_shaping), **kept)
 
 
-def max_covariance(shaping: Shaping = standardize) -> Objective:
+def max_covariance(behavior_shaping: Shaping = standardize) -> Objective:
     r"""MaxCov, what another episode of the same member repeats: $J = \sum_j \mathrm{Cov}_z(B_j(z, s), B_j(z, s'))$.
 
     Here $s$ and $s'$ are independent circumstances, so that $J$ is the variance between members, of what each of them
@@ -92,17 +94,17 @@ def max_covariance(shaping: Shaping = standardize) -> Objective:
     """
 
     def objective(outcome: Outcome, log_prob: Array) -> Array:
-        episodes = shaped_episodes("max_covariance", shaping, outcome)
+        episodes = shaped_episodes("max_covariance", behavior_shaping, outcome)
         behavior = jnp.mean(episodes, axis=1)
         mean = expect(behavior, log_prob, where=outcome.valid)
         # The mean of the products of two different episodes, without making all of them.
         own = jnp.sum(jnp.var(episodes, axis=1, ddof=1), axis=1) / episodes.shape[1]
         return expect(jnp.sum((behavior - mean) ** 2, axis=1) - own, log_prob, where=outcome.valid)
 
-    return named(objective, objective="max_covariance", behavior_shaping=shaping_name(shaping))
+    return named(objective, objective="max_covariance", behavior_shaping=shaping_name(behavior_shaping))
 
 
-def max_information(bandwidth: float = 1.0, shaping: Shaping = standardize) -> Objective:
+def max_information(bandwidth: float = 1.0, behavior_shaping: Shaping = standardize) -> Objective:
     r"""MaxInfo, how much a behavior tells about the member: a lower bound of their mutual information, in nats.
 
     $$J = \mathbb{E}_z[\log \varphi(B(z, s) - B(z, s')) - \log \mathbb{E}_{z'}[\varphi(B(z, s) - B(z', s'))]]$$
@@ -115,7 +117,7 @@ def max_information(bandwidth: float = 1.0, shaping: Shaping = standardize) -> O
         raise ValueError(f"max_information: bandwidth must be positive, got {bandwidth}.")
 
     def objective(outcome: Outcome, log_prob: Array) -> Array:
-        episodes = shaped_episodes("max_information", shaping, outcome)
+        episodes = shaped_episodes("max_information", behavior_shaping, outcome)
         density = cross_density(episodes, log_prob, outcome.valid, bandwidth)
         log_density = jnp.log(jnp.maximum(density, jnp.finfo(density.dtype).tiny)).mean(axis=1)
         # The mean of |B_a - B_b|^2 over pairs of different episodes is twice their sample variance. No lower than a
@@ -124,7 +126,7 @@ def max_information(bandwidth: float = 1.0, shaping: Shaping = standardize) -> O
         log_own = jnp.maximum(log_own, jnp.log(jnp.finfo(density.dtype).tiny))
         return expect(log_own - log_density, log_prob, where=outcome.valid)
 
-    kept = {"bandwidth": float(bandwidth), "behavior_shaping": shaping_name(shaping)}
+    kept = {"bandwidth": float(bandwidth), "behavior_shaping": shaping_name(behavior_shaping)}
     return named(objective, objective="max_information", **kept)
 
 

@@ -20,13 +20,12 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import DTypeLike
 
+from evolvability.core.entries import DEFAULT_RANK
 from evolvability.core.noise import Noise, Shapes, noise_sum, num_numbers, rows
 from evolvability.core.noise import low_rank as low_rank_noise
 from evolvability.core.normals import standard_normal
 from evolvability.core.types import Parameters, Sample, keys_of, named
 
-DEFAULT_RANK = 20
-"""Of noise of low rank: MaxVar's and MaxEnt's gradients have a bias that falls as 1 / rank; see docs/populations.md."""
 Schedule = float | Callable[[Array], Array]
 Draw = Callable[[Array, Parameters, Array | int, Array], Noise]  # `(key, parameters, generation, draws) -> Noise`
 Scale = Callable[[Parameters, Array | int], Array]
@@ -139,7 +138,7 @@ def diagonal_normal(sigma: float = 0.02, *, mirrored: bool = True, noise_dtype: 
 
 
 def mixture(
-    num_components: int = 2,
+    components: int = 2,
     sigma: Schedule = 0.02,
     *,
     mirrored: bool = True,
@@ -151,13 +150,13 @@ def mixture(
     $\nabla_{\mu_c} \log p(z) = r_c(z) (z - \mu_c) / \sigma^2$. A mirrored pair stays in one component.
 
     Args:
-        num_components: how many species there are.
+        components: how many species there are.
         sigma: the standard deviation of each, or a schedule of it over generations.
         mirrored: whether members come in pairs.
         noise_dtype: the type noise is kept in.
     """
-    if num_components < 2:
-        raise ValueError(f"mixture: two components or more are expected, got {num_components}. For one, use normal.")
+    if components < 2:
+        raise ValueError(f"mixture: two components or more are expected, got {components}. For one, use normal.")
     sigma_at, full_noise = _schedule(sigma), _full_noise(noise_dtype)
 
     def init(key: Array, centers: Array) -> Parameters:
@@ -168,14 +167,14 @@ def mixture(
         return Parameters(jnp.where(together, mutations, centers))
 
     def draw(key: Array, parameters: Parameters, generation: Array | int, draws: Array) -> Noise:
-        # `components` splits alike: it is called without any noise, by objectives with a history.
+        # `choose` splits alike: it is called without any noise, by objectives with a history.
         key_noise, _ = jax.random.split(key)
         return full_noise(key_noise, parameters, generation, draws)
 
-    def components(key: Array, generation: Array | int, draws: Array) -> Array:
+    def choose(key: Array, generation: Array | int, draws: Array) -> Array:
         _, key_component = jax.random.split(key)
-        choose = jax.vmap(lambda key: jax.random.randint(key, (), 0, num_components))
-        return choose(keys_of(jax.random.fold_in(key_component, generation), draws))
+        draw_one = jax.vmap(lambda key: jax.random.randint(key, (), 0, components))
+        return draw_one(keys_of(jax.random.fold_in(key_component, generation), draws))
 
     def gradient(sample: Sample, weights: Array) -> Parameters:
         sigma = sample.scale[0, 0]  # the same for all components
@@ -183,16 +182,16 @@ def mixture(
         shares = per_draw[..., None] * responsibilities(sample)  # (draws, signs, components)
         pulls = jnp.einsum("dsc,s->cd", shares, sample.sign)
         # z - center_c = sigma * sign * noise + (center of z's own component - center_c)
-        own = jax.nn.one_hot(sample.component, num_components)
+        own = jax.nn.one_hot(sample.component, components)
         # (components, components): how much of the members drawn from e is credited to c.
         flows = jnp.einsum("dsc,de->ce", shares, own)
         offsets = flows @ sample.center - flows.sum(axis=1, keepdims=True) * sample.center
         total = noise_sum(pulls, sample.noise) / sigma + offsets / sigma**2
         return Parameters(total / sample.num_members)
 
-    species: dict[str, Any] = {"init": init, "components": components, "num_components": num_components}
-    population = _population("mixture", draw, _fixed(sigma, num_components), gradient, mirrored, **species)
-    return _named(population, sigma, mirrored, noise_dtype, components=num_components)
+    species: dict[str, Any] = {"init": init, "components": choose, "num_components": components}
+    population = _population("mixture", draw, _fixed(sigma, components), gradient, mirrored, **species)
+    return _named(population, sigma, mirrored, noise_dtype, components=components)
 
 
 def responsibilities(sample: Sample) -> Array:
@@ -290,11 +289,3 @@ def _schedule(sigma: Schedule) -> Callable[[Array | int], Array]:
     if not sigma > 0:
         raise ValueError(f"sigma, the population's standard deviation, must be positive, got {sigma}.")
     return lambda generation: jnp.asarray(sigma, jnp.float32)
-
-
-POPULATIONS: dict[str, Callable[..., Population]] = {
-    "normal": normal,
-    "low_rank": low_rank,
-    "diagonal_normal": diagonal_normal,
-    "mixture": mixture,
-}

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from evolvability.core.objectives import Objective
+from evolvability.core.ramp import Ramp
 from evolvability.core.types import Outcome, PyTree
 
 
@@ -26,31 +27,6 @@ class StatefulObjective(NamedTuple):
     component's center does, an Outcome with one row per component (see `center_outcome`)."""
     at: Callable[[PyTree, Array], Objective]
     """`(history, generation) -> Objective`, the objective of that generation."""
-
-
-class Ramp(NamedTuple):
-    """A weight that goes in a straight line from ``start`` to ``end`` over so many generations, and stays there.
-
-    Examples:
-        >>> [float(Ramp(1.0, 0.0, 4)(generation)) for generation in (0, 1, 9)]
-        [1.0, 0.75, 0.0]
-        >>> f"{Ramp(1.0, 0.0, 4)}"
-        '1:0:4'
-    """
-
-    start: float
-    """The weight in the first generation."""
-    end: float
-    """The weight after the last of these generations, and from then on."""
-    generations: int
-    """How many generations the change takes."""
-
-    def __call__(self, generation: Array | int) -> Array:
-        """The weight at a generation."""
-        return self.start + (self.end - self.start) * jnp.clip(jnp.asarray(generation) / self.generations, 0, 1)
-
-    def __format__(self, spec: str) -> str:
-        return f"{self.start:g}:{self.end:g}:{self.generations}"
 
 
 Weight = float | Array | Ramp | Callable[[Array], Array]

@@ -8,7 +8,7 @@ import numpy as np
 from evolvability.config.schema import to_table
 from evolvability.core.errors import RunFolderError
 from evolvability.runs.folder import Run, spread_out
-from evolvability.studies.groups import METHOD_NAMES
+from evolvability.studies.groups import method_name
 from evolvability.tasks.replay import HostArray
 
 Arrays = dict[str, HostArray]
@@ -28,7 +28,7 @@ def overview(run: Run, name: str, behavior: list[str]) -> dict[str, Any]:
     return {
         "name": name,
         "task": config.task,
-        "method": METHOD_NAMES.get(config.objective, config.objective),
+        "method": method_name(config.objective),
         "behavior": behavior,
         "population_size": config.population_size,
         "generations": config.generations,

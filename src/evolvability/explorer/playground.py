@@ -24,7 +24,7 @@ from evolvability.explorer.page import playground_html
 from evolvability.runs.files import write_output
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent
-from evolvability.studies.groups import METHOD_NAMES
+from evolvability.studies.groups import method_name
 from evolvability.studies.rebuild import parent_of
 from evolvability.tasks.base import Task
 from evolvability.tasks.normalizer import Moments, scaling
@@ -122,7 +122,7 @@ def _center(run: Run, parent: Parent, half: bool) -> dict[str, Any]:
     mean, std = scaling(jax.tree.map(np.asarray, parent.memory)) if isinstance(parent.memory, Moments) else ((), ())
     cloud = data.cloud(run, run.recorded[-1], 0, SHOWN_MEMBERS)["behavior"] if run.recorded else np.zeros((0, 1))
     return {
-        "name": METHOD_NAMES.get(config.objective, config.objective),
+        "name": method_name(config.objective),
         "center": packed(center.astype(np.float16) if is_short else center),
         "population": {
             "kind": population.name,
@@ -131,9 +131,9 @@ def _center(run: Run, parent: Parent, half: bool) -> dict[str, Any]:
             "components": population.num_components,
             "scale": packed(scales),
             "size": center.shape[1],
-            "short": config.noise_dtype == "bfloat16",
+            "short": config.options.get("noise_dtype") == "bfloat16",
             "shapes": parent.task.shapes,
-            "rank": config.rank,
+            "rank": config.options.get("rank", 1),
         },
         "sigma": float(parent.sigma),
         "mean": np.asarray(mean, np.float32).tolist(),

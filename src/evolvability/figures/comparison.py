@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evolvability.figures.style import METHOD_COLORS, OTHER_COLORS, add_note, in_unit, new_figure
+from evolvability.figures.style import OTHER_COLORS, add_note, in_unit, new_figure
+from evolvability.methods.registry import OBJECTIVES
 from evolvability.studies.comparison import ComparisonReport, p_text, title
-from evolvability.studies.groups import METHOD_NAMES
 
 MAX_BRACKETS = 6
 COLUMN = 18  # characters
@@ -69,6 +69,6 @@ def _draw_brackets(ax: Axes, report: ComparisonReport) -> None:
 
 def _colors(report: ComparisonReport) -> list[str]:
     """A method's own color for every group of it: its columns differ by their names."""
-    by_name = {METHOD_NAMES[objective]: color for objective, color in METHOD_COLORS.items()}
+    by_name = {entry.label: entry.color for entry in OBJECTIVES.values()}
     spare = iter(OTHER_COLORS * len(report.values))
     return [by_name.get(name.split(",")[0]) or next(spare) for name in report.values]

@@ -141,7 +141,7 @@ def figure(runs: Sequence[Run]) -> Figure:
 
 def _species(run: Run, seed: int, whole: Array, by: MeasureScale) -> Species:
     mixed = run.config.population == "mixture"
-    number = run.config.components if mixed else 1
+    number = run.config.population_options.components if mixed else 1
     # A histogram, which may be all there is of some members, does not tell components apart.
     behavior, component = valid_behaviors(run, seed) if mixed else (whole, np.zeros(len(whole), int))
     each = [coverage(behavior[component == index], by) for index in range(number)]

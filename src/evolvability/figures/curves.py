@@ -7,10 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from evolvability.config.schema import MAML, Config
+from evolvability.config.schema import Config
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.bands import Line, Lines, Measured, add_legend, distinct, draw_lines, measured, stacked
 from evolvability.figures.style import ZERO_LINE, Array, fitness_unit, in_unit, letter, line_styles, new_figure
+from evolvability.methods.registry import MAML
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import config_identity, run_names, unit_of
 
@@ -164,7 +165,7 @@ def maml_figure(runs: Sequence[Run]) -> Figure:
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         letter(ax, index, title)
     axes["action_std"].set_ylim(bottom=0)
-    bounds = {run.config.maml.trust_region for run in runs}
+    bounds = {run.config.objective_options.trust_region for run in runs}
     for bound in bounds:
         axes["divergence"].axhline(bound, **ZERO_LINE)
     # The bound stays in sight, however far below it the steps are.

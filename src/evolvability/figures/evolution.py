@@ -14,6 +14,7 @@ from evolvability.figures import style
 from evolvability.figures.bands import Line, Lines, add_legend, distinct, draw_lines, measured, stacked
 from evolvability.figures.behaviors import Heatmaps, draw_map
 from evolvability.figures.behaviors import data_from_runs as heatmaps
+from evolvability.methods.registry import OBJECTIVES
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import group_runs, start_name
@@ -45,7 +46,7 @@ def data_from_runs(runs: Sequence[Run]) -> Further:
         if run.config.objective != "mean_fitness":
             again = command_line("evolve-from", run.path)
             raise ConfigError(f"The figure 'evolution' shows standard ES, not {run.config.objective}. First: {again}")
-    rank = {objective: place for place, objective in enumerate(style.METHOD_COLORS)}
+    rank = {objective: place for place, objective in enumerate(OBJECTIVES)}
     groups = sorted(group_runs(runs), key=lambda group: rank.get(_trainer(group.runs[0]), len(rank)))
     fitness = [stacked(distinct(measured(group.runs), "fitness_mean")) for group in groups]
     shortest = min(own.shape[1] for own in fitness)  # standard ES from scratch goes on for longer

@@ -10,7 +10,8 @@ from matplotlib.ticker import MaxNLocator
 
 from evolvability.core.errors import ConfigError
 from evolvability.figures.bands import Line, Measured, distinct, measured, stacked
-from evolvability.figures.style import METHOD_COLORS, PAGE_WIDTH, letter, method_color, new_figure
+from evolvability.figures.style import PAGE_WIDTH, letter, method_color, new_figure
+from evolvability.methods.registry import OBJECTIVES
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import method_name
@@ -23,7 +24,7 @@ POINTS = 4000  # 80 per period of the fast sine
 
 
 def data_from_runs(runs: Sequence[Run]) -> list[Line]:
-    """How the centers of every method among the runs moved, in the order of METHOD_COLORS.
+    """How the centers of every method among the runs moved, in the order of OBJECTIVES.
 
     The values of each are (num_traces, num_generations): one trace per seed and component, nan where it has ended.
     """
@@ -34,7 +35,7 @@ def data_from_runs(runs: Sequence[Run]) -> list[Line]:
     by_objective: dict[str, list[Measured]] = {}
     for run, metrics in measured(runs):
         by_objective.setdefault(run.config.objective, []).append((run, metrics))
-    order = [*METHOD_COLORS, *by_objective]  # those without a color come last, as they were met
+    order = [*OBJECTIVES, *by_objective]  # sums and objects come last, as they were met
     return [_line(objective, by_objective[objective]) for objective in sorted(by_objective, key=order.index)]
 
 

@@ -15,6 +15,7 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import ListedColormap, to_hex, to_rgb
 from matplotlib.figure import Figure
 
+from evolvability.methods.registry import OBJECTIVES
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import unit_of
 
@@ -22,19 +23,6 @@ Array = np.ndarray[Any, Any]
 
 PAGE_WIDTH = 7.0  # inches, of both columns of a paper together
 
-# The first three are Okabe and Ito's colors, the others Paul Tol's: both are made for any kind of color vision.
-METHOD_COLORS = {
-    "max_variance": "#0072B2",
-    "max_entropy": "#D55E00",
-    "mean_fitness": "#009E73",
-    "maml": "#882255",
-    "es_maml": "#44AA99",
-    "ns_es": "#332288",
-    "nsr_es": "#999933",
-    "nsra_es": "#88CCEE",
-    "qe_es": "#AA4499",
-    "evolvability_search": "#661100",
-}
 OTHER_COLORS = ("#CC79A7", "#E69F00", "#56B4E9", "#000000")
 LINE_STYLES = ("-", "--", ":", "-.")
 SHADES = (0.0, -0.6, 0.5)  # of a method's color, for its further lines
@@ -129,13 +117,18 @@ def told_apart(names: Sequence[str]) -> list[str]:
 
 def method_color(objective: str) -> str:
     """A method's own color, or one of the others."""
-    return METHOD_COLORS.get(objective, OTHER_COLORS[0])
+    return own_color(objective) or OTHER_COLORS[0]
+
+
+def own_color(objective: str) -> str:
+    """The color that an objective alone has, in all figures; empty for one without, and for sums."""
+    return OBJECTIVES[objective].color if objective in OBJECTIVES else ""
 
 
 def line_styles(objectives: Sequence[str]) -> list[dict[str, Any]]:
     """A color and a dash pattern for each line: a method has its color in all of them, in shades that differ."""
     spare = iter(OTHER_COLORS * len(objectives))
-    colors = {objective: METHOD_COLORS.get(objective) or next(spare) for objective in dict.fromkeys(objectives)}
+    colors = {objective: own_color(objective) or next(spare) for objective in dict.fromkeys(objectives)}
     styles = []
     for index, objective in enumerate(objectives):
         turn, place = divmod(objectives[:index].count(objective), len(SHADES))

@@ -13,8 +13,16 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from evolvability.core.objectives import Objective, mean_fitness
+from evolvability.core.shaping import Shaping
 from evolvability.core.types import Outcome, PyTree, Sample, keys_of, sample_of
 from evolvability.tasks.base import Task, world_of
+
+
+def es_maml(fitness_shaping: Shaping, episodes_per_task: int) -> Objective:
+    """The mean of fitness, which of the task that `adapting` makes is that after adaptation by so many episodes."""
+    del episodes_per_task  # what the task does
+    return mean_fitness(fitness_shaping)
 
 
 def adapting(task: Task, *, episodes: int, sigma: float) -> Task:

@@ -10,7 +10,6 @@ Reference: Finn, Abbeel and Levine, *Model-agnostic meta-learning* (2017).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -19,49 +18,15 @@ import jax.numpy as jnp
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from evolvability.core.errors import ConfigError
 from evolvability.core.shaping import masked_mean
 from evolvability.core.strategy import describe_members
 from evolvability.core.types import Outcome, Parameters, PyTree
 from evolvability.methods.meta_gradient import adapt, for_tasks, outer_problem
+from evolvability.methods.registry import MamlOptions
 from evolvability.methods.rollouts import Actor, RolloutBatch, roll_out
 from evolvability.methods.trust_region import Step, trust_region_step
 from evolvability.tasks.normalizer import Moments, merge
 from evolvability.tasks.world import World
-
-
-@dataclass(frozen=True)
-class MamlOptions:
-    """Options of MAML: those of the paper's table S5, and below what it lacks."""
-
-    inner_rate: float = 0.1
-    """Length of the inner step, in units of the gradient of the mean advantage per step."""
-    episodes_per_task: int = 10
-    """Episodes of a task before its adaptation, and again after it."""
-    tasks: int = 40
-    """Tasks in an outer step."""
-    discount: float = 0.99
-    """Factor on a reward's credit from one step to the next."""
-    iterations: int = 10
-    """Iterations of conjugate gradients."""
-    damping: float = 1e-5
-    """Added to the curvature in conjugate gradients."""
-    line_search_steps: int = 15
-    """Lengths that the line search tries, at most."""
-    line_search_ratio: float = 0.8
-    """Ratio of each length in the line search to the one before."""
-    trust_region: float = 0.01
-    """Bound on the mean divergence (KL, in nats) of the adapted policies in an outer step."""
-    start_std: float = 1.0
-    """Standard deviation of actions at the start, in units of their limits; learned from there."""
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not 0 < value < float("inf"):
-                raise ConfigError(f"{name} must be positive, got {value}.")
-            if name in ("discount", "line_search_ratio") and value > 1:
-                raise ConfigError(f"{name} must be at most 1, got {value}.")
-
 
 Info = dict[str, Array]
 """Metrics of one outer step, for people; nothing is computed from them. docs/run-folder.md explains each."""

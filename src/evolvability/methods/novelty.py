@@ -23,10 +23,9 @@ from evolvability.core.objectives import Objective, mean_fitness
 from evolvability.core.shaping import Shaping, centered_ranks, unshaped
 from evolvability.core.stateful_objectives import StatefulObjective, weighted_sum
 from evolvability.core.types import Outcome
+from evolvability.methods.registry import AdaptiveNoveltyOptions
 
-ARCHIVE_SIZE = 10_000
-NUM_NEIGHBORS = 10
-PATIENCE = 50
+DEFAULTS = AdaptiveNoveltyOptions()
 
 
 class Archive(NamedTuple):
@@ -57,16 +56,16 @@ def add(archive: Archive, behavior: Array, valid: Array) -> Archive:
     return Archive(archive.behavior.at[places].set(behavior, mode="drop"), archive.added + jnp.sum(valid))
 
 
-def novelty(behavior: Array, archive: Archive, num_neighbors: int = NUM_NEIGHBORS) -> Array:
+def novelty(behavior: Array, archive: Archive, neighbors: int = DEFAULTS.neighbors) -> Array:
     """(num_members,) the mean distance of each behavior to its nearest in the archive; zero where that is empty.
 
-    Where the archive has fewer than ``num_neighbors``, all of it counts. Behaviors are finite.
+    Where the archive has fewer than ``neighbors``, all of it counts. Behaviors are finite.
     On the host, by a k-d tree: much quicker than all distances on the device (see benchmarks/relatives.py).
     """
     shape = jax.ShapeDtypeStruct(behavior.shape[:1], jnp.float32)
     # It has no derivative, and needs none: objectives are differentiated by log-probabilities alone.
     return jax.pure_callback(
-        lambda *arrays: _mean_distance(num_neighbors, *map(np.asarray, arrays)),
+        lambda *arrays: _mean_distance(neighbors, *map(np.asarray, arrays)),
         shape,
         behavior,
         archive.behavior,
@@ -75,12 +74,12 @@ def novelty(behavior: Array, archive: Archive, num_neighbors: int = NUM_NEIGHBOR
     )
 
 
-def _mean_distance(num_neighbors: int, behavior: Any, stored: Any, added: Any) -> Any:
+def _mean_distance(neighbors: int, behavior: Any, stored: Any, added: Any) -> Any:
     known = stored[: min(int(added), len(stored))]
     if not len(known):
         return np.zeros(len(behavior), np.float32)
     # As an array: for the plain number 1 the axis of neighbors would be missing.
-    nearest = np.arange(1, min(num_neighbors, len(known)) + 1)
+    nearest = np.arange(1, min(neighbors, len(known)) + 1)
     distances, _ = scipy.spatial.cKDTree(known).query(behavior, nearest, workers=-1)
     return distances.mean(axis=1).astype(np.float32)
 
@@ -88,19 +87,19 @@ def _mean_distance(num_neighbors: int, behavior: Any, stored: Any, added: Any) -
 def ns_es(
     num_behaviors: int,
     *,
-    num_neighbors: int = NUM_NEIGHBORS,
-    archive_size: int = ARCHIVE_SIZE,
-    shaping: Shaping = centered_ranks,
+    neighbors: int = DEFAULTS.neighbors,
+    archive_size: int = DEFAULTS.archive_size,
+    fitness_shaping: Shaping = centered_ranks,
 ) -> StatefulObjective:
     r"""NS-ES, the mean novelty of behaviors against an archive of centers: $J = \mathbb{E}_z[N(B(z), A)]$.
 
     Args:
         num_behaviors: behavior dimensions of the task.
-        num_neighbors: in the archive, whose distances count.
+        neighbors: in the archive, whose distances count.
         archive_size: how many centers are kept, the newest.
-        shaping: what is done to novelty; ranks, as in the paper.
+        fitness_shaping: what is done to novelty; ranks, as in the paper.
     """
-    for name, value in {"neighbors": num_neighbors, "archive_size": archive_size}.items():
+    for name, value in {"neighbors": neighbors, "archive_size": archive_size}.items():
         if value < 1:
             raise ValueError(f"{name} must be 1 or more, got {value}.")
 
@@ -111,20 +110,21 @@ def ns_es(
         del generation
 
         def objective(outcome: Outcome, log_prob: Array) -> Array:
-            found = novelty(unshaped(outcome.behavior, outcome.valid), archive, num_neighbors)
-            return expect(shaping(found, outcome.valid), log_prob, where=outcome.valid)
+            found = novelty(unshaped(outcome.behavior, outcome.valid), archive, neighbors)
+            return expect(fitness_shaping(found, outcome.valid), log_prob, where=outcome.valid)
 
         return objective
 
     return StatefulObjective(lambda: empty_archive(archive_size, num_behaviors), remember, at)
 
 
-def nsr_es(num_behaviors: int, *, shaping: Shaping = centered_ranks, **settings: Any) -> StatefulObjective:
+def nsr_es(num_behaviors: int, *, fitness_shaping: Shaping = centered_ranks, **settings: Any) -> StatefulObjective:
     r"""NSR-ES, novelty and fitness in equal parts: $J = \frac12 \mathbb{E}_z[f(z)] + \frac12 \mathbb{E}_z[N(B(z), A)]$.
 
     Each is ranked on its own, so that neither's units matter; settings: those of `ns_es`.
     """
-    return weighted_sum((0.5, mean_fitness(shaping)), (0.5, ns_es(num_behaviors, shaping=shaping, **settings)))
+    search = ns_es(num_behaviors, fitness_shaping=fitness_shaping, **settings)
+    return weighted_sum((0.5, mean_fitness(fitness_shaping)), (0.5, search))
 
 
 class Adapted(NamedTuple):
@@ -143,9 +143,9 @@ class Adapted(NamedTuple):
 def nsra_es(
     num_behaviors: int,
     *,
-    patience: int = PATIENCE,
+    patience: int = DEFAULTS.patience,
     change: float = 0.05,
-    shaping: Shaping = centered_ranks,
+    fitness_shaping: Shaping = centered_ranks,
     **settings: Any,
 ) -> StatefulObjective:
     r"""NSRA-ES, which turns to novelty when fitness stalls.
@@ -156,7 +156,7 @@ def nsra_es(
     """
     if patience < 1:
         raise ValueError(f"patience must be 1 or more, got {patience}.")
-    search = ns_es(num_behaviors, shaping=shaping, **settings)
+    search = ns_es(num_behaviors, fitness_shaping=fitness_shaping, **settings)
 
     def init() -> Adapted:
         # With minus infinity the first generation is progress; the weight, clipped, stays at 1.
@@ -173,6 +173,6 @@ def nsra_es(
 
     def at(history: Adapted, generation: Array) -> Objective:
         novel = search.at(history.archive, generation)
-        return weighted_sum((history.weight, mean_fitness(shaping)), (1 - history.weight, novel))
+        return weighted_sum((history.weight, mean_fitness(fitness_shaping)), (1 - history.weight, novel))
 
     return StatefulObjective(init, remember, at)

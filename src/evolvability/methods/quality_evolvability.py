@@ -8,12 +8,14 @@ Reference: Katona, Franks and Walker, *Quality Evolvability ES: Evolving individ
 performing and diverse offspring* (2021).
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from evolvability.core.expectation import expect
-from evolvability.core.objectives import Objective, max_variance, sample_weights
+from evolvability.core.objectives import Objective, max_entropy, max_variance, sample_weights
 from evolvability.core.shaping import centered_ranks, unshaped
 from evolvability.core.types import Outcome
 
@@ -95,6 +97,11 @@ def qe_es(diversity: Objective | None = None, *, crowding: bool = True) -> Objec
         return expect(centered_ranks(-_places(fronts, -room), outcome.valid), log_prob, where=outcome.valid)
 
     return objective
+
+
+def qe_es_entropy(**options: Any) -> Objective:
+    """Quality Evolvability ES whose diversity is the entropy, without crowding; options: those of `max_entropy`."""
+    return qe_es(max_entropy(**options), crowding=False)
 
 
 def _places(first: Array, second: Array) -> Array:

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 import safetensors.numpy
 
-from evolvability.config.schema import Config, flat, to_table
+from evolvability.config.schema import Config, to_table
+from evolvability.config.tables import flat
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
 from evolvability.runs.contents import is_state

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.core.errors import RunFolderError
+from evolvability.config.schema import Config
+from evolvability.config.tables import from_table
+from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.types import is_usable
 from evolvability.runs.rows import Row
-from evolvability.runs.sealed import Arrays, damaged, read_arrays, read_json
+from evolvability.runs.sealed import UNREADABLE, Arrays, damaged, read_arrays, read_json
 
 OF_MEMBERS = ("fitness", "valid", "component")
 
@@ -61,10 +63,11 @@ def environment_in(path: Path) -> dict[str, Any]:
 def origin_in(path: Path) -> dict[str, Any]:
     """What is recorded of the run that another started from."""
     table = read_json(path)
-    config = table.get("config")
-    config = config if isinstance(config, dict) else {}
-    if not isinstance(config.get("objective"), str) or not isinstance(config.get("task_options"), dict):
-        raise damaged(path, ValueError("the configuration of the run that this one started from is expected"))
+    try:
+        from_table(table["config"], Config)
+    except (ConfigError, *UNREADABLE):
+        text = "the configuration of the run that this one started from is expected"
+        raise damaged(path, ValueError(text)) from None
     return table
 
 

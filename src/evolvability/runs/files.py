@@ -7,7 +7,9 @@ import shlex
 from pathlib import Path
 from typing import Any, Literal
 
-from evolvability.core.errors import UserError
+from evolvability.core.errors import RunFolderError, UserError
+
+MAX_NAMED = 20  # runs that an error lists
 
 
 def write_output(output: Path, content: bytes) -> None:
@@ -65,3 +67,11 @@ def slug(text: str) -> str:
     'point-1.5,-2'
     """
     return re.sub(r"[^\w.,+-]+", "-", text).strip("-")
+
+
+def check_is_run(path: Path) -> None:
+    """Refuse a folder that holds no run."""
+    if not (path / "config.toml").is_file():
+        inside = ", ".join(sorted(file.parent.name for file in path.glob("*/config.toml"))[:MAX_NAMED])
+        runs = f" Runs inside of it: {inside}." if inside else ""
+        raise RunFolderError(f"{path} is not a run folder: it has no config.toml.{runs}")

@@ -26,7 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.config.schema import Config, from_table, read_toml
+from evolvability.config.schema import Config, read_toml
+from evolvability.config.tables import from_table
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.populations import Population
 from evolvability.runs.behavior_names import NAMES_FILE, behavior_names
@@ -39,7 +40,7 @@ from evolvability.runs.checkpoints import (
     summary,
 )
 from evolvability.runs.contents import Metrics, behaviors_in, center_in, environment_in, origin_in
-from evolvability.runs.files import command_line
+from evolvability.runs.files import check_is_run, command_line
 from evolvability.runs.histograms import Histogram, histograms_in
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
@@ -54,7 +55,6 @@ ARRAY_FOLDERS = ("behaviors", "centers", "checkpoints")
 EXTRAS = ("adaptations", "races", "offspring")
 """Folders of what was made of a finished run."""
 RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, "unfinished", ".lock"}
-MAX_NAMED = 20  # runs that an error lists
 MAX_SEEDS = 10_000
 """Of a run: a folder from somebody else could ask for a billion."""
 
@@ -98,13 +98,10 @@ class Run(TrainedPopulation):
     ) -> None:
         self.path, self.dimensions = Path(path), tuple(dimensions)
         self.by_name, self._task, self.population = task is None, task, population
-        if not (self.path / "config.toml").is_file():
-            inside = ", ".join(sorted(file.parent.name for file in self.path.glob("*/config.toml"))[:MAX_NAMED])
-            runs = f" Runs inside of it: {inside}." if inside else ""
-            raise RunFolderError(f"{self.path} is not a run folder: it has no config.toml.{runs}")
+        check_is_run(self.path)
         check_files(self.path, RUN_FOLDER_NAMES)
         try:
-            self.config = from_table(read_toml(self.path / "config.toml"))
+            self.config = from_table(read_toml(self.path / "config.toml"), Config)
         except ConfigError as error:
             raise RunFolderError(f"{self.path} cannot be read: {error}") from None
         if is_changed(self.path / "config.toml"):

@@ -15,7 +15,8 @@ from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.runs.parents import Parent
 from evolvability.runs.policy import TrainedPolicy
 from evolvability.tasks.base import Task, with_episodes
-from evolvability.tasks.goals import FITNESS, Goal, goal_named, mean_score
+from evolvability.tasks.directions import FITNESS
+from evolvability.tasks.goals import Goal, goal_named, mean_score
 from evolvability.tasks.registry import make_task
 from evolvability.tasks.replay import HostArray
 

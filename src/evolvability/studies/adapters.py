@@ -17,13 +17,14 @@ from jax import Array
 from evolvability.core.errors import ConfigError, unknown
 from evolvability.core.populations import normal
 from evolvability.core.types import Parameters, PyTree, Sample
-from evolvability.methods.maml import MamlOptions
 from evolvability.methods.meta_gradient import adapt as gradient_step
+from evolvability.methods.registry import MamlOptions
 from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.runs.picking import Evaluate, scores_of
 from evolvability.studies.result_files import HostArray
 from evolvability.tasks.base import Task, world_of
-from evolvability.tasks.goals import POINT, goal_named, heading
+from evolvability.tasks.directions import POINT, heading
+from evolvability.tasks.goals import goal_named
 from evolvability.tasks.world import World
 
 

@@ -8,26 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from evolvability.config.objective_text import parse_objective
-from evolvability.config.schema import SAME_COURSE, Config, flat, idle_settings, to_table
+from evolvability.config.schema import SAME_COURSE, Config, to_table
+from evolvability.config.tables import flat, from_table
+from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError
+from evolvability.methods.registry import OBJECTIVES, objective_entry
 from evolvability.runs.folder import Run
-from evolvability.tasks.registry import FROM_PYTHON
-
-METHOD_NAMES = {
-    "max_variance": "MaxVar-EES",
-    "max_entropy": "MaxEnt-EES",
-    "max_covariance": "MaxCov-EES",
-    "max_information": "MaxInfo-EES",
-    "mean_fitness": "standard ES",
-    "maml": "MAML",
-    "es_maml": "ES-MAML",
-    "ns_es": "NS-ES",
-    "nsr_es": "NSR-ES",
-    "nsra_es": "NSRA-ES",
-    "qe_es": "QE-ES",
-    "evolvability_search": "evolvability search",
-}
-"""What the papers call each objective."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +108,8 @@ def method_name(objective: str) -> str:
         >>> method_name("max_entropy"), method_name("mean_fitness+0.1*max_entropy")
         ('MaxEnt-EES', 'mean fitness + 0.1 max entropy')
     """
-    if objective in METHOD_NAMES:
-        return METHOD_NAMES[objective]
-    if objective.startswith(FROM_PYTHON):
-        return objective.removeprefix(FROM_PYTHON).replace("_", " ")
+    if objective in OBJECTIVES or objective.startswith(FROM_PYTHON):
+        return objective_entry(objective).label or objective.replace("_", " ")
     terms = [(weight, name.replace("_", " ")) for weight, name in parse_objective(objective)]
     return " + ".join(name if weight == 1 else f"{weight:g} {name}" for weight, name in terms)
 
@@ -162,20 +146,15 @@ def run_identity(run: Run) -> str:
     if origin is None:
         return config_identity(run.config)
     # The folder's name must not count, nor where that run itself began.
-    table = _heeded(origin["config"]["objective"], origin["config"]) | {"start_from": ""}
-    start = json.dumps([table, origin.get("generation")], sort_keys=True)
+    began = _settings(from_table(origin["config"], Config)) | {"start_from": ""}
+    start = json.dumps([began, origin.get("generation")], sort_keys=True)
     return json.dumps(_settings(run.config) | {"start_from": start}, sort_keys=True)
 
 
 def _settings(config: Config) -> dict[str, Any]:
     """The settings that decide what happens, in one flat table."""
-    return dict(flat(_heeded(config.objective, to_table(config))))
-
-
-def _heeded(objective: str, table: dict[str, Any]) -> dict[str, Any]:
-    """What of a configuration changes what happens in runs with an objective."""
-    unheeded = SAME_COURSE | idle_settings(objective, table.get("diversity", Config.diversity))
-    return {key: value for key, value in table.items() if key not in unheeded}
+    unheeded = SAME_COURSE | config.idle
+    return dict(flat({key: value for key, value in to_table(config).items() if key not in unheeded}))
 
 
 def _phrase(key: str, value: Any) -> str:
@@ -191,5 +170,5 @@ def _phrase(key: str, value: Any) -> str:
 
 
 def _words(key: str) -> str:
-    """A setting as people say it."""
-    return key.rpartition(".")[2].replace("_", " ")
+    """A setting as people say it; an option of a sum's term, with the term."""
+    return key.partition(".")[2].replace(".", " ").replace("_", " ") or key.replace("_", " ")

@@ -236,7 +236,7 @@ def specialization_of(run: Run, seed: int, generation: int | None, by: MeasureSc
         raise ConfigError(f"{run.path} has one component only, so there is nothing that could specialize.")
     behavior, component = valid_behaviors(run, seed, generation)
     # Where some member of a pair is invalid the pairs are torn, and labels are shuffled one by one.
-    paired = run.config.mirrored and len(behavior) == run.config.population_size
+    paired = run.config.population_options.mirrored and len(behavior) == run.config.population_size
     return specialization(behavior, component, by, num_signs=2 if paired else 1)
 
 

@@ -18,6 +18,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.config.schema import Config, layered
+from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError, RunFolderError, TaskError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Parameters, PyTree
@@ -29,7 +30,7 @@ from evolvability.runs.sealed import UNREADABLE, Arrays
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
 from evolvability.studies.result_files import OFFSPRING, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task, with_episodes
-from evolvability.tasks.registry import FROM_PYTHON, make_task
+from evolvability.tasks.registry import make_task
 
 
 class Offspring(NamedTuple):
@@ -182,7 +183,7 @@ def _own_sigma(run: Run) -> str:
     """The name of the newest offspring that the population drew as it ended: only the file tells a learned sigma."""
     tables = {name: kept(run, OFFSPRING, name) for name in kept_names(run, OFFSPRING)}
     own = {name: table["generation"] for name, table in tables.items() if "own" in table}
-    return max(own, key=own.__getitem__, default=f"{run.config.sigma:g}")
+    return max(own, key=own.__getitem__, default=f"{run.config.population_options.sigma:g}")
 
 
 def kept_sigmas(run: Run) -> list[float]:

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.config.schema import ES_MAML, MAML
 from evolvability.core.errors import RunFolderError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Outcome, PyTree, sample_of
+from evolvability.methods.registry import ES_MAML, MAML, MamlOptions
 from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.files import command_line
@@ -86,7 +86,9 @@ def race(
     wanted = {goal: goal_named(goal, run.task) for goal in goals}
     varied = with_start_noise(run.config, run.task, run.by_name, None)[0]
     once, again = evaluator(run.task), evaluator(varied)
-    context = AdaptationContext(run.task, once, parents[0].sigma, episodes, run.config.maml)
+    own = run.config.objective_options
+    gradients = own if isinstance(own, MamlOptions) else MamlOptions()
+    context = AdaptationContext(run.task, once, parents[0].sigma, episodes, gradients)
     ways = {name: adapter_named(name, context) for name in adapters or (own_adapter(run),)}
     tasks = {"drawn": varied, "drawn_fixed": run.task} if "gradient" in ways else {}
     drawn = {part: _drawn_episodes(task, repeats) for part, task in tasks.items()}

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from evolvability.config.schema import MAML, Config, flat, layered, merged, to_table
+from evolvability.config.schema import Config, changed, layered, to_table
+from evolvability.config.tables import flat, merged
 from evolvability.core.errors import ConfigError, RunFolderError, UserError
 from evolvability.runs.export import slim_down
 from evolvability.runs.files import command_line, slug
@@ -23,7 +24,6 @@ from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution
 from evolvability.training.metrics import Rows
 
-TABLES = ("task_options", MAML)
 Status = Literal["new", "begun", "done"]
 FURTHER_GENERATIONS = 21  # generation 20, the last, is the population after 20 updates
 SPLIT_GENERATIONS = 20
@@ -145,7 +145,7 @@ def plan_further_evolution(
         raise ConfigError(f"Two of the runs have a folder of the same name: {', '.join(names)}. Give one at a time.")
     check_one_task(runs)
     changes: dict[str, Any] = {"objective": "mean_fitness", "goal": goal, "generations": generations, "record_every": 1}
-    return [Planned(name, replace(config, **changes, start_from=path)) for name, config, path in starts]
+    return [Planned(name, changed(config, **changes, start_from=path)) for name, config, path in starts]
 
 
 def plan_split(run: Run, *, components: int = 2, generations: int = SPLIT_GENERATIONS) -> Planned:
@@ -154,11 +154,11 @@ def plan_split(run: Run, *, components: int = 2, generations: int = SPLIT_GENERA
     The species' means are independent samples of the trained population.
     """
     check_trust(run.path, run.config)  # the new run has its task
-    if run.config.population == "mixture" and run.config.components == components:
+    if run.config.population == "mixture" and run.config.population_options.components == components:
         longer = f"{command_line('resume', run.path)} --generations N"
         raise ConfigError(f"{run.path} has {components} components already. Choose another number, or: {longer}")
     changes: dict[str, Any] = {"population": "mixture", "components": components, "generations": generations}
-    config = replace(run.config, **changes, start_from=str(run.path))
+    config = changed(run.config, **changes, start_from=str(run.path))
     return Planned(f"{run.path.resolve().name}-split-{components}", config)
 
 
@@ -175,9 +175,9 @@ def conduct(planned: Sequence[Planned], output: Path, watch: Watch = unwatched) 
 
 
 def _nested(key: str, value: Any) -> dict[str, Any]:
-    """A setting as a configuration's table has it: ``task_options.NAME`` in the table inside."""
+    """A setting as a configuration has it: ``TABLE.NAME`` in a table inside."""
     head, dot, tail = key.partition(".")
-    return {head: {tail: value}} if dot and head in TABLES else {key: value}
+    return {head: _nested(tail, value)} if dot else {key: value}
 
 
 def batches(name: str, config: Config, per_run: int | None) -> Iterator[Planned]:

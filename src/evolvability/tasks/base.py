@@ -115,22 +115,3 @@ def behavior_and_fitness(result: Any, is_pair: bool) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(f"a pair (behavior, fitness) is expected, got {type(result).__name__}")
     return result
-
-
-LARGEST_INTEGER = 2**31 - 1  # that JAX counts to
-
-
-def at_least(options: Any, **lowest: float) -> None:
-    """Refuse options that are lower than they may be, e.g. ``at_least(options, num_steps=1)``."""
-    for name, low in lowest.items():
-        value = getattr(options, name)
-        if value < low:
-            raise ConfigError(f"{name} must be {low} or more, got {value}.")
-        if value > LARGEST_INTEGER:
-            raise ConfigError(f"{name} must be at most {LARGEST_INTEGER:,}, got {value:,}.")
-
-
-def check_share(options: Any) -> None:
-    """Refuse an ``observation_share`` that is not a probability."""
-    if not 0 <= options.observation_share <= 1:
-        raise ConfigError(f"observation_share must be between 0 and 1, got {options.observation_share}.")

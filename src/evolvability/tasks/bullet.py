@@ -5,42 +5,17 @@ x and of y over every entry of ``robot.parts``, which lists each link, some of t
 moves. Of a robot that moves by 1 m it says 16/17 m for the cheetah and 21/22 m for the ant.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from evolvability.core.errors import missing_extra
-from evolvability.tasks.base import Task, at_least
+from evolvability.tasks.base import Task
+from evolvability.tasks.directions import check_planar, heading
 from evolvability.tasks.episodes import BodyPosition, Episode
-from evolvability.tasks.goals import check_planar, heading
-from evolvability.tasks.gymnasium import GymnasiumOptions, Made, gymnasium_task
-from evolvability.tasks.simulators import Scope
+from evolvability.tasks.gymnasium import Made, gymnasium_task
+from evolvability.tasks.options import BulletOptions
 
 NOTE = "Its wheels are for Linux on x86-64 and Python 3.11; elsewhere a compiler builds it in a quarter of an hour."
-
-
-@dataclass(frozen=True)
-class BulletOptions:
-    """Options of the PyBullet tasks."""
-
-    num_steps: int = 1000
-    """Control steps per episode, 0.0165 s each."""
-    direction: str = "right"
-    """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
-    seeds_differ_by: Scope = "member"
-    """Whether every member gets its own start, or all of a generation the same, or all of the run."""
-    observation_share: float = 0.01
-    """Probability that a member's observations enter the running statistics that observations are scaled by."""
-    hidden: int = 256
-    """Units in each of the network's two hidden layers."""
-
-    def __post_init__(self) -> None:
-        at_least(self, num_steps=1)
-        heading(self.direction)
-        self.gymnasium()  # which checks the rest
-
-    def gymnasium(self) -> GymnasiumOptions:
-        """The same as options of a Gymnasium environment."""
-        return GymnasiumOptions(**{name: value for name, value in asdict(self).items() if name != "direction"})
 
 
 def cheetah_bullet(options: BulletOptions = BulletOptions()) -> Task:  # noqa: B008 (frozen)

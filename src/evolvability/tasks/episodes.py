@@ -10,8 +10,6 @@ from evolvability.core.errors import ConfigError, TaskError
 from evolvability.tasks.own_code import imported
 from evolvability.tasks.replay import HostArray
 
-NAMED_BEHAVIORS = ("observation", "info", "body")
-"""What comes before the colon in a behavior that is not a function of the user's."""
 OWN_MEASURE = "a function of an Episode"
 
 

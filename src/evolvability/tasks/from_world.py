@@ -1,7 +1,6 @@
 """Tasks that follow from a `World`: what members do, what they look like doing it, and the shapes of their networks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -11,22 +10,9 @@ from jax import Array
 
 from evolvability.core.types import Outcome, PyTree, Sample, is_usable, make_outcome
 from evolvability.tasks.actions import clipped
-from evolvability.tasks.base import Task, at_least
+from evolvability.tasks.base import Task
 from evolvability.tasks.replay import Recording, Stage
 from evolvability.tasks.world import Situation, World
-
-
-@dataclass(frozen=True)
-class WorldOptions:
-    """Options of a toy world."""
-
-    num_steps: int = 100
-    """Time steps per episode."""
-    hidden: int = 16
-    """Units in each of the network's two hidden layers."""
-
-    def __post_init__(self) -> None:
-        at_least(self, num_steps=1, hidden=1)
 
 
 def task_from_world(

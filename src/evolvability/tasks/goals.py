@@ -1,6 +1,5 @@
 """Goals: what members are asked for, as a number to maximize, whatever the task's own fitness is."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,33 +10,9 @@ from jax import Array
 from evolvability.core.errors import ConfigError
 from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.tasks.base import Task
+from evolvability.tasks.directions import FITNESS, FORMS, POINT, check_goal, coordinates, heading
 
 Goal = Callable[[Outcome], Array]  # `(outcome) -> (num_members,)`, the more the better
-
-FITNESS = "fitness"
-POINT = "point:"
-FORMS = "right, left, an angle in degrees, point:X,Y or fitness"
-
-
-def heading(direction: str) -> tuple[float, float]:
-    """The unit vector of a direction.
-
-    >>> heading("left"), heading("90")
-    ((-1.0, 0.0), (0.0, 1.0))
-    """
-    try:
-        radians = math.radians(float({"right": "0", "left": "180"}.get(direction, direction)))
-    except ValueError:
-        raise ConfigError(f"direction must be right, left or an angle in degrees, got '{direction}'.") from None
-    # Rounded: the sine of 180 degrees is a little more than zero.
-    # Adding 0.0 turns -0.0 into 0.0.
-    return round(math.cos(radians), 12) + 0.0, round(math.sin(radians), 12) + 0.0
-
-
-def check_planar(direction: str) -> None:
-    """Refuse a direction in which a robot that moves in a plane cannot run."""
-    if heading(direction)[1] != 0:
-        raise ConfigError(f"direction: the cheetah runs right (0 degrees) or left (180), got {direction}.")
 
 
 def goal_named(text: str, task: Task) -> Goal:
@@ -58,7 +33,7 @@ def goal_named(text: str, task: Task) -> Goal:
             raise ConfigError(f"Task '{task.name}' has no fitness. Ask for a direction: {FORMS}.")
         return lambda outcome: outcome.fitness
     if text.startswith(POINT):
-        point = jnp.array(_coordinates(text))
+        point = jnp.array(coordinates(text))
         if len(point) != num_behaviors:
             dimensions = f"{num_behaviors} behavior dimension(s) ({', '.join(task.behavior)})"
             raise ConfigError(f"Task '{task.name}' has {dimensions}, but '{text}' names a point in {len(point)}.")
@@ -72,18 +47,6 @@ def goal_named(text: str, task: Task) -> Goal:
             f"There are: {there_are}."
         )
     return lambda outcome: outcome.behavior @ jnp.array(forward[:num_behaviors])
-
-
-def check_goal(text: str) -> None:
-    """Refuse a text that is not a goal in any task."""
-    if text == FITNESS:
-        return
-    try:
-        numbers = _coordinates(text) if text.startswith(POINT) else heading(text)
-    except (ConfigError, ValueError):
-        numbers = (math.nan,)  # refused below, with one message for all that is wrong
-    if not all(map(math.isfinite, numbers)):
-        raise ConfigError(f"A goal is {FORMS}, got '{text}'.")
 
 
 def judge(text: str, task: Task) -> Callable[[Outcome], Outcome]:
@@ -110,7 +73,3 @@ def with_goal(task: Task, text: str) -> Task:
         return judged(outcome), seen
 
     return replace(task, evaluate=evaluate, has_fitness=True)
-
-
-def _coordinates(text: str) -> tuple[float, ...]:
-    return tuple(float(part) for part in text.removeprefix(POINT).split(","))

@@ -5,21 +5,21 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from tyro.conf import arg
 
 from evolvability.core.errors import ConfigError, missing_extra
 from evolvability.tasks.actions import Actions, choice
-from evolvability.tasks.base import Task, at_least, check_share, checked_result
+from evolvability.tasks.base import Task, checked_result
 from evolvability.tasks.episodes import Episode, Measure, named_behavior, named_fitness
 from evolvability.tasks.normalizer import Moments, no_moments, pool, scaled, scaling
+from evolvability.tasks.options import GymnasiumOptions
 from evolvability.tasks.own_code import explain_errors
 from evolvability.tasks.policies import mlp, network
 from evolvability.tasks.rendering import Camera, camera_of
 from evolvability.tasks.replay import HostArray, Stage
-from evolvability.tasks.simulators import Address, Scope, Trial, host_task
+from evolvability.tasks.simulators import Address, Trial, host_task
 
 EXTRAS = {"Box2D": "box2d", "mujoco": "gymnasium", "imageio": "gymnasium", "pygame": "gymnasium"}
 """What Gymnasium's own environments need, and the extra that brings it."""
@@ -28,34 +28,6 @@ REMEMBERS = ("BipedalWalker",)
 """Environments whose reset does not forget: what went before decides over the last bits of what comes after."""
 PURPOSE_REMEMBER = 1 << 16
 """Of the seeds that decide whether an episode's observations are remembered; those of episodes count from 0."""
-
-
-@dataclass(frozen=True)
-class GymnasiumOptions:
-    """Options of Gymnasium environments."""
-
-    env: Annotated[str, arg(metavar="ID", help_behavior_hint="(required)")] = ""
-    """The environment's id, such as BipedalWalker-v3; module:id imports the module first."""
-    env_arguments: str = "{}"
-    """Arguments for gymnasium.make, as a JSON object."""
-    behavior: str = "observation"
-    """observation, observation:0,2 (entries of the last), info:KEY,KEY, body:NAME.xy, or your own module:function."""
-    fitness: str = "reward"
-    """reward (the sum over the episode), or your own module:function."""
-    num_steps: int = 0
-    """Steps after which an episode ends; 0 leaves it to the environment."""
-    seeds_differ_by: Scope = "member"
-    """Whether every member gets its own start, or all of a generation the same, or all of the run."""
-    observation_share: float = 0.1
-    """Probability that an episode's observations enter the running statistics that observations are scaled by."""
-    hidden: int = 64
-    """Units in each of the network's two hidden layers."""
-    rebuild: Literal["auto", "always", "never"] = "auto"
-    """Build the environment anew for every member, needed where its reset does not forget; auto knows which do not."""
-
-    def __post_init__(self) -> None:
-        at_least(self, num_steps=0, hidden=1)
-        check_share(self)
 
 
 def gymnasium_named(options: GymnasiumOptions) -> Task:

@@ -1,23 +1,14 @@
 """The interference pattern: one parameter, one behavior, and a known most evolvable point."""
 
-from dataclasses import dataclass
-
 import jax.numpy as jnp
 from jax import Array
 
 from evolvability.tasks.base import Task
 from evolvability.tasks.functions import function_task
+from evolvability.tasks.options import InterferenceOptions
 
 # Where the slow factor 5 sin(x/5) is largest, and with it the height of the fast waves.
 MOST_EVOLVABLE = 5 * jnp.pi / 2
-
-
-@dataclass(frozen=True)
-class InterferenceOptions:
-    """Options of the interference task."""
-
-    start: float = 1.0
-    """Where the center starts."""
 
 
 def pattern(x: Array) -> Array:

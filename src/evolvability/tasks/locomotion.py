@@ -12,9 +12,10 @@ from evolvability.core.errors import install_line, missing_extra
 from evolvability.core.types import Outcome, Sample
 from evolvability.tasks.actions import clipped
 from evolvability.tasks.base import Task
-from evolvability.tasks.engines.base import TORQUE_LIMIT, AntOptions, Engine, LocomotionOptions
-from evolvability.tasks.goals import check_planar, heading
+from evolvability.tasks.directions import check_planar, heading
+from evolvability.tasks.engines.base import TORQUE_LIMIT, Engine
 from evolvability.tasks.normalizer import Moments, merge, no_moments
+from evolvability.tasks.options import AntOptions, LocomotionOptions
 from evolvability.tasks.policies import Policy, mlp
 from evolvability.tasks.replay import Replay, Stage
 from evolvability.tasks.world import World

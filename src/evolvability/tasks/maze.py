@@ -3,13 +3,12 @@
 To get to the goal one has to turn one's back on it first: who only ever gets nearer to it ends at the bottom.
 """
 
-from dataclasses import dataclass
-
 import jax.numpy as jnp
 from jax import Array
 
 from evolvability.tasks.base import Task
-from evolvability.tasks.from_world import WorldOptions, task_from_world
+from evolvability.tasks.from_world import task_from_world
+from evolvability.tasks.options import MazeOptions
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.world import Situation, World, goes_on, points
 
@@ -26,16 +25,6 @@ LEVEL = (
     (-HALF_WIDTH, -HALF_WIDTH, HALF_WIDTH),
 )
 """Walls as (y, from x, to x): the sides of the trap, then the arena's own."""
-
-
-@dataclass(frozen=True)
-class MazeOptions(WorldOptions):
-    """Options of the maze."""
-
-    num_steps: int = 40
-    """Time steps per episode, 0.25 s each."""
-    hidden: int = 8
-    """Units in each of the network's two hidden layers."""
 
 
 def maze(options: MazeOptions = MazeOptions()) -> Task:  # noqa: B008 (frozen)

@@ -3,29 +3,18 @@
 The toy of meta-learning (Finn, Abbeel and Levine, 2017): the network sees where the point is, and says how to move.
 """
 
-from dataclasses import dataclass
-
 import jax.numpy as jnp
 from jax import Array
 
 from evolvability.tasks.base import Task
-from evolvability.tasks.from_world import WorldOptions, task_from_world
+from evolvability.tasks.from_world import task_from_world
+from evolvability.tasks.options import NavigationOptions
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.world import Situation, World, goes_on, points
 
 STRIDE = 0.1  # how far a step goes in each coordinate, at most: actions are in units of it
 HALF_WIDTH = 0.5  # goals lie in the box of this half width around the start
 TIME_STEP = 0.1  # seconds per step for those who watch; the problem itself has no unit of time
-
-
-@dataclass(frozen=True)
-class NavigationOptions(WorldOptions):
-    """Options of the navigation problem."""
-
-    num_steps: int = 20
-    """Time steps per episode."""
-    hidden: int = 32
-    """Units in each of the network's two hidden layers."""
 
 
 def navigation(options: NavigationOptions = NavigationOptions()) -> Task:  # noqa: B008 (frozen)

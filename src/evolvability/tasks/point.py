@@ -4,28 +4,17 @@ Small enough for tests and first steps, yet a true control task: the network see
 moves, and it is evolvable only if its mutations push hard and steadily in different directions.
 """
 
-from dataclasses import dataclass
-
 import jax.numpy as jnp
 from jax import Array
 
 from evolvability.tasks.base import Task
-from evolvability.tasks.from_world import WorldOptions, task_from_world
+from evolvability.tasks.from_world import task_from_world
+from evolvability.tasks.options import PointOptions
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.world import Situation, World, directions, goes_on
 
 TIME_STEP = 0.1
 DRAG = 1.0  # with a push of at most 1, the point's speed stays below 1
-
-
-@dataclass(frozen=True)
-class PointOptions(WorldOptions):
-    """Options of the toy world."""
-
-    num_steps: int = 100
-    """Time steps per episode, 0.1 s each."""
-    hidden: int = 16
-    """Units in each of the network's two hidden layers."""
 
 
 def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen)

@@ -4,25 +4,15 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from evolvability.core.entries import FROM_PYTHON, loaded
 from evolvability.core.errors import ConfigError, unknown
-from evolvability.tasks.base import Task
-from evolvability.tasks.bullet import BulletOptions, ant_bullet, cheetah_bullet
-from evolvability.tasks.engines.base import AntOptions, LocomotionOptions
-from evolvability.tasks.episodes import NAMED_BEHAVIORS
-from evolvability.tasks.gymnasium import GymnasiumOptions, gymnasium_named
-from evolvability.tasks.interference import InterferenceOptions, interference
-from evolvability.tasks.locomotion import ant, cheetah
-from evolvability.tasks.maze import MazeOptions, maze
-from evolvability.tasks.navigation import NavigationOptions, navigation
-from evolvability.tasks.own_code import imported
-from evolvability.tasks.point import PointOptions, point
+from evolvability.tasks import options as task_options
+from evolvability.tasks.options import NAMED_BEHAVIORS, GymnasiumOptions, NoOptions
 
-
-@dataclass(frozen=True)
-class NoOptions:
-    """A task without options."""
+if TYPE_CHECKING:
+    from evolvability.tasks.base import Task
 
 
 @dataclass(frozen=True)
@@ -31,8 +21,8 @@ class TaskEntry:
 
     summary: str
     """One line for `ees list`."""
-    make: Callable[[Any], Task]
-    """The factory, from options to a Task."""
+    make: "str | Callable[[Any], Task]"
+    """The factory, from options to a Task; its ``module:name``, so that listing tasks loads none of them."""
     options: type = NoOptions
     """The dataclass of the task's own options."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -83,8 +73,8 @@ NO_L2 = {"l2": 0.0}  # L2 is for networks: where a task has none by default, a p
 TASKS: dict[str, TaskEntry] = {
     "interference": TaskEntry(
         "the paper's interference pattern: one parameter, one behavior",
-        interference,
-        InterferenceOptions,
+        ".tasks.interference:interference",
+        task_options.InterferenceOptions,
         {
             "population_size": 500,
             "sigma": 0.5,
@@ -104,63 +94,60 @@ TASKS: dict[str, TaskEntry] = {
     ),
     "point": TaskEntry(
         "a toy world: a point steered over a plane by a small network",
-        point,
-        PointOptions,
+        ".tasks.point:point",
+        task_options.PointOptions,
         {"population_size": 256, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.005},
     ),
     "maze": TaskEntry(
         "a deceptive toy world: the straight way to the goal leads into a trap",
-        maze,
-        MazeOptions,
+        ".tasks.maze:maze",
+        task_options.MazeOptions,
         {"population_size": 128, "sigma": 0.4, "learning_rate": 0.1, "l2": 0.02, "generations": 400},
     ),
     "navigation": TaskEntry(
         "the toy of meta-learning: a point that is to find a goal it cannot see",
-        navigation,
-        NavigationOptions,
+        ".tasks.navigation:navigation",
+        task_options.NavigationOptions,
         {"population_size": 256, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.005},
         {
-            "maml": {"generations": 50, "maml": {"tasks": 20}},
+            "maml": {"generations": 50, "tasks": 20},
             "es_maml": {**ES_MAML_PAIRS, "learning_rate": 0.01, "generations": 150},
         },
     ),
     "cheetah": TaskEntry(
         "the paper's planar robot: 6 torques, behavior is its final x",
-        cheetah,
-        LocomotionOptions,
+        ".tasks.locomotion:cheetah",
+        task_options.LocomotionOptions,
         objective_defaults=ES_MAML_FEW,
         presets=LOCOMOTION_PRESETS | {"laptop": CHEETAH_LAPTOP},
     ),
     "ant": TaskEntry(
         "the paper's four-legged robot: 8 torques, behavior is its final (x, y)",
-        ant,
-        AntOptions,
+        ".tasks.locomotion:ant",
+        task_options.AntOptions,
         objective_defaults=ES_MAML_FEW,
         presets=LOCOMOTION_PRESETS | {"laptop": ANT_LAPTOP},
     ),
     "gymnasium": TaskEntry(
         "any Gymnasium environment: --env ID",
-        gymnasium_named,
+        ".tasks.gymnasium:gymnasium_named",
         GymnasiumOptions,
         {"population_size": 256, "l2": 0.005},
         presets={"smoke": {"population_size": 16, "generations": 3, "task_options": {"num_steps": 20}}},
     ),
     "cheetah-bullet": TaskEntry(
         "the paper's own simulator, PyBullet: the planar robot",
-        cheetah_bullet,
-        BulletOptions,
+        ".tasks.bullet:cheetah_bullet",
+        task_options.BulletOptions,
         presets=LOCOMOTION_PRESETS,
     ),
     "ant-bullet": TaskEntry(
         "the paper's own simulator, PyBullet: the four-legged robot",
-        ant_bullet,
-        BulletOptions,
+        ".tasks.bullet:ant_bullet",
+        task_options.BulletOptions,
         presets=LOCOMOTION_PRESETS,
     ),
 }
-
-
-FROM_PYTHON = "python:"  # begins the recorded name of a task that was given as an object, which no name leads back to
 
 
 def task_entry(name: str) -> TaskEntry:
@@ -175,7 +162,7 @@ def task_entry(name: str) -> TaskEntry:
     return TASKS[name]
 
 
-def make_task(name: str, options: Any = None) -> Task:
+def make_task(name: str, options: Any = None) -> "Task":
     """A task by name; ``options`` is its options dataclass, a dictionary for it, or None for the defaults.
 
     Examples:
@@ -190,7 +177,8 @@ def make_task(name: str, options: Any = None) -> Task:
         options = entry.options(**(options or {}))
     if not dataclasses.is_dataclass(options):
         raise ConfigError(f"Options of task '{name}' must be a {entry.options.__name__}, got {options!r}.")
-    return entry.make(options)
+    make: Any = loaded(entry.make) if isinstance(entry.make, str) else entry.make
+    return make(options)
 
 
 def own_code(name: str, options: Any) -> str:
@@ -199,7 +187,7 @@ def own_code(name: str, options: Any) -> str:
     Examples:
         >>> own_code("gymnasium", GymnasiumOptions(env="CartPole-v1", behavior="measures:middle"))
         'measures:middle'
-        >>> own_code("ant", AntOptions())
+        >>> own_code("ant", None)
         ''
     """
     if ":" in name:
@@ -213,14 +201,17 @@ def own_code(name: str, options: Any) -> str:
     return ", ".join(foreign)
 
 
-def _not_by_name(options: Any) -> Task:
+def _not_by_name(options: Any) -> "Task":
     raise ConfigError(
         "This run's task was given from Python as an object, so it has no name to find it by. "
         "Give it again from Python: evolvability.resume(path, task) or Run(path, task=task)."
     )
 
 
-def _own_task(name: str) -> Task:
+def _own_task(name: str) -> "Task":
+    from evolvability.tasks.base import Task
+    from evolvability.tasks.own_code import imported
+
     expected = "where name is a Task or a function without arguments that returns one"
     task = imported(name, expected, lambda found: found if isinstance(found, Task) else found())
     if not isinstance(task, Task):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,10 +15,9 @@ from evolvability.core.noise import Shapes, blocks, shapes_of
 from evolvability.core.types import Outcome, PyTree, Sample, is_usable, merge_episodes
 from evolvability.tasks.base import Task, behavior_and_fitness, checked_names, checked_result, flattened
 from evolvability.tasks.normalizer import Moments, merge, pool
+from evolvability.tasks.options import Scope
 from evolvability.tasks.own_code import explain_errors
 from evolvability.tasks.replay import HostArray
-
-Scope = Literal["member", "generation", "run"]
 
 
 class Address(NamedTuple):

@@ -10,13 +10,13 @@ import optax
 from jax import Array
 
 from evolvability.config.build import objective_named
+from evolvability.config.objective_text import needs_fitness
 from evolvability.core.errors import TaskError
 from evolvability.core.objectives import Objective
 from evolvability.core.populations import Population, normal
 from evolvability.core.stateful_objectives import StatefulObjective
 from evolvability.core.strategy import Info, State, evolvability_es
 from evolvability.core.types import Outcome, PyTree, make_outcome
-from evolvability.methods.registry import needs_fitness
 from evolvability.tasks.base import flattened
 from evolvability.training.generation import step, with_outcome
 

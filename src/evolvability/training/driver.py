@@ -12,11 +12,13 @@ import numpy as np
 from jax import Array
 
 from evolvability.config.pieces import Pieces, split_pieces
-from evolvability.config.schema import MAML, Config, layered
+from evolvability.config.schema import Config, layered
+from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError, RunFolderError, TaskError, unknown
 from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Outcome
+from evolvability.methods.registry import MAML
 from evolvability.runs import checkpoints
 from evolvability.runs.contents import metric_arrays
 from evolvability.runs.damage import damage_in, set_aside
@@ -30,7 +32,6 @@ from evolvability.runs.trained import describe_origin
 from evolvability.runs.trust import check_trust, remember
 from evolvability.runs.writer import RunWriter, locked
 from evolvability.tasks.base import Task
-from evolvability.tasks.registry import FROM_PYTHON
 from evolvability.tasks.replay import HostArray
 from evolvability.training.evolution import Evolution
 from evolvability.training.interrupts import Terminated, terminations

@@ -15,8 +15,9 @@ import numpy as np
 from jax import Array
 
 from evolvability.config.build import build_algorithm, build_population
+from evolvability.config.objective_text import needs_fitness
 from evolvability.config.pieces import Pieces, check_pieces
-from evolvability.config.schema import ES_MAML, MAML, Config, to_toml
+from evolvability.config.schema import Config, to_toml
 from evolvability.core.errors import ConfigError, UserError
 from evolvability.core.keys import noise_key
 from evolvability.core.strategy import Algorithm, Info, State
@@ -24,7 +25,7 @@ from evolvability.core.types import Outcome
 from evolvability.methods.es_maml import adapting
 from evolvability.methods.maml import Meta, maml
 from evolvability.methods.policy_gradient import Exploration
-from evolvability.methods.registry import needs_fitness
+from evolvability.methods.registry import ES_MAML, MAML
 from evolvability.runs.folder import Run
 from evolvability.runs.trained import inherited
 from evolvability.tasks.base import Task, with_episodes, world_of
@@ -76,7 +77,7 @@ class Evolution:
         self.algorithm: Algorithm | Meta
         self.evaluator: Evaluator | None = None  # of members by simulators; None where `Task.evaluate` does that
         if is_maml:
-            self.algorithm = maml(world_of(self.task), config.maml)
+            self.algorithm = maml(world_of(self.task), config.objective_options)
         else:
             self.algorithm = build_algorithm(config, self.population, len(self.task.behavior), pieces)
             if pool is not None or self.task.simulator is not None:
@@ -191,7 +192,9 @@ def _asked(task: Task, config: Config) -> Task:
     if config.goal:
         task = with_goal(task, config.goal)
     if config.objective == ES_MAML:
-        task = adapting(task, episodes=config.maml.episodes_per_task, sigma=config.sigma)
+        task = adapting(
+            task, episodes=config.objective_options.episodes_per_task, sigma=config.population_options.sigma
+        )
     if not task.has_fitness and needs_fitness(config.objective):
         raise ConfigError(
             f"Task '{task.name}' has no fitness{' with drawn actions' if config.explores else ''}, so the objective "

@@ -7,9 +7,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from evolvability.config.schema import ES_MAML, Config, idle_settings
+from evolvability.config.schema import Config
 from evolvability.core.entropy import entropy
 from evolvability.core.types import Outcome
+from evolvability.methods.registry import ES_MAML
 from evolvability.runs.sealed import Arrays
 
 Array = np.ndarray[Any, Any]
@@ -42,7 +43,7 @@ def metric_rows(
     """
     rows = []
     # Of es_maml: those of adaptation, and one of what came of it.
-    episodes = 1 + config.maml.episodes_per_task if config.objective == ES_MAML else config.episodes
+    episodes = 1 + config.objective_options.episodes_per_task if config.objective == ES_MAML else config.episodes
     for k in range(config.seeds):
         row: dict[str, Any] = {"generation": generation, "seed": config.seed + k}
         row |= {name: _jsonable(values[k]) for name, values in info.items()}
@@ -66,8 +67,8 @@ def outlier_notice(config: Config, generation: int, shares: Array) -> str:
     # A share times the number of members is a squared distance, in standard deviations.
     # Six standard deviations: less than that happens among few members.
     is_far = share > OUTLYING and share * number > 6**2
-    is_heeded = "behavior_shaping" not in idle_settings(config.objective, config.diversity)
-    if not (is_far and is_heeded and config.behavior_shaping in ("standardize", "none")):
+    shapings = {value for name, value in config.options.items() if name.endswith("behavior_shaping")}
+    if not (is_far and shapings & {"standardize", "none"}):
         return ""
     return (
         f"generation {generation}: one of {number} members holds {share:.0%} of the variance of a behavior, so the "

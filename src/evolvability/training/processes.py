@@ -12,9 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, NoReturn
 
-import jax
-import numpy as np
-from jax.experimental import multihost_utils
 from tyro.conf import arg
 
 from evolvability.config.schema import UNSET
@@ -44,6 +41,9 @@ def join(processes: Processes) -> None:
         if given != (None, None):
             raise ConfigError("--num-processes and --process-id need --coordinator HOST:PORT, where process 0 listens.")
         return
+    import jax
+    from jax.experimental import multihost_utils
+
     address = None if processes.coordinator == AUTO else _address(processes)
     with _silence():
         try:
@@ -63,11 +63,17 @@ def join(processes: Processes) -> None:
 
 def is_first() -> bool:
     """Whether this is the process that writes and shows things; where there is one only, it is."""
+    import jax
+
     return jax.process_index() == 0
 
 
 def agree(text: str) -> None:
     """Make sure that all processes were started with the same options, of which ``text`` is a full account."""
+    import jax
+    import numpy as np
+    from jax.experimental import multihost_utils
+
     if jax.process_count() == 1:
         return
     # A checksum, since all must gather arrays of one shape, and texts differ in length.
@@ -91,7 +97,8 @@ def first_alone() -> Iterator[bool]:
 
 def leave(code: int) -> NoReturn:
     """End this process because of an error. One of several ends at once: the others see it gone, and end too."""
-    if not jax.distributed.is_initialized():
+    # Where JAX was not even loaded, there is one process.
+    if "jax" not in sys.modules or not sys.modules["jax"].distributed.is_initialized():
         sys.exit(code)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -102,6 +109,10 @@ def leave(code: int) -> NoReturn:
 
 
 def _first_says(word: bool) -> bool:
+    import jax
+    import numpy as np
+    from jax.experimental import multihost_utils
+
     return bool(multihost_utils.broadcast_one_to_all(np.bool_(word))) if jax.process_count() > 1 else word
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from evolvability import Config, ConfigError, Run, RunFolderError
-from evolvability.studies.groups import METHOD_NAMES, RunGroup, group_runs, of_common_seeds
+from evolvability.studies.groups import RunGroup, group_runs, method_name, of_common_seeds
 from evolvability.studies.statistics import SIGNIFICANT, Paired, Values, mann_whitney, paired, smallest_p
 
 NO_DIFFERENCE = 0.1  # the paper speaks of no difference where p is above this
@@ -110,8 +110,8 @@ CHOICES: dict[str, Sequence[Any]] = {
 }
 """What statements are made about, one by one: the values of arguments of these names."""
 WORDS: dict[Any, dict[str, str]] = {
-    "max_variance": {"method": METHOD_NAMES["max_variance"], "species": "figure S4"},
-    "max_entropy": {"method": METHOD_NAMES["max_entropy"], "species": "figure 7"},
+    "max_variance": {"method": method_name("max_variance"), "species": "figure S4"},
+    "max_entropy": {"method": method_name("max_entropy"), "species": "figure 7"},
     "cheetah": {"section": "5.2", "curves": "figure S1", "parameters": "74,246"},
     "ant": {"section": "5.3", "curves": "figure S2", "parameters": "75,272"},
     ("cheetah", "max_variance"): {"share": "92.1"},
@@ -290,7 +290,7 @@ def in_most(values: Compared, meets: Callable[[float], bool]) -> Answer:
 def trained_by(runs: Sequence[Run], task: str, objective: str) -> RunGroup:
     """The group of runs trained from scratch, for standard ES those that go right; the longest if there are several."""
     chosen = [run for run in runs if _is_trained(run.config, task, objective)]
-    return _longest(chosen, f"runs of '{task}' trained by {METHOD_NAMES[objective]}")
+    return _longest(chosen, f"runs of '{task}' trained by {method_name(objective)}")
 
 
 def trained_pair(runs: Sequence[Run], task: str, objective: str) -> tuple[RunGroup, RunGroup]:
@@ -304,7 +304,7 @@ def species(runs: Sequence[Run], task: str, objective: str, *, split: bool) -> R
     mixtures = [run for run in runs if (run.config.task, run.config.objective, run.config.population) == wanted]
     how = "split after training by" if split else "of mixtures trained by"
     chosen = [run for run in mixtures if bool(run.config.start_from) == split]
-    return _longest(chosen, f"runs of '{task}' {how} {METHOD_NAMES[objective]}")
+    return _longest(chosen, f"runs of '{task}' {how} {method_name(objective)}")
 
 
 def evolved_from(runs: Sequence[Run], task: str, objective: str | None) -> RunGroup:
@@ -315,7 +315,7 @@ def evolved_from(runs: Sequence[Run], task: str, objective: str | None) -> RunGr
     # That is the task's own fitness, so standard ES from scratch is a random start as well.
     if objective is None and not chosen:
         return trained_by(runs, task, "mean_fitness")
-    start = "a random start" if objective is None else f"populations of {METHOD_NAMES[objective]}"
+    start = "a random start" if objective is None else f"populations of {method_name(objective)}"
     return _longest(chosen, f"runs of '{task}' by standard ES to the right from {start}")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from evolvability import Run
-from evolvability.config.schema import MAML
+from evolvability.methods.registry import MAML
 from evolvability.studies.adaptation import load_adaptation
 from evolvability.studies.comparison import quantity, reach_of
 from evolvability.studies.groups import RunGroup, by_seed
@@ -121,7 +121,7 @@ def _offspring_have_more(runs: Runs, objective: str, size: str, statistic: Calla
 
 def _of_offspring(group: RunGroup, share: float, statistic: Callable[[Array], Any]) -> Seeded:
     """A statistic of kept offspring by seed, for mutations of a share of training's standard deviation."""
-    clouds = [kept_offspring(run, share * run.config.sigma) for run in group.runs]
+    clouds = [kept_offspring(run, share * run.config.population_options.sigma) for run in group.runs]
     return by_seed(group, [[float(statistic(cloud)) for cloud in own] for own in clouds])
 
 

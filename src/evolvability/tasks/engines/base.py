@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,56 +14,12 @@ from threadpoolctl import threadpool_limits
 
 from evolvability.core.cores import num_cores
 from evolvability.core.types import Sample
-from evolvability.tasks.base import at_least, check_share
-from evolvability.tasks.goals import heading
 from evolvability.tasks.normalizer import Moments, pool
+from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.replay import HostArray, Recording, Replay
 
 TORQUE_LIMIT = 1.0
 """Of every motor, in units of its gear."""
-
-
-@dataclass(frozen=True)
-class LocomotionOptions:
-    """Options of the locomotion tasks."""
-
-    num_steps: int = 1000
-    """Control steps per episode, 0.0165 s each."""
-    body: Literal["paper", "gymnasium"] = "paper"
-    """The robot's masses, joints and motors: PyBullet's, which the paper used, or those of Gymnasium's assets."""
-    engine: Literal["auto", "fused", "mujoco"] = "auto"
-    """What steps the physics: fused (MuJoCo's, compiled for this robot) or mujoco (its own library, on CPU cores);
-    auto picks fused where warp-lang is installed."""
-    direction: str = "right"
-    """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
-    early_termination: bool = False
-    """End an episode when the robot falls; its behavior is where that happened."""
-    start_noise: float = 0.0
-    """Joint angles at the start vary by up to this much, in radians; 0 makes episodes deterministic."""
-    observation_share: float = 0.01
-    """Probability that a member's observations enter the running statistics that observations are scaled by."""
-    hidden: int = 256
-    """Units in each of the network's two hidden layers."""
-    solver_iterations: int = 8
-    """Iterations of the physics' constraint solver, at most."""
-    solver_line_search_iterations: int = 8
-    """Line-search iterations in each of them, at most."""
-    threads: int = 0
-    """CPU threads that step robots; 0 for the GPU, or all cores where there is none."""
-
-    def __post_init__(self) -> None:
-        at_least(self, num_steps=1, hidden=1, threads=0, start_noise=0)
-        at_least(self, solver_iterations=1, solver_line_search_iterations=1)
-        check_share(self)
-        heading(self.direction)
-
-
-@dataclass(frozen=True)
-class AntOptions(LocomotionOptions):
-    """Options of the ant."""
-
-    early_termination: bool = True
-    """End an episode when the torso sinks below 0.26 m (or, of the body gymnasium, rises above 1 m)."""
 
 
 class EpisodeResults(NamedTuple):

@@ -9,9 +9,10 @@ import warp as wp
 from mujoco_fused import FLOAT, Precision, load_kernel
 
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import Engine, EpisodeResults, LocomotionOptions, host_replay, on_threads
+from evolvability.tasks.engines.base import Engine, EpisodeResults, host_replay, on_threads
 from evolvability.tasks.engines.episodes import episode_kernel
 from evolvability.tasks.normalizer import Moments, scaling
+from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.policies import Policy
 from evolvability.tasks.replay import HostArray, Replay
 from evolvability.tasks.robots import Robot

@@ -5,11 +5,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import Engine, EpisodeResults, LocomotionOptions, remembered, start_positions
+from evolvability.tasks.engines.base import Engine, EpisodeResults, remembered, start_positions
 from evolvability.tasks.engines.control import Progress, controller, first_of
 from evolvability.tasks.engines.networks import actor
 from evolvability.tasks.normalizer import Moments, include, pool, scaled, scaling
 from evolvability.tasks.observations import displacement
+from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.policies import Policy
 from evolvability.tasks.robots import Robot
 from evolvability.tasks.world import Situation, World, directions

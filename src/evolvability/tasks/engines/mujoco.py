@@ -11,16 +11,10 @@ import numpy as np
 from mujoco.batch import Batch, SimulationError
 
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import (
-    TORQUE_LIMIT,
-    Engine,
-    EpisodeResults,
-    LocomotionOptions,
-    host_replay,
-    on_threads,
-)
+from evolvability.tasks.engines.base import TORQUE_LIMIT, Engine, EpisodeResults, host_replay, on_threads
 from evolvability.tasks.normalizer import LIMIT, Moments, include, scaling
 from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed, touching
+from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.policies import Policy
 from evolvability.tasks.replay import HostArray, Replay
 from evolvability.tasks.robots import Robot

@@ -1,0 +1,60 @@
+"""Fields of a dataclass of settings: a default, a rule for its values, and the sentence under it."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from evolvability.core.errors import ConfigError
+
+
+class Rule(NamedTuple):
+    """What a value must be."""
+
+    expected: str
+    """In words, after "must be"."""
+    holds: Callable[[Any], bool]
+    """As a test of the value."""
+
+
+POSITIVE = Rule("positive", lambda value: value > 0)
+ZERO_OR_MORE = Rule("0 or more", lambda value: value >= 0)
+ONE_OR_MORE = Rule("1 or more", lambda value: value >= 1)
+TWO_OR_MORE = Rule("2 or more", lambda value: value >= 2)
+SHARE = Rule("above 0 and at most 1", lambda value: 0 < value <= 1)
+
+
+def setting(default: Any, rule: Rule | None = None, *, same_course: bool = False) -> Any:
+    """A field of a dataclass of settings.
+
+    Args:
+        default: its value where no other is given.
+        rule: what a value must be, where it does not depend on other settings.
+        same_course: whether it only says how much of a run there is or is kept, not what happens in it. Runs that
+            differ in such settings alone belong to one group.
+    """
+    return field(default=default, metadata={"rule": rule, "same_course": same_course})
+
+
+def require(settings: Any, holds: bool, key: str, expected: str) -> None:
+    """Refuse a setting unless something holds."""
+    if not holds:
+        raise ConfigError(f"{key} must be {expected}, got {getattr(settings, key)}.")
+
+
+def check_rules(settings: Any) -> None:
+    """Refuse settings of which one breaks its field's rule."""
+    for f in dataclasses.fields(settings):
+        value, rule = getattr(settings, f.name), f.metadata.get("rule")
+        require(settings, not isinstance(value, float) or math.isfinite(value), f.name, "a finite number")
+        if rule is not None:
+            require(settings, rule.holds(value), f.name, rule.expected)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of an objective or a population; without fields, those of one that has none."""
+
+    def __post_init__(self) -> None:
+        check_rules(self)

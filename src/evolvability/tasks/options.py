@@ -1,0 +1,182 @@
+"""The options of every task: dataclasses, each field with its sentence. None of them needs JAX."""
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
+
+from tyro.conf import arg
+
+from evolvability.core.errors import ConfigError
+from evolvability.tasks.directions import heading
+
+Scope = Literal["member", "generation", "run"]
+NAMED_BEHAVIORS = ("observation", "info", "body")
+"""What comes before the colon in a behavior that is not a function of the user's."""
+LARGEST_INTEGER = 2**31 - 1  # that JAX counts to
+
+
+def at_least(options: Any, **lowest: float) -> None:
+    """Refuse options that are lower than they may be, e.g. ``at_least(options, num_steps=1)``."""
+    for name, low in lowest.items():
+        value = getattr(options, name)
+        if value < low:
+            raise ConfigError(f"{name} must be {low} or more, got {value}.")
+        if value > LARGEST_INTEGER:
+            raise ConfigError(f"{name} must be at most {LARGEST_INTEGER:,}, got {value:,}.")
+
+
+def check_share(options: Any) -> None:
+    """Refuse an ``observation_share`` that is not a probability."""
+    if not 0 <= options.observation_share <= 1:
+        raise ConfigError(f"observation_share must be between 0 and 1, got {options.observation_share}.")
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """A task without options."""
+
+
+@dataclass(frozen=True)
+class InterferenceOptions:
+    """Options of the interference task."""
+
+    start: float = 1.0
+    """Where the center starts."""
+
+
+@dataclass(frozen=True)
+class WorldOptions:
+    """Options of a toy world."""
+
+    num_steps: int = 100
+    """Time steps per episode."""
+    hidden: int = 16
+    """Units in each of the network's two hidden layers."""
+
+    def __post_init__(self) -> None:
+        at_least(self, num_steps=1, hidden=1)
+
+
+@dataclass(frozen=True)
+class PointOptions(WorldOptions):
+    """Options of the toy world."""
+
+    num_steps: int = 100
+    """Time steps per episode, 0.1 s each."""
+    hidden: int = 16
+    """Units in each of the network's two hidden layers."""
+
+
+@dataclass(frozen=True)
+class MazeOptions(WorldOptions):
+    """Options of the maze."""
+
+    num_steps: int = 40
+    """Time steps per episode, 0.25 s each."""
+    hidden: int = 8
+    """Units in each of the network's two hidden layers."""
+
+
+@dataclass(frozen=True)
+class NavigationOptions(WorldOptions):
+    """Options of the navigation problem."""
+
+    num_steps: int = 20
+    """Time steps per episode."""
+    hidden: int = 32
+    """Units in each of the network's two hidden layers."""
+
+
+@dataclass(frozen=True)
+class LocomotionOptions:
+    """Options of the locomotion tasks."""
+
+    num_steps: int = 1000
+    """Control steps per episode, 0.0165 s each."""
+    body: Literal["paper", "gymnasium"] = "paper"
+    """The robot's masses, joints and motors: PyBullet's, which the paper used, or those of Gymnasium's assets."""
+    engine: Literal["auto", "fused", "mujoco"] = "auto"
+    """What steps the physics: fused (MuJoCo's, compiled for this robot) or mujoco (its own library, on CPU cores);
+    auto picks fused where warp-lang is installed."""
+    direction: str = "right"
+    """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
+    early_termination: bool = False
+    """End an episode when the robot falls; its behavior is where that happened."""
+    start_noise: float = 0.0
+    """Joint angles at the start vary by up to this much, in radians; 0 makes episodes deterministic."""
+    observation_share: float = 0.01
+    """Probability that a member's observations enter the running statistics that observations are scaled by."""
+    hidden: int = 256
+    """Units in each of the network's two hidden layers."""
+    solver_iterations: int = 8
+    """Iterations of the physics' constraint solver, at most."""
+    solver_line_search_iterations: int = 8
+    """Line-search iterations in each of them, at most."""
+    threads: int = 0
+    """CPU threads that step robots; 0 for the GPU, or all cores where there is none."""
+
+    def __post_init__(self) -> None:
+        at_least(self, num_steps=1, hidden=1, threads=0, start_noise=0)
+        at_least(self, solver_iterations=1, solver_line_search_iterations=1)
+        check_share(self)
+        heading(self.direction)
+
+
+@dataclass(frozen=True)
+class AntOptions(LocomotionOptions):
+    """Options of the ant."""
+
+    early_termination: bool = True
+    """End an episode when the torso sinks below 0.26 m (or, of the body gymnasium, rises above 1 m)."""
+
+
+@dataclass(frozen=True)
+class GymnasiumOptions:
+    """Options of Gymnasium environments."""
+
+    env: Annotated[str, arg(metavar="ID", help_behavior_hint="(required)")] = ""
+    """The environment's id, such as BipedalWalker-v3; module:id imports the module first."""
+    env_arguments: str = "{}"
+    """Arguments for gymnasium.make, as a JSON object."""
+    behavior: str = "observation"
+    """observation, observation:0,2 (entries of the last), info:KEY,KEY, body:NAME.xy, or your own module:function."""
+    fitness: str = "reward"
+    """reward (the sum over the episode), or your own module:function."""
+    num_steps: int = 0
+    """Steps after which an episode ends; 0 leaves it to the environment."""
+    seeds_differ_by: Scope = "member"
+    """Whether every member gets its own start, or all of a generation the same, or all of the run."""
+    observation_share: float = 0.1
+    """Probability that an episode's observations enter the running statistics that observations are scaled by."""
+    hidden: int = 64
+    """Units in each of the network's two hidden layers."""
+    rebuild: Literal["auto", "always", "never"] = "auto"
+    """Build the environment anew for every member, needed where its reset does not forget; auto knows which do not."""
+
+    def __post_init__(self) -> None:
+        at_least(self, num_steps=0, hidden=1)
+        check_share(self)
+
+
+@dataclass(frozen=True)
+class BulletOptions:
+    """Options of the PyBullet tasks."""
+
+    num_steps: int = 1000
+    """Control steps per episode, 0.0165 s each."""
+    direction: str = "right"
+    """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
+    seeds_differ_by: Scope = "member"
+    """Whether every member gets its own start, or all of a generation the same, or all of the run."""
+    observation_share: float = 0.01
+    """Probability that a member's observations enter the running statistics that observations are scaled by."""
+    hidden: int = 256
+    """Units in each of the network's two hidden layers."""
+
+    def __post_init__(self) -> None:
+        at_least(self, num_steps=1)
+        heading(self.direction)
+        self.gymnasium()  # which checks the rest
+
+    def gymnasium(self) -> GymnasiumOptions:
+        """The same as options of a Gymnasium environment."""
+        return GymnasiumOptions(**{name: value for name, value in asdict(self).items() if name != "direction"})
