@@ -56,7 +56,7 @@ def parser_of(call: Callable[[], object]) -> Any:
 
 
 def _cell(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip().replace("|", "\\|")
+    return re.sub(r"\s+", " ", text).strip().replace("|", "\\|").replace("%%", "%")  # as argparse writes it
 
 
 def _row(action: argparse.Action) -> str:
@@ -139,7 +139,7 @@ def objectives_page() -> str:
         for name, entry in entries.items():
             parts.append(f"\n## {name}\n\n{entry.summary[0].upper()}{entry.summary[1:]}.\n")
             if dataclasses.fields(entry.options):
-                parts.append(_options(name, ["navigation", f"--{kind}", name], kind, seen))
+                parts.append(_options(name, [training.UNNAMED, f"--{kind}", name], kind, seen))
     return "".join(parts)
 
 
