@@ -5,16 +5,25 @@ import gc
 import importlib
 import os
 import shutil
+from copy import copy
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 import pytest
 from jax import Array
 
+from evolvability.cli import training
+from evolvability.config.schema import Config
 from evolvability.core.objectives import sample_weights
 from evolvability.core.types import Outcome, make_outcome
 from evolvability.explorer.videos import draw_without_window
+from evolvability.studies import sweeps
+from evolvability.training import driver
+from evolvability.training.evolution import Evolution
 from tests.browsing import browsers, pages
 
 draw_without_window()  # before anything imports MuJoCo, which chooses once
@@ -78,6 +87,26 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
 # which takes most of a test's time.
 compiled_outcome = jax.jit(make_outcome)
 compiled_weights = jax.jit(sample_weights, static_argnums=0)
+
+
+prepared = lru_cache(64)(Evolution)
+TOYS = ("interference", "point", "maze", "navigation")
+
+
+def shared_evolution(config: Config, *given: Any) -> Evolution:
+    """An Evolution; of a toy, with programs that are traced and compiled once for all tests that train alike."""
+    if config.task not in TOYS or jax.tree.leaves(given):  # None is not one, nor are Pieces of nothing else
+        return Evolution(config, *given)
+    evolution = copy(prepared(replace(config, generations=1, start_from="", record_every=1, checkpoint_seconds=0.0)))
+    evolution.config = config
+    return evolution
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled_once() -> None:
+    """What is trained in one test is not compiled for the next."""
+    for module in (driver, training, sweeps):
+        vars(module)["Evolution"] = shared_evolution
 
 
 @pytest.fixture

@@ -141,7 +141,7 @@ def test_start_states_of_robots_differ_in_the_reported_evaluations(tmp_path: Pat
 def test_a_mixture_is_mutated_as_one_population(runs: dict[str, Run]) -> None:
     (found,) = adapt(runs["max_entropy-split-2"], ["left"], mutations=8, repeats=1)
     assert found.parameters is not None
-    centers = runs["max_entropy-split-2"].center
+    centers = runs["max_entropy-split-2"].centers
     distances = np.linalg.norm(centers - found.parameters[:, None], axis=2).min(axis=1)
     sigma, num_params = runs["max_entropy"].config.population_options.sigma, centers.shape[2]
     np.testing.assert_allclose(distances, sigma * num_params**0.5, rtol=0.35)

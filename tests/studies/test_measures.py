@@ -214,16 +214,6 @@ def test_histograms_are_read_once_for_all_seeds(tmp_path: Path, monkeypatch: pyt
     assert len(parsed) == 3 * 2 * 3
 
 
-def test_a_run_that_records_fewer_members_than_its_population_has_them_all(tmp_path: Path) -> None:
-    maml = {"tasks": 2, "episodes_per_task": 2, "iterations": 1, "line_search_steps": 1}
-    evolve("navigation", objective="maml", objective_options=maml, generations=1, output=tmp_path / "run")
-    run = Run(tmp_path / "run")
-    recorded = valid_behaviors(run, 0)[0]
-    assert len(recorded) < run.config.population_size
-    assert run.histograms()
-    np.testing.assert_array_equal(whole_populations(run)[0], recorded)
-
-
 @pytest.mark.full
 def test_a_run_its_slim_export_and_its_checkpoint_file_are_measured_alike(run: Run, tmp_path: Path) -> None:
     whole = offspring_of_run(run, number=50)

@@ -21,6 +21,7 @@ from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.runs.picking import evaluator
 from evolvability.studies.adapters import ADAPTERS, AdaptationContext, adapter_named, goal_vector
 from evolvability.studies.comparison import quantity
+from evolvability.studies.measures import valid_behaviors, whole_populations
 from evolvability.studies.offspring import kept_offspring, kept_sigmas, offspring_of_run
 from evolvability.studies.races import load_race, race, starts_of
 from evolvability.studies.sweeps import plan
@@ -153,6 +154,13 @@ def test_world_and_population_see_the_same_task(run: Run) -> None:
     ended = jax.jit(lambda actor: roll_out(WORLD, jax.random.key(0), actor, jnp.zeros((1, 2)), (), 1, 0.99)[1])(actor)
     outcome, _ = evaluator(TASK)(jax.random.key(0), sample_of(start.center[None]), ())
     np.testing.assert_allclose(ended.behavior[0], outcome.behavior, atol=1e-4)
+
+
+def test_a_run_that_records_fewer_members_than_its_population_has_them_all(run: Run) -> None:
+    recorded = valid_behaviors(run, 0)[0]
+    assert len(recorded) < run.config.population_size
+    assert run.histograms()
+    np.testing.assert_array_equal(whole_populations(run)[0], recorded)
 
 
 @pytest.fixture(scope="module")

@@ -21,11 +21,16 @@ from evolvability.runs.folder import Run
 
 ADAPTATIONS, RACES, OFFSPRING, UNFINISHED = "adaptations", "races", "offspring", "unfinished"
 AS_JSON = (ADAPTATIONS, RACES)
-MAY_LACK = {"generation", "own", "fixed", "drawn", "drawn_fixed"}  # what not every result has
+MAY_LACK = {
+    ADAPTATIONS: {"generation", "episodes"},
+    RACES: {"generation", "fixed", "drawn", "drawn_fixed"},
+    OFFSPRING: {"generation", "own"},
+}
+"""What not every result of a kind has."""
 FORMER = ".former"
 """Ends the name under which a result is kept that another one replaces."""
 HOLDS: dict[str, dict[str, int | None]] = {
-    ADAPTATIONS: {"goal": None, "start_noise": 0, "scores": 2, "repeated": 3, "generation": 0},
+    ADAPTATIONS: {"goal": None, "start_noise": 0, "scores": 2, "repeated": 3, "generation": 0, "episodes": 0},
     RACES: {"goal": None, "adapter": None, "episodes": 1, "repeated": 3, "generation": 0}
     | dict.fromkeys(("fixed", "drawn", "drawn_fixed"), 3),
     OFFSPRING: {"behavior": 3, "generation": 0, "own": 0},
@@ -67,7 +72,8 @@ def kept(run: Run, kind: str, name: str, command: str = "") -> dict[str, Any]:
         else:
             arrays, facts = sealed.read_arrays(path)
             table = {key: json.loads(value) for key, value in facts.items()} | arrays
-        _check(table, HOLDS.get(kind, {}), len(run.seeds))
+        if kind in HOLDS:
+            _check(table, kind, len(run.seeds))
     except (ValueError, RecursionError) as error:
         raise sealed.damaged(path, error) from None
     return table
@@ -125,10 +131,10 @@ def is_current(run: Run, generation: int | None) -> bool:
     return generation is None or not known or generation == max(known)
 
 
-def _check(table: dict[str, Any], holds: dict[str, int | None], num_seeds: int) -> None:
+def _check(table: dict[str, Any], kind: str, num_seeds: int) -> None:
     """Refuse a table that a study did not write: one from elsewhere may hold anything."""
-    for name in table.keys() | (holds.keys() - MAY_LACK) if holds else ():
-        value, axes = table.get(name), holds.get(name, -1)
+    for name in table.keys() | (HOLDS[kind].keys() - MAY_LACK[kind]):
+        value, axes = table.get(name), HOLDS[kind].get(name, -1)
         if axes is None:
             fits = isinstance(value, str)
         else:
