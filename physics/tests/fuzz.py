@@ -45,6 +45,8 @@ class Maker:
         bodies = [self.body(0) for _ in range(self.some(1, 1, 2))]
         world = node("worldbody", children=planes + bodies)
         contact = node("contact", children=[self.exclude() for _ in range(self.some(0, 0, 1))])
+        if self.names["plane"] and self.chance(0.2):
+            contact["children"].append(self.pair())
         actuators = [self.actuator(name) for name in self.names["joint"] if self.chance(0.5)]
         children = [node("option", option, [node("flag", flags)]), world, contact, node("actuator", {}, actuators)]
         return node("mujoco", {}, children)
@@ -124,6 +126,11 @@ class Maker:
         own = {**self.name("geom"), "type": kind, "size": size, "pos": self.numbers(-0.15, 0.15, 3)}
         own |= {"euler": self.some("0 0 0", "90 0 0", self.numbers(-90, 90, 3)), "contype": self.some("1", "1", "2")}
         return node("geom", own | {"conaffinity": "0"} | self.touch())
+
+    def pair(self) -> Node:
+        geoms = {"geom1": self.some(*self.names["plane"]), "geom2": self.some(*self.names["geom"])}
+        own = geoms | {"condim": self.some("1", "3"), "friction": " ".join([self.numbers(0.2, 1)] * 2)}
+        return node("pair", own | self.soft() | self.maybe(0.3, "margin", 0, 0.02))
 
     def exclude(self) -> Node:
         one, other = self.draw.choice(self.names["body"], 2, replace=False)

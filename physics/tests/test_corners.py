@@ -64,6 +64,14 @@ MODELS = {
     "an excluded world, and a floor of a static body": PAIR.format(
         world=f'<body name="s">{FLOOR}</body>', contact='<exclude body1="world" body2="w"/>'
     ),
+    "a pair that masks would not let touch": PAIR.format(
+        world=FLOOR.replace("<geom", '<geom name="f" contype="0" conaffinity="0"'),
+        contact='<pair geom1="f" geom2="g" condim="3" friction="0.3 0.3" solref="0.05 0.7" margin="0.01"/>',
+    ).replace('size="0.08"', 'size="0.08" name="g" contype="0" conaffinity="0"'),
+    "a pair in place of what geoms would do": PAIR.format(
+        world=FLOOR.replace("<geom", '<geom name="f"'),
+        contact='<pair geom1="g" geom2="f" condim="1"/><exclude body1="world" body2="w"/>',
+    ).replace('size="0.08"', 'size="0.08" name="g"'),
     "no motion along the normal": """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.09">
       <joint type="slide" axis="1 0 0"/><geom size="0.1"/></body></worldbody></mujoco>""",
 }

@@ -206,7 +206,7 @@ class Parameters(NamedTuple):
 def _parameters(tree: Tree, pair: Pair) -> Parameters:
     """What two geoms agree on, with what is an input as such."""
     model, has_friction = tree.model, pair.dimension == 3
-    rubbing = [MIN_FRICTION, *(tree.numbers("friction", own) for own in pair.rubbing)]
+    rubbing = [max(MIN_FRICTION, pair.friction), *(tree.numbers("friction", own) for own in pair.rubbing)]
     friction = _largest(rubbing) if has_friction else 0.0
     weight = float(model.body_invweight0[model.geom_bodyid[[pair.geom, pair.plane]], 0].sum())
     square = friction * friction

@@ -27,7 +27,9 @@ class Pair(NamedTuple):
     dimension: int
     """How many directions its contacts push in: 1, or 3 with friction."""
     rubbing: tuple[int, ...]
-    """Geoms whose friction counts, the largest."""
+    """Geoms whose friction counts, the largest; none where the pair has its own."""
+    friction: float
+    """Of a <pair>."""
     margin: float
     """How near they are when a contact counts."""
     solref: Any
@@ -41,12 +43,14 @@ def pairs(model: mujoco.MjModel) -> list[Pair]:
     if disabled(model, "CONTACT", "CONSTRAINT"):
         return []
     excluded = {int(signature) for signature in model.exclude_signature}
-    found = []
+    found = [_declared(model, index) for index in range(model.npair)]
+    declared = {frozenset((pair.geom, pair.plane)) for pair in found}
     for geom in range(model.ngeom):
         for other in range(model.ngeom):
             is_plane, is_too = model.geom_type[geom] == PLANE, model.geom_type[other] == PLANE
             in_order = is_too if is_plane != is_too else other < geom
-            if in_order and geom != other and _may_touch(model, geom, other, excluded):
+            is_new = geom != other and frozenset((geom, other)) not in declared
+            if in_order and is_new and _may_touch(model, geom, other, excluded):
                 found.append(_mixed(model, geom, other))
     return found
 
@@ -82,12 +86,23 @@ def _mixed(model: mujoco.MjModel, geom: int, plane: int) -> Pair:
     if first == second and (model.geom_solref[both, 0] <= 0).any():
         solref = model.geom_solref[both].min(axis=0)
     dimension, margin = int(model.geom_condim[deciding].max()), float(model.geom_margin[both].sum())
-    return Pair(geom, plane, dimension, tuple(deciding), margin, solref, solimp)
+    return Pair(geom, plane, dimension, tuple(deciding), 0.0, margin, solref, solimp)
+
+
+def _declared(model: mujoco.MjModel, index: int) -> Pair:
+    """A <pair>: masks, excluded bodies and the geoms' own parameters do not count."""
+    geom, plane = int(model.pair_geom1[index]), int(model.pair_geom2[index])
+    if model.geom_type[geom] == PLANE:
+        geom, plane = plane, geom
+    margin, friction = float(model.pair_margin[index]), float(model.pair_friction[index, 0])
+    solref, solimp = model.pair_solref[index], model.pair_solimp[index]
+    return Pair(geom, plane, int(model.pair_dim[index]), (), friction, margin, solref, solimp)
 
 
 def needs_double(model: mujoco.MjModel) -> bool:
     """Whether a contact has less friction than float32 can do: then `compile` computes in double inside."""
-    frictions = [model.geom_friction[list(pair.rubbing), 0].max() for pair in pairs(model) if pair.dimension > 1]
+    touching = [pair for pair in pairs(model) if pair.dimension > 1]
+    frictions = [model.geom_friction[list(pair.rubbing), 0].max(initial=pair.friction) for pair in touching]
     return min(frictions, default=LEAST_FRICTION) < LEAST_FRICTION
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mujoco_fused.fields import REFUSED
 from mujoco_fused.pairs import pair_problems, pairs
-from mujoco_fused.tree import BALL, disabled
+from mujoco_fused.tree import BALL, FREE, disabled
 
 INTEGRATORS = {getattr(mujoco.mjtIntegrator, f"mjINT_{name}") for name in ("EULER", "IMPLICITFAST", "RK4")}
 ENABLED = ("OVERRIDE", "SLEEP", "DIAGEXACT", "IPC", "SPECULATIVE")
@@ -69,6 +69,9 @@ def _options(model: mujoco.MjModel) -> list[str]:
         found.append(f"It has the integrator {name}. Compiled are: {', '.join(sorted(_short(INTEGRATORS)))}.")
     if option.cone != mujoco.mjtCone.mjCONE_PYRAMIDAL and any(pair.dimension > 1 for pair in pairs(model)):
         found.append("It has elliptic friction cones. Set cone='pyramidal'.")
+    friction = model.pair_friction[:, 0] != model.pair_friction[:, 1]
+    if (friction & (model.pair_dim > 1)).any():
+        found.append("It has contact pairs with two different sliding frictions. Give one twice.")
     flags = [name for name in ENABLED if option.enableflags & int(getattr(mujoco.mjtEnableBit, f"mjENBL_{name}"))]
     return found + [f"It has the flag {name.lower()} enabled. Disable it." for name in flags]
 
@@ -86,6 +89,8 @@ def _joints(model: mujoco.MjModel) -> list[str]:
         "It has ball joints with limits. Remove range": limited & turning,
         "It has springs of free or ball joints. Remove stiffness": sprung & turning,
         "It has joints whose limits are nearer to each other than their margins. Make margin smaller": narrow,
+        "It has free bodies without joints of their own, whose spin implicitfast treats apart. Set the integrator to "
+        "Euler": _alone(model),
         "It has free or ball joints with a limit on forces. Remove actuatorfrcrange": turning
         & (model.jnt_actfrclimited > 0),
     }
@@ -95,6 +100,13 @@ def _joints(model: mujoco.MjModel) -> list[str]:
     if model.njnt > MOST_JOINTS:
         found.append(f"It has {model.njnt} joints, more than {MOST_JOINTS}.")
     return found
+
+
+def _alone(model: mujoco.MjModel) -> Any:
+    """(njnt,) which free joints are a tree's only one, where the integrator is implicitfast."""
+    is_implicit = model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    trees = model.dof_treeid[model.jnt_dofadr]
+    return (model.jnt_type == FREE) & (np.bincount(model.dof_treeid, minlength=1)[trees] == 6) & is_implicit
 
 
 def _actuators(model: mujoco.MjModel) -> list[str]:
