@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 from models import NAMES, evaluate, forward, model, states
-from mujoco_fused.constraints import contacts, limits
+from mujoco_fused.constraints import Constraints, contacts, limits, rubbing
 from mujoco_fused.dynamics import bias_forces, joint_forces, mass_matrix
 from mujoco_fused.expressions import Scalar, Tape, within
 from mujoco_fused.kinematics import Motion, moving
@@ -147,7 +147,8 @@ def test_states_have_contacts_limits_and_more_than_one_of_each() -> None:
 def test_the_solver_reads_and_writes_what_its_scope_declares(name: str) -> None:
     traced = Traced(name)
     found, stops = contacts(traced.tree, traced.motion), limits(traced.tree, traced.symbols["q"], traced.symbols["v"])
-    solver = Solver(traced.tree, traced.motion, found, stops, itertools.count(10**6))
+    constraints = Constraints(found, stops, rubbing(traced.tree))
+    solver = Solver(traced.tree, traced.motion, constraints, itertools.count(10**6))
     text = re.sub(r'"[^"]*"|//[^\n]*|R\([-+.\de]+\)', "", solver.declarations() + solver.detection() + solver.code())
     own = set(re.findall(r"(?:const )?(?:R|int|bool|unsigned long long) (\w+)", text))
     for line in re.findall(r"\b(?:R|int|unsigned long long) ([^;{}()]*[,;])", text):

@@ -105,15 +105,15 @@ def test_heights_of_geoms_are_told_as_sensors_see_them() -> None:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"option": 'integrator="RK4"'}, "RK4"),
+        ({"option": 'integrator="implicit"'}, "IMPLICIT"),
         ({"option": 'cone="elliptic"'}, "elliptic"),
-        ({"option": 'density="1.2"'}, "air"),
+        ({"option": 'density="1.2"'}, "density"),
         ({"geom": 'type="cylinder" size="0.1 0.2"'}, "not spheres, capsules or boxes"),
         ({"geom": 'type="sphere" size="0.1" condim="6"'}, "condim 6"),
-        ({"joint": 'frictionloss="1"'}, "friction loss"),
+        ({"joint": 'stiffness="1 2"'}, "not linear"),
         ({"joint": 'type="ball" stiffness="3"'}, "ball joints"),
         ({"more": '<equality><joint joint1="j" polycoef="0 1 0 0 0"/></equality>'}, "equality"),
-        ({"more": '<actuator><position joint="j"/></actuator>'}, "actuators"),
+        ({"more": '<actuator><general joint="j" dyntype="integrator" ctrlrange="0 1"/></actuator>'}, "actuators"),
         ({"body": '<body pos="0 0 1"><joint/><geom name="other" size="0.1"/></body>'}, "'other'"),
     ],
 )

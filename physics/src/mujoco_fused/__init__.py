@@ -14,6 +14,7 @@ from mujoco_fused.emission import DOUBLE, FLOAT, Precision, emit, epilogue, prel
 from mujoco_fused.errors import FusedError, MissingPackageError, ShapeError, UnsupportedModelError
 from mujoco_fused.expressions import Tape, literal
 from mujoco_fused.kernel import jax_function, load_kernel, make_kernel, read_row, write_row
+from mujoco_fused.pairs import LEAST_FRICTION, needs_double
 from mujoco_fused.parameters import NAMES as PARAMETERS
 from mujoco_fused.parameters import own_parameters
 from mujoco_fused.sparse import block
@@ -25,6 +26,7 @@ from mujoco_fused.webassembly import Program, to_webassembly
 __all__ = [
     "DOUBLE",
     "FLOAT",
+    "LEAST_FRICTION",
     "PARAMETERS",
     "FusedError",
     "MissingPackageError",
@@ -44,6 +46,7 @@ __all__ = [
     "literal",
     "load_kernel",
     "make_kernel",
+    "needs_double",
     "own_parameters",
     "prelude",
     "read_row",

@@ -4,20 +4,23 @@ MuJoCo's constraints are soft: a row with the violation $x$ pulls its velocity t
 impedance $d(x)$ between 0 and 1, and yields by $R$, which is written here as its inverse $D = 1/R$.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import mujoco
 import numpy as np
 
-from mujoco_fused.errors import UnsupportedModelError
-from mujoco_fused.expressions import Value, Vector, is_zero, select, sqrt
+from mujoco_fused.expressions import Value, Vector, is_zero, raised, select, sqrt
 from mujoco_fused.kinematics import Motion
 from mujoco_fused.pairs import BOX, CAPSULE, SPHERE, Pair, pairs
-from mujoco_fused.tree import Tree, clean, rotation
+from mujoco_fused.tree import Tree, clean, disabled, rotation
 
 MIN_VALUE = 1e-15
 """MuJoCo's smallest divisor."""
 MIN_IMPEDANCE, MAX_IMPEDANCE = 1e-4, 1 - 1e-4
+MIN_FRICTION = 1e-5
+DEFAULT_SOLREF = (0.02, 1.0)
 
 
 @dataclass(frozen=True)
@@ -26,21 +29,32 @@ class Softness:
 
     solref: Any
     solimp: Any
-    time_step: float
+    shortest: float
+    """The shortest time constant that is allowed."""
+
+    @classmethod
+    def of(cls, model: mujoco.MjModel, solref: Any, solimp: Any) -> "Softness":
+        """Parameters as MuJoCo takes them: within bounds, and its default for a `solref` of mixed signs."""
+        low, high, width, middle, power = map(float, solimp)
+        low, high, middle = np.clip([low, high, middle], MIN_IMPEDANCE, MAX_IMPEDANCE).tolist()
+        is_mixed = (solref[0] > 0) != (solref[1] > 0)
+        shortest = 0.0 if disabled(model, "REFSAFE") else 2 * float(model.opt.timestep)
+        bounded = (low, high, max(width, 0.0), middle, max(power, 1.0))
+        return cls(DEFAULT_SOLREF if is_mixed else solref, bounded, shortest)
 
     @property
     def stiffness(self) -> float:
         """K."""
         if self._is_direct:
             return float(-self.solref[0] / self.solimp[1] ** 2)
-        return 1 / (self.solimp[1] * self._time_constant * self.solref[1]) ** 2
+        return 1 / max((self.solimp[1] * self._time_constant * self.solref[1]) ** 2, MIN_VALUE)
 
     @property
     def damping(self) -> float:
         """B."""
         if self._is_direct:
             return float(-self.solref[1] / self.solimp[1])
-        return 2 / (self.solimp[1] * self._time_constant)
+        return 2 / max(self.solimp[1] * self._time_constant, MIN_VALUE)
 
     @property
     def _is_direct(self) -> bool:
@@ -49,22 +63,25 @@ class Softness:
 
     @property
     def _time_constant(self) -> float:
-        return max(self.solref[0], 2 * self.time_step)  # MuJoCo's own safeguard
+        return max(self.solref[0], self.shortest)
 
     def impedance(self, violation: Value) -> Value:
         """d(x), from its two ends in two arcs that meet at the midpoint."""
-        low, high = np.clip(self.solimp[:2], MIN_IMPEDANCE, MAX_IMPEDANCE).tolist()
-        width, middle, power = (float(number) for number in self.solimp[2:])
+        low, high, width, middle, power = self.solimp
         if low == high or width <= MIN_VALUE:
             return 0.5 * (low + high)
         x = abs(violation) / width
         if power == 1:
             arc = x
-        elif power == 2:
-            arc = select(x <= middle, x * x / middle, 1 - (1 - x) * (1 - x) / (1 - middle))
         else:
-            raise UnsupportedModelError([f"It has a solimp with the power {power}, not 1 or 2."])
+            rise, fall = middle ** (power - 1), (1 - middle) ** (power - 1)
+            arc = select(x <= middle, _power(x, power) / rise, 1 - _power(1 - x, power) / fall)
         return low + select(x >= 1.0, 1.0, arc) * (high - low)
+
+
+def _power(value: Value, power: float) -> Value:
+    """Products where they do: they are faster, and every compiler rounds them alike."""
+    return math.prod([value] * int(power)) if power == int(power) else raised(value, power)
 
 
 def strength(impedance: Value, weight: Value) -> Value:
@@ -91,6 +108,14 @@ class Limit(NamedTuple):
     sign: Value  # 1 at the lower limit, -1 at the upper
     strength: Value  # D, 0 where it is not present
     target: Value  # minus the acceleration that the limit asks for
+
+
+class Constraints(NamedTuple):
+    """All that may push."""
+
+    contacts: list[Contact]
+    limits: list[Limit]
+    rubbing: list["Rubbing"]
 
 
 def contacts(tree: Tree, motion: Motion) -> list[Contact]:
@@ -121,7 +146,7 @@ def _on_plane(tree: Tree, motion: Motion, pair: Pair) -> list[Contact]:
         place = motion.place[body] + motion.rotation[body] @ point
         distance = normal @ (place + motion.origin[body] - floor) - radius
         touch = place - (radius + 0.5 * distance) * normal
-        found.append(Contact(geom, body, distance, distance <= parameters.margin, parameters.fields(distance)))
+        found.append(Contact(geom, body, distance, distance < parameters.margin, parameters.fields(distance)))
         for name, vector in zip(("point", "normal", "first"), (touch, normal, first), strict=True):
             found[-1].fields.update({f"{name}_{axis}": value for axis, value in zip("xyz", vector, strict=True)})
     if kind != BOX:
@@ -181,11 +206,12 @@ class Parameters(NamedTuple):
 def _parameters(tree: Tree, pair: Pair) -> Parameters:
     """What two geoms agree on, with what is an input as such."""
     model, has_friction = tree.model, pair.dimension == 3
-    friction = _largest([tree.numbers("friction", own) for own in pair.rubbing]) if has_friction else 0.0
+    rubbing = [max(MIN_FRICTION, pair.friction), *(tree.numbers("friction", own) for own in pair.rubbing)]
+    friction = _largest(rubbing) if has_friction else 0.0
     weight = float(model.body_invweight0[model.geom_bodyid[[pair.geom, pair.plane]], 0].sum())
     square = friction * friction
     edges = 2 * square * (1 + square) / float(model.opt.impratio) if has_friction else 4.0
-    softness = Softness(pair.solref, pair.solimp, float(model.opt.timestep))
+    softness = Softness.of(model, pair.solref, pair.solimp)
     return Parameters(softness, friction, pair.margin, weight * edges)
 
 
@@ -199,9 +225,9 @@ def _largest(values: list[Value]) -> Value:
 def limits(tree: Tree, position: Vector, velocity: Vector) -> list[Limit]:
     """All joints that may meet a limit."""
     model, found = tree.model, []
-    for joint in np.flatnonzero(model.jnt_limited):
+    for joint in [] if disabled(model, "LIMIT", "CONSTRAINT") else np.flatnonzero(model.jnt_limited):
         dof, margin = int(model.jnt_dofadr[joint]), float(model.jnt_margin[joint])
-        softness = Softness(model.jnt_solref[joint], model.jnt_solimp[joint], float(model.opt.timestep))
+        softness = Softness.of(model, model.jnt_solref[joint], model.jnt_solimp[joint])
         angle = position[int(model.jnt_qposadr[joint])]
         low, high = angle - float(model.jnt_range[joint, 0]), float(model.jnt_range[joint, 1]) - angle
         nearer_low = low < high
@@ -211,4 +237,23 @@ def limits(tree: Tree, position: Vector, velocity: Vector) -> list[Limit]:
         firmness = strength(impedance, float(model.dof_invweight0[dof]))
         target = softness.damping * sign * velocity[dof] + softness.stiffness * impedance * violation
         found.append(Limit(dof, present, sign, select(present, firmness, 0.0), target))
+    return found
+
+
+class Rubbing(NamedTuple):
+    """A degree of freedom with dry friction."""
+
+    dof: int  # which it is
+    strength: float  # D
+    most: float  # the largest force
+    damping: float  # B
+
+
+def rubbing(tree: Tree) -> list[Rubbing]:
+    """All degrees of freedom with dry friction."""
+    model, found = tree.model, []
+    for dof in [] if disabled(model, "FRICTIONLOSS", "CONSTRAINT") else np.flatnonzero(model.dof_frictionloss).tolist():
+        softness = Softness.of(model, model.dof_solref[dof], model.dof_solimp[dof])
+        firmness = float(strength(softness.impedance(0.0), float(model.dof_invweight0[dof])))
+        found.append(Rubbing(dof, firmness, float(model.dof_frictionloss[dof]), softness.damping))
     return found

@@ -2,6 +2,7 @@ typedef double R;
 #define SIN(x) sine(x, 0)
 #define COS(x) sine(x, 1)
 #define SQRT sqrt
+#define POW pow
 #define FABS fabs
 #define FLOOR floor
 #define ATAN2 arctangent

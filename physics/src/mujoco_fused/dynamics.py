@@ -3,11 +3,12 @@
 import functools
 from typing import NamedTuple
 
+import mujoco
 import numpy as np
 
-from mujoco_fused.expressions import Value, Vector, within
+from mujoco_fused.expressions import Value, Vector, is_zero, select, within
 from mujoco_fused.kinematics import Motion, cross_force
-from mujoco_fused.tree import Rigid, Tree, clean
+from mujoco_fused.tree import TINY, Rigid, Tree, clean, disabled
 
 
 class Inertia(NamedTuple):
@@ -55,7 +56,7 @@ def _turned(inertia: Vector, turn: Vector) -> Vector:
         side = float(np.delete(values, odd).mean())
         axis = turn @ clean(axes[:, odd])
         return side * np.eye(3) + (float(values[odd]) - side) * np.outer(axis, axis)
-    return turn @ clean(inertia) @ turn.T
+    return turn @ np.where(np.abs(inertia) < TINY * values[2], 0.0, inertia) @ turn.T
 
 
 def mass_matrix(tree: Tree, motion: Motion) -> dict[tuple[int, int], Value]:
@@ -103,17 +104,86 @@ def joint_forces(tree: Tree, position: Vector, velocity: Vector, control: Vector
     """(num_dofs,) springs, damping and motors; controls are within their limits already."""
     model = tree.model
     force = np.array([-damping(tree, dof, velocity[dof]) * velocity[dof] for dof in range(tree.num_dofs)], object)
-    for joint in np.flatnonzero(model.jnt_stiffness):
+    for joint in [] if disabled(model, "SPRING") else np.flatnonzero(model.jnt_stiffness):
         index = int(model.jnt_qposadr[joint])
         pull = float(model.jnt_stiffness[joint]) * (position[index] - float(model.qpos_spring[index]))
         force[model.jnt_dofadr[joint]] = force[model.jnt_dofadr[joint]] - pull
-    for motor in range(model.nu):
-        dof = int(model.jnt_dofadr[model.actuator_trnid[motor, 0]])
-        push = float(model.actuator_gainprm[motor, 0]) * control[motor]
-        if model.actuator_forcelimited[motor]:
-            push = within(push, *model.actuator_forcerange[motor])
-        force[dof] = force[dof] + tree.numbers("gear", motor) * push
+    for dof, motors in driving(tree, position, velocity, control).items():
+        own, push = int(model.dof_jntid[dof]), motors.force
+        if model.jnt_actfrclimited[own]:
+            push = within(push, *model.jnt_actfrcrange[own])
+        force[dof] = force[dof] + push
     return force
+
+
+class Driven(NamedTuple):
+    """What motors do to one degree of freedom."""
+
+    force: Value  # before the joint's own limits
+    slope: Value  # how it grows with the joint's speed
+
+
+def driving(tree: Tree, position: Vector, velocity: Vector, control: Vector) -> dict[int, Driven]:
+    """What motors do, by degree of freedom."""
+    model = tree.model
+    found: dict[int, Driven] = {}
+    for motor in [] if disabled(model, "ACTUATION") else range(model.nu):
+        if _is_idle(model, motor):
+            continue
+        joint, gear = int(model.actuator_trnid[motor, 0]), tree.numbers("gear", motor)
+        dof, place = int(model.jnt_dofadr[joint]), position[int(model.jnt_qposadr[joint])]
+        gain, bias = _factors(model, motor)
+        push = _affine(gain, gear, place, velocity[dof]) * control[motor] + _affine(bias, gear, place, velocity[dof])
+        slope = gear * gear * (bias[2] + gain[2] * control[motor]) if bias[2] or gain[2] else 0.0
+        if model.actuator_forcelimited[motor]:
+            low, high = map(float, model.actuator_forcerange[motor])
+            slope = _where_free(push, low, high, slope)
+            push = within(push, low, high)
+        before = found.get(dof, Driven(0.0, 0.0))
+        found[dof] = Driven(before.force + gear * push, before.slope + slope)
+    return found
+
+
+def _is_idle(model: mujoco.MjModel, motor: int) -> bool:
+    """Whether a motor's group is disabled."""
+    group = int(model.actuator_group[motor])
+    return 0 <= group <= 30 and bool(model.opt.disableactuator >> group & 1)
+
+
+def _factors(model: mujoco.MjModel, motor: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Of a motor's gain and bias each: a constant, and factors of its length and speed."""
+    gain, bias = (tuple(map(float, numbers[motor, :3])) for numbers in (model.actuator_gainprm, model.actuator_biasprm))
+    gain = gain if model.actuator_gaintype[motor] else (gain[0], 0.0, 0.0)
+    return gain, bias if model.actuator_biastype[motor] else (0.0, 0.0, 0.0)
+
+
+def _affine(factors: tuple[float, ...], gear: Value, place: Value, speed: Value) -> Value:
+    """A constant, and shares of a motor's length and speed."""
+    result: Value = factors[0]
+    for factor, moved in zip(factors[1:], (place, speed), strict=True):
+        if factor:
+            result = result + factor * (gear * moved)
+    return result
+
+
+def _where_free(value: Value, low: float, high: float, slope: Value) -> Value:
+    """A slope, or zero where a value is at a limit."""
+    if is_zero(slope):
+        return 0.0
+    return select(value <= low, 0.0, select(value >= high, 0.0, slope))
+
+
+def speed_slopes(tree: Tree, position: Vector, velocity: Vector, control: Vector) -> dict[int, Value]:
+    """How motors' forces grow with joints' speeds, by degree of freedom, where they do."""
+    model, found = tree.model, {}
+    for dof, motors in driving(tree, position, velocity, control).items():
+        joint, slope = int(model.dof_jntid[dof]), motors.slope
+        if model.jnt_actfrclimited[joint]:
+            low, high = map(float, model.jnt_actfrcrange[joint])
+            slope = _where_free(motors.force, low, high, slope)
+        if not is_zero(slope):
+            found[dof] = slope
+    return found
 
 
 def damping(tree: Tree, dof: int, speed: Value) -> Value:
@@ -124,5 +194,7 @@ def damping(tree: Tree, dof: int, speed: Value) -> Value:
 
 def damping_of(tree: Tree, dof: int) -> tuple[Value, float, float]:
     """A joint's three coefficients of damping."""
+    if disabled(tree.model, "DAMPER"):
+        return 0.0, 0.0, 0.0
     linear, square = tree.model.dof_dampingpoly[dof]
     return tree.numbers("damping", dof), float(linear), float(square)

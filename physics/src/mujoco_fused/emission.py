@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from mujoco_fused.constraints import Contact, contacts, limits
-from mujoco_fused.dynamics import bias_forces, damping_of, joint_forces, mass_matrix
-from mujoco_fused.errors import UnsupportedModelError
+from mujoco_fused.constraints import Constraints, Contact, contacts, limits, rubbing
+from mujoco_fused.dynamics import bias_forces, damping_of, joint_forces, mass_matrix, speed_slopes
+from mujoco_fused.errors import FusedError, UnsupportedModelError
 from mujoco_fused.expressions import Scalar, Tape, Value, is_zero, literal, select, within
 from mujoco_fused.kernel import warp
 from mujoco_fused.kinematics import moving
@@ -18,7 +18,7 @@ from mujoco_fused.parameters import Numbers
 from mujoco_fused.solver import Solver
 from mujoco_fused.sparse import block, factor, solve
 from mujoco_fused.support import unsupported
-from mujoco_fused.tree import BALL, FREE, Tree
+from mujoco_fused.tree import BALL, FREE, Tree, disabled
 
 
 class Precision(NamedTuple):
@@ -56,7 +56,7 @@ def emit(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = (),
 
     Names in scope: they read and write the arrays ``q``, ``v``, ``w`` (the last accelerations) and ``u`` (controls,
     which are limited to their ranges), write ``clearance`` (one number per watched geom), and read ``p_NAME`` of each
-    parameter. They need what a `prelude` defines.
+    parameter. They need what a `prelude` defines: that of `DOUBLE` if `needs_double` says so.
 
     Args:
         model: the model; `UnsupportedModelError` says what of it is not supported.
@@ -71,9 +71,20 @@ def emit(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = (),
     tree = Tree(model, Numbers(model, parameters, Tape(tape.number)))
     control = tape.inputs("u", model.nu)
     inside = [within(control[k], *model.actuator_ctrlrange[k]) for k in range(model.nu)]
-    clamped = [(f"u[{k}]", inside[k]) for k in np.flatnonzero(model.actuator_ctrllimited)]
+    limited = model.actuator_ctrllimited * (not disabled(model, "CLAMPCTRL"))
+    clamped = [(f"u[{k}]", inside[k]) for k in np.flatnonzero(limited)]
     loop = f'_Pragma("unroll 1") for (int substep = 0; substep < {num_steps}; substep++)'
-    return block(tape.code(clamped)) + f"{loop} {block(_time_step(tree, watched, tape.number))}"
+    return block(tape.code(clamped) + _good_controls(model)) + f"{loop} {block(_time_step(tree, watched, tape.number))}"
+
+
+def _good_controls(model: mujoco.MjModel) -> str:
+    """Without a number that is not one, or is huge: MuJoCo lets go of all controls then."""
+    each = f"for (int i = 0; i < {model.nu}; i++)"
+    return (
+        f"int bad = 0; {each} if (!(FABS(u[i]) <= R(1e10))) bad = 1;\nif (bad) {each} u[i] = R(0);\n"
+        if model.nu
+        else ""
+    )
 
 
 def _time_step(tree: Tree, watched: Sequence[int], number: Iterator[int]) -> str:
@@ -81,25 +92,74 @@ def _time_step(tree: Tree, watched: Sequence[int], number: Iterator[int]) -> str
     position, velocity, control = tape.inputs("q", model.nq), tape.inputs("v", model.nv), tape.inputs("u", model.nu)
     motion = moving(tree, position, velocity)
     touching = contacts(tree, motion)
-    solver = Solver(tree, motion, touching, limits(tree, position, velocity), number)
+    solver = Solver(tree, motion, Constraints(touching, limits(tree, position, velocity), rubbing(tree)), number)
     force = joint_forces(tree, position, velocity, control) - bias_forces(tree, motion)
     outputs = [(f"M[{tree.entries[pair]}]", value) for pair, value in mass_matrix(tree, motion).items()]
     outputs += [(f"force[{dof}]", value) for dof, value in enumerate(force)]
-    outputs += [(f"clearance[{k}]", lowest(touching, geom)) for k, geom in enumerate(watched)]
-    parts = [
+    is_staged = model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4
+    heights = "height" if is_staged else "clearance"
+    outputs += [(f"{heights}[{k}]", lowest(touching, geom)) for k, geom in enumerate(watched)]
+    forward = [
         _normalized_quaternions(tree),
         solver.declarations(),
         tape.code(outputs, solver.kept()),
         solver.detection(),
         solver.code(),
-        _integrated(tree, number),
     ]
-    return "".join(parts)
+    if is_staged:
+        return _in_stages(tree, "".join(forward), len(watched))
+    return "".join(forward) + _integrated(tree, number)
+
+
+def _in_stages(tree: Tree, forward: str, num_watched: int) -> str:
+    """Runge and Kutta's rule of fourth order: accelerations at four moments, of which heights are told at the first."""
+    model = tree.model
+    nq, nv, step = model.nq, model.nv, literal(float(model.opt.timestep))
+    heights = f"R height[{num_watched}];" if num_watched else ""
+    told = f"if (stage == 0) for (int i = 0; i < {num_watched}; i++) clearance[i] = height[i];" if num_watched else ""
+    return f"""
+R q0[{nq}], v0[{nv}], speed[{nv}], rate[{nv}], speeds[{nv}], rates[{nv}]; {heights}
+for (int i = 0; i < {nq}; i++) q0[i] = q[i];
+R share = R(0);
+for (int i = 0; i < {nv}; i++) {{ v0[i] = v[i]; speed[i] = R(0); speeds[i] = R(0); rates[i] = R(0); }}
+_Pragma("unroll 1") for (int stage = 0; stage < 4; stage++) {{
+{forward}{told}
+R turn[{nv}];
+for (int i = 0; i < {nv}; i++) {{ turn[i] = share * speed[i]; speed[i] = v[i]; }}
+{"".join(_untwisted(spin) for _, spin in _quaternions(tree))}
+const R weight = stage == 0 || stage == 3 ? R(1) / R(6) : R(1) / R(3);
+share = stage < 2 ? R(0.5) * {step} : {step};
+for (int i = 0; i < {nv}; i++) {{
+  speeds[i] += weight * speed[i]; rates[i] += weight * w[i];
+  speed[i] = stage < 3 ? speed[i] : speeds[i]; rate[i] = stage < 3 ? w[i] : rates[i];
+  v[i] = v0[i] + share * rate[i];
+}}
+for (int i = 0; i < {nq}; i++) q[i] = q0[i];
+{_moved(tree, "speed", "share")}}}
+"""
+
+
+def _untwisted(spin: int) -> str:
+    """An angular velocity after a ``turn`` as the rate of that turn, which Runge and Kutta sum (Munthe-Kaas)."""
+    x, y, z = (f"[{spin + k}]" for k in range(3))
+    return f"""{{
+  const R ux = turn{x}, uy = turn{y}, uz = turn{z}, wx = v{x}, wy = v{y}, wz = v{z};
+  const R cx = uy * wz - uz * wy, cy = uz * wx - ux * wz, cz = ux * wy - uy * wx, t = ux * ux + uy * uy + uz * uz;
+  const R half = R(0.5) * SQRT(t), far = t < R(0.01) ? R(1) : t;
+  const R near = R(1) / R(12) + t * (R(1) / R(720) + t * (R(1) / R(30240) + t / R(1209600)));
+  const R twice = t < R(0.01) ? near : (R(1) - half * COS(half) / SIN(half)) / far;
+  speed{x} += R(0.5) * cx + twice * (uy * cz - uz * cy);
+  speed{y} += R(0.5) * cy + twice * (uz * cx - ux * cz);
+  speed{z} += R(0.5) * cz + twice * (ux * cy - uy * cx);
+}}
+"""
 
 
 def lowest(touching: list[Contact], geom: int) -> Value:
     """A geom's height above planes."""
     heights = [contact.distance for contact in touching if contact.geom == geom]
+    if not heights:
+        raise FusedError(f"The geom {geom} is watched and may touch no plane. Watch geoms that may.")
     result: Value = heights[0]
     for height in heights[1:]:
         result = select(height < result, height, result)
@@ -127,27 +187,39 @@ def _normalized_quaternions(tree: Tree) -> str:
 
 def _integrated(tree: Tree, number: Iterator[int]) -> str:
     """Euler's rule: new velocities first, then positions."""
-    model, step, moved = tree.model, float(tree.model.opt.timestep), []
-    for joint in np.flatnonzero(model.jnt_type != BALL):
-        index, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-        size = 3 if model.jnt_type[joint] == FREE else 1
-        moved += [f"q[{index + k}] += {literal(step)} * v[{dof + k}];" for k in range(size)]
-    turned = "".join(_turned(first, spin, step) for first, spin in _quaternions(tree))
+    model, step = tree.model, float(tree.model.opt.timestep)
     is_damped = any(not is_zero(own) for dof in range(model.nv) for own in damping_of(tree, dof))
-    return f"""{_damped(tree, number) if is_damped else ""}
+    is_implicit = model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    is_damped = is_implicit or (is_damped and not disabled(model, "EULERDAMP"))
+    return f"""{_damped(tree, number, is_implicit) if is_damped else ""}
 for (int i = 0; i < {model.nv}; i++) v[i] += {literal(step)} * {"Ma" if is_damped else "w"}[i];
-{" ".join(moved)}
-{turned}
+{_moved(tree, "v", literal(step))}
 """
 
 
-def _damped(tree: Tree, number: Iterator[int]) -> str:
-    """Accelerations in ``Ma``, with damping as it is at the end of the time step."""
+def _moved(tree: Tree, speed: str, step: str) -> str:
+    """Positions after a time with constant speeds."""
+    model, moved = tree.model, []
+    for joint in np.flatnonzero(model.jnt_type != BALL):
+        index, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        size = 3 if model.jnt_type[joint] == FREE else 1
+        moved += [f"q[{index + k}] += {step} * {speed}[{dof + k}];" for k in range(size)]
+    turned = "".join(_turned(first, speed, spin, step) for first, spin in _quaternions(tree))
+    return " ".join(moved) + "\n" + turned
+
+
+def _damped(tree: Tree, number: Iterator[int], is_implicit: bool) -> str:
+    """Accelerations in ``Ma``, with damping as it is at the end of the time step; ``is_implicit``: motors' too."""
     step, tape, stiffer = float(tree.model.opt.timestep), Tape(number), []
+    inputs = (
+        tape.inputs(name, size) for name, size in (("q", tree.model.nq), ("v", tree.model.nv), ("u", tree.model.nu))
+    )
+    motors = speed_slopes(tree, *inputs) if is_implicit else {}
     for dof in range(tree.num_dofs):
         constant, linear, square = damping_of(tree, dof)
         speed = Scalar(tape, f"v[{dof}]")
         slope = tape.here(constant) + 2 * linear * abs(speed) + 3 * square * (speed * speed)
+        slope = slope - tape.here(motors[dof]) if dof in motors else slope
         stiffer.append((f"H[{tree.entries[dof, dof]}]", Scalar(tape, f"M[{tree.entries[dof, dof]}]") + step * slope))
     return f"""
 for (int i = 0; i < {len(tree.entries)}; i++) H[i] = M[i];
@@ -156,12 +228,12 @@ for (int i = 0; i < {len(tree.entries)}; i++) H[i] = M[i];
 {solve(tree, "H", "Ma")}"""
 
 
-def _turned(first: int, spin: int, step: float) -> str:
+def _turned(first: int, speed: str, spin: int, step: str) -> str:
     """A quaternion turned by an angular velocity in the body's own frame."""
-    half = literal(0.5 * step)
     return f"""{{
-  const R wx = v[{spin}], wy = v[{spin + 1}], wz = v[{spin + 2}], speed = SQRT(wx * wx + wy * wy + wz * wz);
-  const R scale = speed > R(1e-12) ? SIN({half} * speed) / speed : {half}, c = COS({half} * speed);
+  const R wx = {speed}[{spin}], wy = {speed}[{spin + 1}], wz = {speed}[{spin + 2}], half = R(0.5) * {step};
+  const R rate = SQRT(wx * wx + wy * wy + wz * wz);
+  const R scale = rate > R(1e-12) ? SIN(half * rate) / rate : half, c = COS(half * rate);
   const R x = wx * scale, y = wy * scale, z = wz * scale;
   const R qw = q[{first}], qx = q[{first + 1}], qy = q[{first + 2}], qz = q[{first + 3}];
   q[{first}] = qw * c - qx * x - qy * y - qz * z;

@@ -34,6 +34,7 @@ OPERATIONS = {
     "sin": "SIN({})",
     "cos": "COS({})",
     "sqrt": "SQRT({})",
+    "power": "POW({}, {})",
     "floor": "FLOOR({})",
     "arctan2": "ATAN2({}, {})",
     "arcsin": "ASIN({})",
@@ -152,6 +153,7 @@ def function(name: str) -> Callable[..., Value]:
 
 
 sin, cos, sqrt, floor = (function(name) for name in ("sin", "cos", "sqrt", "floor"))
+raised = function("power")
 arctan2, arcsin, isfinite = (function(name) for name in ("arctan2", "arcsin", "isfinite"))
 
 

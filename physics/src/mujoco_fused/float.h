@@ -2,6 +2,7 @@ typedef float R;
 #define SIN(x) sine(x, 0)
 #define COS(x) sine(x, 1)
 #define SQRT sqrtf
+#define POW powf
 #define FABS fabsf
 #define FLOOR floorf
 #define ATAN2 atan2f

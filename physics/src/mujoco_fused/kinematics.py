@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mujoco_fused.expressions import Value, Vector, cos, sin
-from mujoco_fused.tree import BALL, FREE, SLIDE, Tree, clean, rotation
+from mujoco_fused.tree import BALL, FREE, SLIDE, Tree, clean, disabled, rotation
 
 ZERO6 = np.zeros(6).astype(object)
 
@@ -61,7 +61,7 @@ def turn_about(axis: Vector, angle: Value) -> Vector:
 
 def moving(tree: Tree, position: Vector, velocity: Vector) -> Motion:
     """The motion of all bodies, from the joints' positions (quaternions of unit length) and velocities."""
-    gravity = [-tree.numbers("gravity", k) for k in range(3)]
+    gravity = [0.0 if disabled(tree.model, "GRAVITY") else -tree.numbers("gravity", k) for k in range(3)]
     motion = Motion(
         origin={0: np.zeros(3).astype(object)},
         place={0: np.zeros(3).astype(object)},
@@ -91,9 +91,14 @@ def _enter(tree: Tree, motion: Motion, body: int, position: Vector) -> None:
         place = position[model.jnt_qposadr[joints[0]] :][:3]
 
     for joint in joints:
-        if model.jnt_type[joint] == SLIDE:
+        if _leads(tree, body, joint):
             place = place + _way(tree, joint, position) * (motion.rotation[body] @ clean(model.jnt_axis[joint]))
     motion.origin[body], motion.place[body] = place, np.zeros(3).astype(object)
+
+
+def _leads(tree: Tree, body: int, joint: int) -> bool:
+    """Whether a slide comes before all that turns: then it moves a tree's origin along an axis that is fixed."""
+    return all(tree.model.jnt_type[other] == SLIDE for other in tree.joints(body) if other <= joint)
 
 
 def _way(tree: Tree, joint: int, position: Vector) -> Value:
@@ -125,7 +130,7 @@ def _turn_joint(tree: Tree, motion: Motion, body: int, joint: int, position: Vec
     axis, way = motion.rotation[body] @ clean(model.jnt_axis[joint]), _way(tree, joint, position)
     if kind == SLIDE:
         motion.axes[dof] = np.concatenate([np.zeros(3), axis]).astype(object)
-        if tree.parent[body]:
+        if tree.parent[body] or not _leads(tree, body, joint):
             motion.place[body] = motion.place[body] + way * axis
     else:
         motion.axes[dof] = np.concatenate([axis, np.cross(anchor, axis)])

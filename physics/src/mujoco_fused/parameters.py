@@ -11,7 +11,7 @@ from mujoco_fused.expressions import Scalar, Tape, Value
 
 NAMES = {
     "gear": "(nu,) in place of `actuator_gear[:, 0]`; 0 is a motor that has failed",
-    "friction": "(ngeom,) in place of `geom_friction[:, 0]`",
+    "friction": "(ngeom,) in place of `geom_friction[:, 0]`; in `FLOAT` not below `LEAST_FRICTION`",
     "mass": "(nbody,) in place of `body_mass`; a body's inertia grows in proportion, as if it were of denser matter",
     "damping": "(nv,) in place of `dof_damping`",
     "gravity": "(3,) in place of `opt.gravity`",
@@ -61,10 +61,10 @@ class Numbers:
         """How many inputs there are."""
         return sum(self.own[name].size for name in self.given)
 
-    def pointers(self, array: str) -> str:
-        """Statements that declare ``p_NAME`` of all inputs, which are a world's row of one array, one after another."""
+    def pointers(self, array: str, kind: str) -> str:
+        """Statements that declare ``p_NAME`` of all inputs: a world's row of one array, one after another."""
         text, offset = "", 0
         for name in self.given:
-            text += f"const R* p_{name} = {array}.data + (size_t)tid * {self.num_given} + {offset};\n"
+            text += f"const {kind}* p_{name} = {array}.data + (size_t)tid * {self.num_given} + {offset};\n"
             offset += self.own[name].size
         return text

@@ -6,17 +6,20 @@ is summed up the tree like an inertia: the Hessian has the mass matrix's sparsit
 """
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mujoco_fused.constraints import Contact, Limit
+from mujoco_fused.constraints import Constraints, Limit, Rubbing
 from mujoco_fused.expressions import Scalar, Tape, Value, Vector, is_zero, literal, select
 from mujoco_fused.kinematics import Motion
 from mujoco_fused.sparse import block, factor, multiply, solve
-from mujoco_fused.tree import Tree
+from mujoco_fused.tree import Tree, disabled
+
+FEW = 8
+"""With fewer iterations than this it matters where the solver begins."""
 
 
 class Scope(NamedTuple):
@@ -50,15 +53,16 @@ class Solver:
     Args:
         tree: the model's joints.
         motion: its bodies, as the values that are in scope.
-        contacts: points that may touch; ``c_NAME`` are the arrays of those that do.
-        limits: joints that may be at a limit.
+        constraints: points that may touch (``c_NAME`` are the arrays of those that do), joints that may be at a limit,
+            and dry friction.
         number: numbers for new names.
     """
 
-    def __init__(self, tree: Tree, motion: Motion, contacts: list[Contact], limits: list[Limit], number: Any) -> None:
-        self.tree, self.motion, self.contacts, self.limits, self.number = tree, motion, contacts, limits, number
+    def __init__(self, tree: Tree, motion: Motion, constraints: Constraints, number: Any) -> None:
+        self.tree, self.motion, self.number = tree, motion, number
+        self.contacts, self.limits, self.rubbing = constraints
         # Bodies that may touch something, each with a slot in the arrays of motions and forces.
-        bodies = sorted({tree.weld(contact.body)[0] for contact in contacts})
+        bodies = sorted({tree.weld(contact.body)[0] for contact in self.contacts})
         self.slots = {body: slot for slot, body in enumerate(bodies)}
         axes = [motion.axes[dof] for body in bodies for dof in tree.chain(body)]
         # Of a motion's six components, those that ever are not zero: three for a robot in a plane.
@@ -76,7 +80,8 @@ class Solver:
     @cached_property
     def rows(self) -> list[str]:
         """The rows of a contact: along the normal, and the directions of friction in which anything moves."""
-        return [row for row, value in zip("n12", self._point_motion(self._tape()), strict=True) if not is_zero(value)]
+        motion = zip("n12", self._point_motion(self._tape()), strict=True)
+        return [row for row, value in motion if row == "n" or not is_zero(value)] if self.contacts else []
 
     @cached_property
     def edges(self) -> list[tuple[dict[str, float], float]]:
@@ -119,9 +124,13 @@ class Solver:
 int num_contacts = 0, c_slot[{size}], c_active[{size}];
 R {arrays};
 R X[{num_slots * num_components}], W[{num_slots * num_components}], C[{num_slots * max(len(self.pairs), 1)}];
-R l_error[{num_limits}], l_change[{num_limits}];
+R l_error[{num_limits}], l_change[{num_limits}];{self._rubbing_arrays()}
 R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
 """
+
+    def _rubbing_arrays(self) -> str:
+        size = len(self.rubbing)
+        return f"\nR f_error[{size}], f_change[{size}]; int f_active[{size}];" if size else ""
 
     def detection(self) -> str:
         """Collect the contacts that are there."""
@@ -175,6 +184,14 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
         sums = [strength * sum(terms, 0.0) for terms in (first, second)]
         places = ("slope", "curve")
         return tape.code((name, Scalar(tape, name) + value) for name, value in zip(places, sums, strict=True))
+
+    def cost(self) -> str:
+        """Of contact ``c`` after a full step, added to ``cost``."""
+        tape = self._tape()
+        pairs = zip(self._edge_values(tape, "error"), self._edge_values(tape, "change"), self.edges, strict=True)
+        there = [(error + change, number) for error, change, (_, number) in pairs]
+        terms = [select(value < 0.0, 0.5 * number * value * value, 0.0) for value, number in there]
+        return tape.code([("cost", Scalar(tape, "cost") + self._field(tape, "strength") * sum(terms, 0.0))])
 
     def moved(self) -> str:
         """Of contact ``c``, after a ``step``: its errors, and whether other edges push now."""
@@ -257,13 +274,20 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
         return f'_Pragma("unroll 1") for (int c = 0; c < num_contacts; c++) {{ {text} }}' if self.contacts else ""
 
     def each_limit(self, text: str) -> str:
-        """Statements per limit, with its index, degree of freedom, sign, strength and target filled in."""
+        """Statements per limit, with its index, degree of freedom and fields filled in."""
+        return self._each_dof(self.limits, text) + "\n"
+
+    def each_rubbing(self, text: str) -> str:
+        """Statements per degree of freedom with dry friction, filled in likewise."""
+        return self._each_dof(self.rubbing, text)
+
+    def _each_dof(self, items: Sequence[Limit | Rubbing], text: str) -> str:
         lines = []
-        for k, limit in enumerate(self.limits):
-            words: dict[str, Any] = {"k": k, "dof": limit.dof, "diagonal": self.tree.entries[limit.dof, limit.dof]}
-            words |= {name: literal(getattr(limit, name)) for name in ("sign", "strength", "target")}
+        for k, item in enumerate(items):
+            words: dict[str, Any] = {name: literal(value) for name, value in item._asdict().items()}
+            words |= {"k": k, "dof": item.dof, "diagonal": self.tree.entries[item.dof, item.dof]}
             lines.append(text.format(**words))
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines)
 
     def kept(self) -> Iterable[Value]:
         """Values that this text uses by name."""
@@ -280,23 +304,28 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
         # MuJoCo's own measure of what is small.
         small = literal(float(self.tree.model.stat.meaninertia) * max(nv, 1))
         at_limit = "l_error[{k}] += step * l_change[{k}]; if (l_error[{k}] < R(0)) at_limit |= 1ull << {k};"
+        slips = (
+            "{{ f_error[{k}] += step * f_change[{k}]; const R pull = {strength} * f_error[{k}];"
+            " const int now = (pull > {most} ? 1 : 0) - (pull < -{most} ? 1 : 0);"
+            " changed |= now != f_active[{k}]; f_active[{k}] = now; }}"
+        )
         # The first step leads from zero to the last accelerations, the others are Newton's. So every part is written
         # once, also for worlds that touch nothing: on a GPU those wait for their neighbors anyway.
         return f"""
 {self._targets()}
-R s[{nv}], step = R(1), decrease = R(0); unsigned long long last_limits = 0;
+R s[{nv}], step = R(1), decrease = R(0); unsigned long long last_limits = 0;{self._second_start()}
 for (int i = 0; i < {nv}; i++) {{ a[i] = R(0); Ma[i] = R(0); s[i] = w[i]; }}
 for (int iteration = 0; ; iteration++) {{
   R Ms[{nv}];
   {multiply(self.tree, self._tape(), "M", "s", "Ms")}
   {self.body_motion("s")}
   {self.each_contact(self.point_motion("change"))}
-  {self.each_limit("l_change[{k}] = {sign} * s[{dof}];")}
+  {self.each_limit("l_change[{k}] = {sign} * s[{dof}];")}{self.each_rubbing("f_change[{k}] = s[{dof}];")}
   if (iteration > 0) {{ {self._line_search()} }}
   unsigned long long at_limit = 0; int changed = 0;
   for (int i = 0; i < {nv}; i++) {{ a[i] += step * s[i]; Ma[i] += step * Ms[i]; }}
   {self.each_contact(self.moved())}
-  {self.each_limit(at_limit)}
+  {self.each_limit(at_limit)}{self.each_rubbing(slips)}
   if (iteration >= {option.iterations}) break;
   // A full step that changed no constraint has solved a linear system: there is nothing left to do.
   if (iteration > 0 && !changed && at_limit == last_limits && FABS(step - R(1)) < STEP_TOLERANCE) break;
@@ -307,6 +336,39 @@ for (int iteration = 0; ; iteration++) {{
 for (int i = 0; i < {nv}; i++) w[i] = a[i];
 """
 
+    def _second_start(self) -> str:
+        """``w``, or the accelerations without constraints where their cost is less: with few iterations it decides."""
+        option, nv = self.tree.model.opt, self.tree.num_dofs
+        is_cold = disabled(self.tree.model, "WARMSTART")
+        if option.iterations >= FEW and not is_cold:
+            return ""
+        smooth = f"""
+R smooth[{nv}], costs[2];
+for (int i = 0; i < {nv}; i++) smooth[i] = force[i];
+for (int i = 0; i < {len(self.tree.entries)}; i++) H[i] = M[i];
+{factor(self.tree, "H")}{solve(self.tree, "H", "smooth")}"""
+        chosen = f"for (int i = 0; i < {nv}; i++) w[i] = smooth[i];"
+        if is_cold:
+            return f"\n{{ {smooth} {chosen} }}"
+        limit = "{{ const R e = l_error[{k}] + {sign} * s[{dof}]; if (e < R(0)) cost += R(0.5) * {strength} * e * e; }}"
+        rubbing = (
+            "{{ const R e = f_error[{k}] + s[{dof}]; cost += FABS({strength} * e) <= {most}"
+            " ? R(0.5) * {strength} * e * e : {most} * (FABS(e) - R(0.5) * {most} / {strength}); }}"
+        )
+        return f"""
+{{ {smooth}
+for (int which = 0; which < 2; which++) {{
+  R Ms[{nv}], cost = R(0);
+  for (int i = 0; i < {nv}; i++) s[i] = which > 0 ? smooth[i] : w[i];
+  {multiply(self.tree, self._tape(), "M", "s", "Ms")}
+  {self.body_motion("s")}
+  {self.each_contact(self.point_motion("change") + self.cost())}
+  {self.each_limit(limit)}{self.each_rubbing(rubbing)}
+  for (int i = 0; i < {nv}; i++) cost += R(0.5) * (Ms[i] - force[i]) * (s[i] - smooth[i]);
+  costs[which] = cost;
+}}
+if (!(costs[0] <= costs[1])) {chosen} }}"""
+
     def _targets(self) -> str:
         """What every row of a contact and every limit should do, as errors of accelerations that are zero."""
         tape = self._tape()
@@ -314,23 +376,26 @@ for (int i = 0; i < {nv}; i++) w[i] = a[i];
         if self.rows:
             damped["n"] = damped["n"] + self._field(tape, "pull")
         text = tape.code((f"error_{row}[c]", value) for row, value in damped.items())
+        begun = "f_active[{k}] = -2; f_error[{k}] = {damping} * v[{dof}];"
         return f"""{self.body_motion("v")}
 {self.each_contact("c_active[c] = -1;" + self.point_motion("error") + text)}
-{self.each_limit("l_error[{k}] = {target};")}"""
+{self.each_limit("l_error[{k}] = {target};")}{self.each_rubbing(begun)}"""
 
     def _direction(self) -> str:
         """``s``, Newton's direction; the gradient's ``square``, and ``decrease``, how steeply the cost falls."""
         nv = self.tree.num_dofs
+        held = "s[{dof}] -= f_active[{k}] == 0 ? {strength} * f_error[{k}] : f_active[{k}] * {most};"
+        stiff = "if (f_active[{k}] == 0) H[{diagonal}] += {strength};"
         return f"""
   R gradient[{nv}], square = R(0);
   for (int i = 0; i < {len(self.slots) * len(self.components)}; i++) W[i] = R(0);
   for (int i = 0; i < {len(self.slots) * len(self.pairs)}; i++) C[i] = R(0);
   {self.each_contact(self.reaction())}
   {self.joint_push()}
-  {self.each_limit("if (at_limit >> {k} & 1) s[{dof}] -= {sign} * {strength} * l_error[{k}];")}
+  {self.each_limit("if (at_limit >> {k} & 1) s[{dof}] -= {sign} * {strength} * l_error[{k}];")}{self.each_rubbing(held)}
   for (int i = 0; i < {nv}; i++) {{ s[i] += force[i] - Ma[i]; gradient[i] = -s[i]; square += s[i] * s[i]; }}
   {self.hessian()}
-  {self.each_limit("if (at_limit >> {k} & 1) H[{diagonal}] += {strength};")}
+  {self.each_limit("if (at_limit >> {k} & 1) H[{diagonal}] += {strength};")}{self.each_rubbing(stiff)}
   {factor(self.tree, "H")}
   {solve(self.tree, "H", "s")}
   decrease = R(0);
@@ -344,6 +409,11 @@ for (int i = 0; i < {nv}; i++) w[i] = a[i];
             "{{ const R there = l_error[{k}] + step * l_change[{k}]; if (there < R(0)) {{"
             " slope += {strength} * there * l_change[{k}]; curve += {strength} * l_change[{k}] * l_change[{k}]; }} }}"
         )
+        rubbed = (
+            "{{ const R pull = {strength} * (f_error[{k}] + step * f_change[{k}]);"
+            " slope += (pull > {most} ? {most} : (pull < -{most} ? -{most} : pull)) * f_change[{k}];"
+            " if (FABS(pull) <= {most}) curve += {strength} * f_change[{k}] * f_change[{k}]; }}"
+        )
         return f"""
   R slope0 = R(0), curve0 = R(0), low = R(0), high = R(-1);
   for (int i = 0; i < {nv}; i++) {{ slope0 += s[i] * (Ma[i] - force[i]); curve0 += s[i] * Ms[i]; }}
@@ -352,7 +422,7 @@ for (int i = 0; i < {nv}; i++) w[i] = a[i];
   _Pragma("unroll 1") for (int trial = 1; ; trial++) {{
     R slope = slope0 + step * curve0, curve = curve0;
     {self.each_contact(self.slope())}
-    {limit}
+    {limit}{self.each_rubbing(rubbed)}
     if (FABS(slope) < SLOPE_TOLERANCE * decrease || trial >= {last}) break;
     if (slope < R(0)) low = step; else high = step;
     R next = step - slope / curve;

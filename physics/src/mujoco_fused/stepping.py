@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from mujoco_fused.emission import FLOAT, Precision, emit, epilogue, prelude
+from mujoco_fused.emission import DOUBLE, FLOAT, Precision, emit, epilogue, prelude
 from mujoco_fused.errors import FusedError, ShapeError
 from mujoco_fused.kernel import jax, jax_function, load_kernel, make_kernel, read_row, warp, write_row
+from mujoco_fused.pairs import LEAST_FRICTION, needs_double
 from mujoco_fused.parameters import Numbers
 
 
@@ -55,7 +56,8 @@ def compile(
     Args:
         model: the model; `UnsupportedModelError` has all reasons why it cannot be compiled, see `unsupported`.
         num_steps: time steps per call, with the same controls.
-        precision: `FLOAT` or `DOUBLE`.
+        precision: `FLOAT` or `DOUBLE`, of the arrays. A model with less friction than `LEAST_FRICTION` is computed in
+            double all the same.
         parameters: names of what differs between worlds, see `PARAMETERS`; all else is a constant and costs nothing.
         watched: geoms whose heights above planes are returned beside the state.
     """
@@ -74,10 +76,11 @@ class Step:
         watched: tuple[int, ...],
     ) -> None:
         self.precision, self.parameters = precision, parameters
+        self._inside = DOUBLE if needs_double(model) else precision
         self._numbers = Numbers(model, parameters)
         self._inputs = {"qpos": model.nq, "qvel": model.nv, "qacc_warmstart": model.nv, "controls": model.nu}
         self._outputs = {"q_out": model.nq, "v_out": model.nv, "w_out": model.nv, "low": len(watched)}
-        self._kernel = _kernel(model, num_steps, precision, self._numbers, watched)
+        self._kernel = _kernel(model, num_steps, (precision, self._inside), self._numbers, watched)
         self._call = jax_function(self._kernel, len(self._outputs))
 
     def __call__(self, state: State, controls: Any, **parameters: Any) -> tuple[State, Any]:
@@ -142,6 +145,10 @@ class Step:
                 others = f", as many worlds as qpos has: {number[0]}" if number else ""
                 raise ShapeError(f"'{name}' has the shape {np.shape(arrays[name])}, expected ({expected}){others}.")
 
+        friction = arrays.get("friction", LEAST_FRICTION)
+        if self._inside is FLOAT and not _is_jax(friction) and np.min(friction, initial=1.0) < LEAST_FRICTION:
+            raise FusedError(f"Friction below {LEAST_FRICTION} needs more digits than FLOAT has: compile with DOUBLE.")
+
     def _in_jax(self, arrays: dict[str, Any]) -> list[Any]:
         numpy, dtype = jax().numpy, self.precision.dtype
         if dtype == np.float64 and not jax().config.jax_enable_x64:
@@ -191,14 +198,19 @@ def _is_jax(array: Any) -> bool:
 
 
 def _kernel(
-    model: mujoco.MjModel, num_steps: int, precision: Precision, numbers: Numbers, watched: tuple[int, ...]
+    model: mujoco.MjModel,
+    num_steps: int,
+    precisions: tuple[Precision, Precision],
+    numbers: Numbers,
+    watched: tuple[int, ...],
 ) -> Any:
     """A kernel that advances worlds, one row each of every array.
 
     Its arguments: qpos, qvel, the last accelerations, controls and parameters, which are read; the first three after
-    the time steps and heights of watched geoms, which are written.
+    the time steps and heights of watched geoms, which are written. Precisions are those of the arrays and of what is
+    computed in between.
     """
-    wp = warp()
+    wp, (precision, inside) = warp(), precisions
 
     def native(
         qpos: Any, qvel: Any, warm: Any, ctrl: Any, given: Any, q_out: Any, v_out: Any, w_out: Any, low: Any, tid: Any
@@ -212,11 +224,11 @@ def _kernel(
     names = ("qpos", "qvel", "warm", "ctrl", "given", "q_out", "v_out", "w_out", "low")
     types = dict.fromkeys(names, wp.array2d(dtype=precision.warp))
     sizes = {"q": model.nq, "v": model.nv, "w": model.nv, "u": model.nu}
-    text = numbers.pointers("given") + f"R clearance[{max(len(watched), 1)}];\n"
+    text = numbers.pointers("given", precision.name) + f"R clearance[{max(len(watched), 1)}];\n"
     for (name, size), source in zip(sizes.items(), names, strict=False):
         text += f"R {name}[{max(size, 1)}];\n" + read_row(size, name, source)
     text += emit(model, num_steps, watched, numbers.given)
     for name in "qvw":
         text += write_row(sizes[name], f"{name}_out", name)
     text += write_row(len(watched), "low", "clearance")
-    return make_kernel(f"step_{precision.name}", prelude(precision) + text + epilogue(), types, native, whole)
+    return make_kernel(f"step_{precision.name}", prelude(inside) + text + epilogue(), types, native, whole)

@@ -1,65 +1,129 @@
-"""What is compiled of a model, and a refusal of all else."""
+"""What of a model is not compiled: all reasons at once, by names."""
+
+from typing import Any
 
 import mujoco
 import numpy as np
 
-from mujoco_fused.pairs import pair_problems
-from mujoco_fused.tree import BALL
+from mujoco_fused.fields import REFUSED
+from mujoco_fused.pairs import pair_problems, pairs
+from mujoco_fused.tree import BALL, FREE, disabled
+
+INTEGRATORS = {getattr(mujoco.mjtIntegrator, f"mjINT_{name}") for name in ("EULER", "IMPLICITFAST", "RK4")}
+ENABLED = ("OVERRIDE", "SLEEP", "DIAGEXACT", "IPC", "SPECULATIVE")
+"""Flags that change the dynamics if they are set; others only add to what is reported."""
+MOST_JOINTS = 64
+"""Whose limits are bits of one number."""
+OBJECTS = {"body": "bodies", "jnt": "joints", "geom": "geoms", "actuator": "actuators", "tendon": "tendons"}
 
 
 def unsupported(model: mujoco.MjModel) -> list[str]:
-    """All reasons why a model cannot be compiled, each a sentence that names what it is about; empty where it can."""
-    option, disable = model.opt, mujoco.mjtDisableBit
-    # What may be switched off: it changes nothing of what is computed here.
-    harmless = disable.mjDSBL_AUTORESET | disable.mjDSBL_SENSOR | disable.mjDSBL_MIDPHASE | disable.mjDSBL_NATIVECCD
-    harmless |= disable.mjDSBL_ISLAND | disable.mjDSBL_MULTICCD | disable.mjDSBL_EQUALITY | disable.mjDSBL_FRICTIONLOSS
-    driven = model.actuator_trnid[:, 0]
+    """All reasons why a model cannot be compiled, each with the names it is about and what would help; empty if none.
+
+    The solver is not a reason: Newton's method, which is compiled, solves the problem that others (PGS, CG) solve.
+    """
+    reasons = [
+        text + _about(model, name, mask)
+        for name, (default, text) in REFUSED.items()
+        if (mask := np.asarray(field(model, name)) != default).any() and not _is_off(model, name)
+    ]
+    found = reasons + _options(model) + _joints(model) + _actuators(model)
+    return list(dict.fromkeys(found + pair_problems(model)))
+
+
+def field(model: mujoco.MjModel, name: str) -> Any:
+    """A field by its name, also of the model's options and statistics."""
+    owner, _, last = name.rpartition(".")
+    return getattr(getattr(model, owner) if owner else model, last)
+
+
+def _is_off(model: mujoco.MjModel, name: str) -> bool:
+    """Whether a flag disables what a field sets."""
+    flags = {"neq": "EQUALITY", "body_gravcomp": "GRAVITY", "jnt_stiffnesspoly": "SPRING", "tendon_limited": "LIMIT"}
+    flags |= {"tendon_frictionloss": "FRICTIONLOSS", "jnt_actgravcomp": "GRAVITY"}
+    flags |= dict.fromkeys(("tendon_stiffness", "tendon_stiffnesspoly"), "SPRING")
+    flags |= dict.fromkeys(("tendon_damping", "tendon_dampingpoly"), "DAMPER")
+    constraints = ("neq", "tendon_limited", "tendon_frictionloss")
+    return (name in flags and disabled(model, flags[name])) or (name in constraints and disabled(model, "CONSTRAINT"))
+
+
+def _about(model: mujoco.MjModel, name: str, mask: Any) -> str:
+    """The names of objects that a reason is about."""
+    kind = name.partition("_")[0]
+    if kind not in OBJECTS or not np.shape(mask):
+        return ""
+    rows = np.flatnonzero(mask.reshape(len(mask), -1).any(axis=1))
+    return _named(model, kind, rows)
+
+
+def _named(model: mujoco.MjModel, kind: str, rows: Any, most: int = 5) -> str:
+    names = [repr(getattr(model, kind)(int(row)).name or int(row)) for row in rows]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f" {OBJECTS[kind].capitalize()}: {', '.join(names[:most])}{more}."
+
+
+def _options(model: mujoco.MjModel) -> list[str]:
+    option, found = model.opt, []
+    if option.integrator not in INTEGRATORS:
+        name = mujoco.mjtIntegrator(option.integrator).name.removeprefix("mjINT_")
+        found.append(f"It has the integrator {name}. Compiled are: {', '.join(sorted(_short(INTEGRATORS)))}.")
+    if option.cone != mujoco.mjtCone.mjCONE_PYRAMIDAL and any(pair.dimension > 1 for pair in pairs(model)):
+        found.append("It has elliptic friction cones. Set cone='pyramidal'.")
+    friction = model.pair_friction[:, 0] != model.pair_friction[:, 1]
+    if (friction & (model.pair_dim > 1)).any():
+        found.append("It has contact pairs with two different sliding frictions. Give one twice.")
+    flags = [name for name in ENABLED if option.enableflags & int(getattr(mujoco.mjtEnableBit, f"mjENBL_{name}"))]
+    return found + [f"It has the flag {name.lower()} enabled. Disable it." for name in flags]
+
+
+def _short(members: Any) -> list[str]:
+    return [member.name.removeprefix("mjINT_") for member in members]
+
+
+def _joints(model: mujoco.MjModel) -> list[str]:
+    turning = model.jnt_type <= BALL
+    limited = (model.jnt_limited > 0) & (not disabled(model, "LIMIT", "CONSTRAINT"))
+    sprung = (model.jnt_stiffness > 0) & (not disabled(model, "SPRING"))
+    narrow = limited & (np.diff(model.jnt_range)[:, 0] <= 2 * model.jnt_margin)
     problems = {
-        f"the integrator {_name('mjtIntegrator', option.integrator)}; set it to Euler": option.integrator,
-        f"the solver {_name('mjtSolver', option.solver)}; set it to Newton": option.solver
-        != mujoco.mjtSolver.mjSOL_NEWTON,
-        "elliptic friction cones; set pyramidal ones": option.cone != mujoco.mjtCone.mjCONE_PYRAMIDAL,
-        "disable flags that change the dynamics": option.disableflags & ~int(harmless),
-        "enable flags": option.enableflags & ~int(mujoco.mjtEnableBit.mjENBL_ENERGY),
-        "air (density, viscosity or wind)": option.density or option.viscosity or option.wind.any(),
-        "noslip iterations": option.noslip_iterations,
-        "equality constraints": model.neq,
-        "tendons with springs, damping, friction, limits or armature": _active_tendons(model),
-        "flexible bodies": model.nflex,
-        "plugins": model.nplugin,
-        "mocap bodies": model.nmocap,
-        "contact pairs": model.npair,
-        "gravity compensation": model.body_gravcomp.any(),
-        "friction loss of joints": model.dof_frictionloss.any(),
-        "plastic joints": model.nplastic,
-        "springs that are not linear": model.jnt_stiffnesspoly.any() or model.jnt_springyield.any(),
-        "springs or limits of free or ball joints": ((model.jnt_stiffness > 0) | (model.jnt_limited > 0))[
-            model.jnt_type <= BALL
-        ].any(),
-        "joints whose limits are nearer than their margin": (
-            (np.diff(model.jnt_range)[:, 0] <= 2 * model.jnt_margin) & (model.jnt_limited > 0)
-        ).any(),
-        "limits on the forces of joints": model.jnt_actfrclimited.any(),
-        "actuators with a state, a delay or a bias": model.na
-        or model.nhistory
-        or model.actuator_dyntype.any()
-        or model.actuator_biastype.any()
-        or model.actuator_gaintype.any(),
-        "actuators that drive something else than one hinge or slide": model.actuator_trntype.any()
-        or (model.jnt_type[driven] <= BALL).any(),
-        "actuators with damping or armature": model.actuator_damping.any()
-        or model.actuator_dampingpoly.any()
-        or model.actuator_armature.any(),
-        "more than 64 joints": model.njnt > 64,
-        "no joint": model.njnt == 0,
+        "It has ball joints with limits. Remove range": limited & turning,
+        "It has springs of free or ball joints. Remove stiffness": sprung & turning,
+        "It has joints whose limits are nearer to each other than their margins. Make margin smaller": narrow,
+        "It has free bodies without joints of their own, whose spin implicitfast treats apart. Set the integrator to "
+        "Euler": _alone(model),
+        "It has free or ball joints with a limit on forces. Remove actuatorfrcrange": turning
+        & (model.jnt_actfrclimited > 0),
     }
-    return [f"It has {problem}." for problem, present in problems.items() if present] + pair_problems(model)
+    found = [f"{text}.{_named(model, 'jnt', np.flatnonzero(mask))}" for text, mask in problems.items() if mask.any()]
+    if not model.njnt:
+        found.append("It has no joint: nothing moves.")
+    if model.njnt > MOST_JOINTS:
+        found.append(f"It has {model.njnt} joints, more than {MOST_JOINTS}.")
+    return found
 
 
-def _active_tendons(model: mujoco.MjModel) -> bool:
-    names = ("stiffness", "damping", "frictionloss", "limited", "armature")
-    return any(getattr(model, f"tendon_{name}").any() for name in names)
+def _alone(model: mujoco.MjModel) -> Any:
+    """(njnt,) which free joints are a tree's only one, where the integrator is implicitfast."""
+    is_implicit = model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    trees = model.dof_treeid[model.jnt_dofadr]
+    return (model.jnt_type == FREE) & (np.bincount(model.dof_treeid, minlength=1)[trees] == 6) & is_implicit
 
 
-def _name(enumeration: str, value: int) -> str:
-    return str(getattr(mujoco, enumeration)(value).name).split("_")[-1]
+def _actuators(model: mujoco.MjModel) -> list[str]:
+    if model.nactuator != model.nu or model.nout != model.nu:
+        return ["It has actuators with several controls or forces. Compiled are motors with one each."]
+    elsewhere = (model.actuator_trntype > 0) | (model.jnt_type[model.actuator_trnid[:, 0].clip(0, None)] <= BALL)
+    kinds = mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE
+    none, fixed, affine = map(int, kinds)
+    biases = (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE))
+    problems = {
+        "It has actuators that drive something else than one hinge or slide. Let them drive joints": elsewhere,
+        "It has actuators with a state. Set dyntype to none": model.actuator_dyntype != none,
+        "It has actuators with a gain that is neither fixed nor affine. Set gaintype": ~np.isin(
+            model.actuator_gaintype, (fixed, affine)
+        ),
+        "It has actuators with a bias that is not affine. Set biastype": ~np.isin(model.actuator_biastype, biases),
+    }
+    return [
+        f"{text}.{_named(model, 'actuator', np.flatnonzero(mask))}" for text, mask in problems.items() if mask.any()
+    ]

@@ -14,6 +14,11 @@ TINY = 1e-12
 """What rounding leaves of a zero in a rotation: taken as zero, so that it costs nothing."""
 
 
+def disabled(model: mujoco.MjModel, *flags: str) -> bool:
+    """Whether any of these flags is disabled."""
+    return any(model.opt.disableflags & int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}")) for flag in flags)
+
+
 def clean(array: Any) -> Any:
     """Numbers of a model in float64, with what is zero but for rounding as zero."""
     array = np.asarray(array, float)
