@@ -37,8 +37,7 @@ def settings_of(options: argparse.Namespace) -> dict[str, Any]:
         robot["early_termination"] = False
     values: dict[str, Any] = {"task_options": robot, "l2": 0.005, "noise_dtype": "bfloat16", "seed": options.seed}
     values |= {"population_size": options.population, "generations": options.generations, "episodes": options.episodes}
-    if options.objective != "mean_fitness":
-        values["behavior_shaping"] = "centered_ranks"
+    values["behavior_shaping"] = "centered_ranks"
     if options.bandwidth:
         values["bandwidth"] = options.bandwidth
     return values
@@ -93,7 +92,8 @@ def main() -> None:
     parser.add_argument("--centers", type=Path, help="a folder for centers")
     parser.add_argument("--output", type=Path, help="a file to append the row to")
     options = parser.parse_args()
-    config = layered(options.task, objective=options.objective, values=settings_of(options))
+    # As a preset has them: options count as far as the objective, or a term of it, has them.
+    config = layered(options.task, objective=options.objective, offers=settings_of(options))
     task = make_task(options.task, config.task_options)
     began, seconds, distances = time.perf_counter(), [], []
 
@@ -103,7 +103,8 @@ def main() -> None:
 
     run = evolve(_started(task, options.start_from), config, on_generation=note, progress=False)
     (parent,) = run.parents()
-    row = {name: value for name, value in vars(options).items() if not isinstance(value, Path)}
+    row = {name: value for name, value in vars(options).items() if name not in ("output", "centers")}
+    row["start_from"] = options.start_from and options.start_from.stem
     row |= {"seconds": round(time.perf_counter() - began, 1), "per_generation": float(np.median(np.diff(seconds)))}
     row["training_distance"] = [round(float(value), 2) for value in distances[:: max(1, len(distances) // 10)]]
     robot = {"start_noise": 0.1}
@@ -116,9 +117,11 @@ def main() -> None:
     if options.centers:
         options.centers.mkdir(parents=True, exist_ok=True)
         memory = {f"memory/{name}": np.asarray(value) for name, value in parent.memory._asdict().items()}
-        name = "-".join(map(str, (options.task, options.objective.replace("*", "x").replace(":", "_"), options.seed)))
+        objective = options.objective.replace("*", "x").replace(":", "_")
+        sizes = (options.body, options.bandwidth or "default", options.generations, options.seed)
         center = np.asarray(parent.parameters.center[0]).astype(np.float16)
-        np.savez(options.centers / f"{name}-{options.generations}.npz", center=center, **memory)
+        name = "-".join(map(str, (options.task, objective, *sizes)))
+        np.savez(options.centers / f"{name}.npz", center=center, **memory)
 
 
 def _started(task: Any, path: Path | None) -> Any:

@@ -104,7 +104,7 @@ def max_covariance(behavior_shaping: Shaping = standardize) -> Objective:
     return named(objective, objective="max_covariance", behavior_shaping=shaping_name(behavior_shaping))
 
 
-def max_information(bandwidth: float = 1.0, behavior_shaping: Shaping = standardize) -> Objective:
+def max_information(bandwidth: float = 2.0, behavior_shaping: Shaping = standardize) -> Objective:
     r"""MaxInfo, how much a behavior tells about the member: a lower bound of their mutual information, in nats.
 
     $$J = \mathbb{E}_z[\log \varphi(B(z, s) - B(z, s')) - \log \mathbb{E}_{z'}[\varphi(B(z, s) - B(z', s'))]]$$

@@ -42,6 +42,14 @@ class EntropyOptions(KernelOptions):
 
 
 @dataclass(frozen=True)
+class InformationOptions(KernelOptions):
+    """Of the information that a behavior holds about its member."""
+
+    bandwidth: float = setting(2.0, POSITIVE)
+    """Standard deviation of the Gaussian kernel; narrow ones make mutations that repeat themselves and stay near."""
+
+
+@dataclass(frozen=True)
 class FitnessOptions(Options):
     """Of objectives of fitness."""
 
@@ -128,7 +136,7 @@ OBJECTIVES: dict[str, ObjectiveEntry] = {
     "max_information": ObjectiveEntry(
         ".core.objectives:max_information",
         "MaxInfo, how much a behavior tells about the member",
-        KernelOptions,
+        InformationOptions,
         "MaxInfo-EES",
         "#117733",
         compares_episodes=True,

@@ -52,9 +52,9 @@ def repeatability(episodes: Array) -> Repeatability:
     generator = np.random.default_rng(0)
     size = len(means)
     counts = generator.multinomial(size, np.full(size, 1 / size), RESAMPLES)
-    counts = np.concatenate([np.ones((1, size), counts.dtype), counts]) / size
-    own = counts @ within
-    spread = counts @ (means**2).sum(axis=1) - ((counts @ means) ** 2).sum(axis=1)
+    shares_of = np.concatenate([np.ones((1, size)), counts]) / size
+    own = shares_of @ within
+    spread = shares_of @ (means**2).sum(axis=1) - ((shares_of @ means) ** 2).sum(axis=1)
     between = spread * size / (size - 1) - own / number
     shares = between / np.maximum(between + own, np.finfo(float).tiny)
     low, high = np.quantile(shares[1:], (0.025, 0.975))
