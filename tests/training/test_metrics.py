@@ -42,6 +42,6 @@ def test_evaluations_count_episodes_as_the_page_says() -> None:
     row = next(line for line in page.splitlines() if line.startswith("| `evaluations`"))
     assert r"with `es_maml` times $\mathrm{episodes} + 1$" in row
     for objective, episodes in (("max_entropy", 1), ("es_maml", 1 + 7)):
-        values = {"population_size": 10, "objective_options": {"episodes_per_task": 7}}
-        rows = metric_rows(layered("navigation", objective=objective, values=values), True, 2, {}, None, 0.0)
+        offers = {"population_size": 10, "episodes_per_task": 7}
+        rows = metric_rows(layered("navigation", objective=objective, offers=offers), True, 2, {}, None, 0.0)
         assert rows[0]["evaluations"] == 3 * 10 * episodes

@@ -62,10 +62,11 @@ class Planned:
         if run.config.generations < config.generations and longer == config:
             return "begun"
         if run.config != config:
-            found, asked = to_table(run.config), to_table(config)
-            key = next(key for key in asked if found[key] != asked[key])
+            found, asked = dict(flat(to_table(run.config))), dict(flat(to_table(config)))
+            key = next(key for key in asked if found.get(key) != asked[key])
+            there, here = found.get(key), asked[key]
             raise RunFolderError(
-                f"{self.path} holds a run of another configuration: {key} is {found[key]} there and {asked[key]} here. "
+                f"{self.path} holds a run of another configuration: {key} is {there} there and {here} here. "
                 "Choose another --output, or remove that folder."
             )
         return "done" if run.is_complete else "begun"
