@@ -43,6 +43,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     save_adaptation(Run(folder / "variance"), Adaptation("left", 0.0, scores, scores[:, :, None]))
     save_race(Run(folder / "variance"), Raced("left", "mutations", np.array([0, 1, 2]), scores[:, :, None]))
     save_offspring(Run(folder / "variance"), 0.5, np.linspace(-1, 1, 12).reshape(2, 6, 1))
+    several = written(folder / "several", config(objective="max_covariance", episodes=3), np.ones((1, 5)))
+    with_episodes(several, 4, np.linspace(-1, 1, 12).reshape(1, 4, 3, 1))
     returns = {name: np.ones((2, 3)) for name in curves.MAML_METRICS}
     written(folder / "maml", config("navigation", objective="maml", seeds=2), np.ones((2, 3)), **returns)
     return {path.name: Run(path) for path in folder.iterdir()}
@@ -50,7 +52,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
 
 def shown_in(name: str, real: dict[str, Run]) -> list[Run]:
     """Runs that a figure can show."""
-    own = {"evolution": "fitness", "maml": "maml", "maze": "maze", "elites": "maze"}
+    own = {"evolution": "fitness", "maml": "maml", "maze": "maze", "elites": "maze", "episodes": "several"}
     return [real[own[name]]] if name in own else [real["variance"], real["fitness"]]
 
 
@@ -78,6 +80,15 @@ def with_behaviors(run: Run, generation: int, behavior: Array, valid: Array | No
     valid = np.ones(behavior.shape[:2], bool) if valid is None else valid
     arrays = {"behavior": behavior.astype(np.float32), "fitness": np.zeros(behavior.shape[:2], np.float32)}
     RunWriter(run.path).record_behaviors(generation, arrays | {"valid": valid})
+    return run
+
+
+def with_episodes(run: Run, generation: int, episodes: Array) -> Run:
+    """episodes: (num_seeds, num_members, num_episodes, num_behaviors)."""
+    shape = episodes.shape[:2]
+    arrays = {"episodes": episodes.astype(np.float32), "behavior": episodes.mean(axis=2).astype(np.float32)}
+    arrays |= {"fitness": np.zeros(shape, np.float32), "valid": np.ones(shape, bool)}
+    RunWriter(run.path).record_behaviors(generation, arrays)
     return run
 
 

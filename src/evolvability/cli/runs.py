@@ -53,6 +53,7 @@ def figure(
     - behaviors: what the population does, generation by generation, as heat maps.
     - final: what the last population does, runs side by side.
     - seeds: the same of every seed, one line per method.
+    - episodes: each mutation's episodes, mutations sorted by their mean: what is luck, and what is skill.
     - components: what the last population does, one color per component.
     - offspring: what mutations did that `ees measure --keep` kept.
     - adaptation: how far the best of k mutations gets, as `ees adapt` found.

@@ -95,16 +95,19 @@ def draw(ax: Axes, data: Lines, metric: str) -> None:
 def figure(runs: Sequence[Run]) -> Figure:
     """Small multiples: one panel per metric, one line and band per group of runs."""
     data = data_from_runs(runs)
-    # Of one to four panels none of the grid's places stays empty.
+    # Of one to four panels none of the grid's places stays empty; of five, the last.
     rows = max(1, len(data.panels) // 2)
     columns = -(-len(data.panels) // rows)
     drawing = new_figure(2.7 * columns, 1.9 * rows + 0.3 + 0.15 * len(data.firsts))
     axes = drawing.subplots(rows, columns, squeeze=False, sharex=True)
-    for index, (metric, ax) in enumerate(zip(data.panels, axes.flat, strict=True)):
+    for index, (metric, ax) in enumerate(zip(data.panels, axes.flat, strict=False)):
         draw(ax, data, metric)
         letter(ax, index, _label(metric, runs))
-    for ax in axes[:-1].flat:
+    for ax in axes.flat[: len(data.panels) - columns]:
         ax.set_xlabel("")
+    for ax in axes.flat[len(data.panels) :]:
+        ax.set_axis_off()
+        axes[-2, ax.get_subplotspec().colspan.start].xaxis.set_tick_params(labelbottom=True)
     add_legend(drawing, data.note)
     return drawing
 

@@ -16,6 +16,7 @@ from evolvability.figures import (
     components,
     curves,
     elites,
+    episodes,
     evolution,
     interference,
     maze,
@@ -40,9 +41,10 @@ FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "offspring": offspring.figure,
     "maze": maze.figure,
     "elites": elites.figure,
+    "episodes": episodes.figure,
 }
 """From runs to a figure, by name."""
-OF_BEHAVIORS = ("behaviors", "final", "seeds", "evolution", "components", "offspring", "elites")
+OF_BEHAVIORS = ("behaviors", "final", "seeds", "evolution", "components", "offspring", "elites", "episodes")
 """Those whose axes are behavior dimensions, which can be chosen."""
 
 # Without the date of writing and the like: the same runs give the same file.

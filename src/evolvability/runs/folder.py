@@ -181,7 +181,8 @@ class Run(TrainedPopulation):
 
         Returns:
             ``behavior`` (num_seeds, num_members, num_behaviors); ``fitness``, ``valid``, ``component``
-            (num_seeds, num_members).
+            (num_seeds, num_members). Of members with several episodes also ``episodes``
+            (num_seeds, num_members, num_episodes, num_behaviors), whose mean the behavior is.
         """
         # Where one is asked for, others that may be gone are of no matter.
         recorded = self.recorded if generation is None else generations_in(self.path / "behaviors")
@@ -191,7 +192,7 @@ class Run(TrainedPopulation):
             raise RunFolderError(f"{self.path} has no behaviors of generation {generation}; {nearby}.")
         path = arrays_path(self.path / "behaviors", generation)
         arrays = behaviors_in(path, self.config.seeds)
-        return arrays | {"behavior": self.along(arrays["behavior"])} if self.dimensions else arrays
+        return arrays | {name: self.along(arrays[name]) for name in ("behavior", "episodes") if name in arrays}
 
     def along(self, behavior: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Behaviors along the dimensions that are looked at; dimensions are the last axis."""

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from evolvability.runs.folder import Run
+
 Array = np.ndarray[Any, Any]
 RESAMPLES = 1000
 
@@ -59,3 +61,12 @@ def repeatability(episodes: Array) -> Repeatability:
     shares = between / np.maximum(between + own, np.finfo(float).tiny)
     low, high = np.quantile(shares[1:], (0.025, 0.975))
     return Repeatability(float(shares[0]), float(low), float(high), math.sqrt(max(between[0], 0)), math.sqrt(own[0]))
+
+
+def recorded_episodes(run: Run, seed: int, generation: int | None = None) -> Array | None:
+    """(num_valid, num_episodes, num_behaviors) of one seed's members; None where each has one episode.
+
+    seed: its place among the run's seeds. Default: of the last recorded generation.
+    """
+    arrays = run.behaviors(generation)
+    return arrays["episodes"][seed][arrays["valid"][seed]] if "episodes" in arrays else None
