@@ -1,5 +1,6 @@
 """Repeatability: against closed forms, and what commands and picks make of several episodes."""
 
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -7,10 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evolvability import ConfigError, evolve, function_task, measure, pick_mutation
+from evolvability import ConfigError, Run, evolve, function_task, measure, pick_mutation
+from evolvability.cli import main
 from evolvability.core import objectives
 from evolvability.core.types import make_outcome, merge_episodes
-from evolvability.studies.repeatability import repeatability
+from evolvability.studies.comparison import compare_runs
+from evolvability.studies.repeatability import recorded_episodes, repeatability
 
 START = jnp.zeros(1)
 lucky = function_task(lambda x, key: x + 0.5 * jax.random.normal(key), start=START, takes_key=True)
@@ -63,3 +66,27 @@ def test_picks_of_a_run_take_episodes_and_refuse_them_where_nothing_varies() -> 
     fixed = evolve("point", objective="max_variance", generations=1, population_size=8, progress=False)
     with pytest.raises(ConfigError, match="does not vary"):
         fixed.pick("right", mutations=5, episodes=4)
+
+
+def test_show_and_compare_tell_the_repeatability_of_runs_that_have_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shared: dict[str, Any] = {"objective": "max_variance", "generations": 1, "sigma": 1.0, "progress": False}
+    evolve(lucky, population_size=400, episodes=2, output=tmp_path / "two", **shared)
+    evolve(lucky, population_size=4, output=tmp_path / "one", **shared)
+    two, one = Run(tmp_path / "two"), Run(tmp_path / "one")
+    episodes = recorded_episodes(two, 0)
+    assert episodes is not None
+    assert recorded_episodes(one, 0) is None
+    found = repeatability(episodes)
+    main(["show", str(tmp_path / "two")])
+    shown = [[part.strip() for part in line.split("│")[1:-1]] for line in capsys.readouterr().out.splitlines()]
+    assert ["its 95 % interval", f"{found.low:.2f} to {found.high:.2f}"] in shown
+    main(["show", str(tmp_path / "one")])
+    assert "repeatability" not in capsys.readouterr().out
+    compared = compare_runs([two], "repeatability").values["MaxVar-EES"]
+    assert compared == [pytest.approx(found.share, rel=1e-4)]
+    with pytest.raises(ConfigError, match=r"no value of 'repeatability'. It takes two or more episodes"):
+        compare_runs([one], "repeatability")
+    with pytest.raises(ConfigError, match="Unknown measure of offspring 'repeatability'"):
+        compare_runs([two], "offspring:repeatability")

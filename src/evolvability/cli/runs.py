@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from evolvability.studies.sweeps import Status, Watch
     from evolvability.training.progress import Display
 
-METRICS = "objective variance entropy distance fitness_before fitness_mean fitness_max center_norm num_invalid"
-SETTINGS = "population population_size optimizer learning_rate l2"
+METRICS = (
+    "objective variance entropy distance repeatability fitness_before fitness_mean fitness_max center_norm num_invalid"
+)
+SETTINGS = "population population_size episodes optimizer learning_rate l2"
 """What `ees show` shows of a run, beside the options of its population and its objective."""
 
 
@@ -90,8 +92,8 @@ def compare(
 
     Args:
         runs: Run folders of one task.
-        metric: A field of metrics.jsonl, a measure of behaviors (distinct, coverage, degenerate, reachability,
-            specialization), adapted:GOAL, raced:GOAL[:ADAPTER] or offspring:MEASURE[:SIGMA].
+        metric: A field of metrics.jsonl, such as repeatability, a measure of behaviors (distinct, coverage, degenerate,
+            reachability, specialization), adapted:GOAL, raced:GOAL[:ADAPTER] or offspring:MEASURE[:SIGMA].
         generation: Which generation, or last for each run's own last; default: the last that all runs have.
         correction: Correct p-values for their number.
         output: Write STEM.json, STEM.md and STEM.png as well.
@@ -215,6 +217,17 @@ def export(
         print_text(f"wrote {copy}, {folder_size(copy) / 1000:,.0f} kB")
 
 
+def _interval(run: "Run", generation: int) -> str:
+    """Of a run's repeatability, where that generation's behaviors were kept."""
+    from evolvability.studies.repeatability import recorded_episodes, repeatability
+
+    episodes = recorded_episodes(run, 0, generation) if generation in run.recorded else None
+    if episodes is None:
+        return ""
+    found = repeatability(episodes)
+    return f"{found.low:.2f} to {found.high:.2f}"
+
+
 def _summary(run: "Run") -> Group:
     """A run's configuration and its metrics at the start, the middle and the end; several seeds by their medians."""
     config, metrics = run.config, run.metrics
@@ -234,5 +247,7 @@ def _summary(run: "Run") -> Group:
         values = [median(metrics[name][:, column]) for column in columns] if name in metrics else []
         if any(map(math.isfinite, values)):
             table.add_row(name.replace("_", " "), *(f"{value:.5g}" for value in values))
+            if name == "repeatability" and config.seeds == 1:
+                table.add_row("its 95 % interval", *(_interval(run, column) for column in columns))
     # Beside the table, not its title and caption: those would be wrapped to the table's width.
     return Group(Text(title, style="bold"), *([table] if columns else []), Text(caption, style="dim"))

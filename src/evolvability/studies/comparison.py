@@ -30,7 +30,8 @@ from evolvability.studies.offspring import kept_offspring
 from evolvability.studies.races import load_race, own_adapter
 from evolvability.studies.statistics import Comparison, Correction, Interval, compare_all, median_interval
 
-MEASURES = tuple(field.name for field in dataclasses.fields(Measures))
+MEASURES = tuple(field.name for field in dataclasses.fields(Measures) if field.name != "repeatability")
+"""Of behaviors alone; repeatability takes episodes, and is in metrics.jsonl where there are any."""
 SPECIALIZATION = "specialization"
 OF_BEHAVIORS = (*MEASURES, SPECIALIZATION)
 """Measured on recorded behaviors; where metrics.jsonl has one of the same name, that is taken."""
@@ -267,7 +268,8 @@ def _metric(run: Run, name: str, generation: int | None) -> list[float]:
     if not 0 <= generation < values.shape[1]:
         raise ConfigError(f"{run.path} has the generations 0 to {values.shape[1] - 1}, but not {generation}.")
     if not np.isfinite(values).any():  # another method's; a metric that is missing now and then is of a collapsed run
-        raise ConfigError(f"{run.path} has no value of '{name}'.")
+        hint = " It takes two or more episodes per member: --episodes 2." if name == "repeatability" else ""
+        raise ConfigError(f"{run.path} has no value of '{name}'.{hint}")
     return [float(value) for value in values[:, generation]]
 
 
