@@ -21,6 +21,16 @@ def ant_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="session")
+def lucky_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Ants in two episodes each, from start states that differ."""
+    path = tmp_path_factory.mktemp("runs") / "lucky"
+    options = {"num_steps": 100, "hidden": 16, "start_noise": 0.1}
+    values = {"generations": 1, "population_size": 12, "sigma": 0.5, "episodes": 2, "task_options": options}
+    evolve("ant", layered("ant", values=values | {"objective": "max_covariance"}), output=path)
+    return Run(path)
+
+
+@pytest.fixture(scope="session")
 def pattern_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("runs") / "interference"
     values = {"generations": 30, "population_size": 64, "record_every": 10}

@@ -65,6 +65,28 @@ def test_click_on_a_point_plays_the_recorded_mutation(opened: Any, served: str, 
     np.testing.assert_allclose(end, ant_run.behaviors(2)["behavior"][0, row], atol=1e-3)
 
 
+@pytest.mark.full
+def test_a_clicked_member_walks_in_all_of_its_episodes(opened: Any, lucky_run: Run) -> None:
+    behavior, episodes = (lucky_run.behaviors()[name][0] for name in ("behavior", "episodes"))
+    row = int(np.argmax(behavior[:, 0]))
+    apart = f"its 2 episodes end up to {np.linalg.norm(np.diff(episodes[row], axis=0)):.2f} m apart"
+    with serving(lucky_run) as address:
+        open_page(opened, address)
+        opened.mouse.move(*screen_of(opened, row))
+        assert apart in opened.evaluate("window.explorer.scene.hover.text")
+        opened.mouse.click(*screen_of(opened, row))
+        until(opened, "(a => a.length === 2 && a.every(one => !one.waiting))(window.explorer.state.actors)")
+        shown = opened.evaluate("window.explorer.state.actors.map(({behavior, color}) => [behavior, color])")
+        np.testing.assert_allclose([one for one, _ in shown], episodes[row], atol=1e-3)
+        assert shown[0][1] == shown[1][1]  # one mutation, one color
+        text = opened.inner_text("#actors")
+        assert text.count("as recorded") == text.count(apart) == 2
+        assert opened.evaluate("window.explorer.state.actors.map(({what}) => what)") == [
+            f"member.{row}.0",
+            f"member.{row}.1",
+        ]
+
+
 def test_bodies_stand_in_the_browser_where_mujoco_puts_them(opened: Any, served: str) -> None:
     open_page(opened, served)
     for make in (ant, cheetah):

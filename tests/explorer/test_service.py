@@ -25,6 +25,7 @@ from evolvability.explorer.export import export_page
 from evolvability.explorer.server import Handler, Server
 from evolvability.explorer.service import BROODS, Explorer, Kept
 from evolvability.explorer.videos import make_video
+from evolvability.runs.writer import RunWriter
 from evolvability.studies import rebuild
 from evolvability.tasks.replay import Stage
 from evolvability.tasks.robots import ant, cheetah
@@ -131,7 +132,7 @@ def test_a_downloaded_policy_is_the_mutation_that_was_watched(which: str, ant_ru
     np.testing.assert_array_equal(policy.memory.mean, center["memory/mean"][1])
     kind, _, number = which.partition("=")
     parent = rebuild.parent_of(ant_run, rebuild.watchable_task(ant_run), 2, 1)
-    brood = BROODS[kind](parent, int(number))
+    brood = BROODS[kind](parent, int(number), 0)
     brood = replace(brood, sample=sample_of(jnp.asarray(policy.parameters)[None]), wanted=np.array([0]))
     ended = np.asarray(rebuild.evaluate(parent.task, parent, brood).behavior)[0]
     np.testing.assert_allclose(ended, arrays(explorer, f"replay?{where}")["behavior"], atol=1e-4)
@@ -273,6 +274,29 @@ def test_a_video_has_each_mutation_of_its_own_seed(ant_run: Run, monkeypatch: py
     Explorer([ant_run]).answer("video?run=0&format=gif&speed=1&cast=0.2.member.13,1.2.member.13")
     behavior = ant_run.behaviors(2)["behavior"][:, 13]
     np.testing.assert_array_equal([motion.behavior[0] for motion in recorded], behavior)
+
+
+def test_a_member_is_replayed_in_each_of_its_episodes(lucky_run: Run) -> None:
+    explorer, recorded = Explorer([lucky_run]), lucky_run.behaviors()
+    shown = arrays(explorer, "cloud?run=0&seed=0&generation=0")
+    np.testing.assert_array_equal(shown["episodes"], recorded["episodes"][0])
+    found = [
+        arrays(explorer, f"replay?run=0&seed=0&generation=0&member=5&episode={episode}")["behavior"]
+        for episode in range(2)
+    ]
+    np.testing.assert_allclose(found, recorded["episodes"][0, 5], atol=1e-3)
+    assert np.linalg.norm(found[0] - found[1]) > 1e-2  # luck
+    with pytest.raises(ConfigError, match="from 0 to 1 in this run, got 2"):
+        explorer.answer("replay?run=0&seed=0&generation=0&member=5&episode=2")
+
+
+def test_of_members_with_many_episodes_fewer_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = made_up(tmp_path / "run", config(population_size=40), np.zeros((1, 40, 2)))
+    RunWriter(run.path).record_behaviors(1, run.behaviors() | {"episodes": np.zeros((1, 40, 5, 2), np.float32)})
+    monkeypatch.setattr(data, "MAX_NUMBERS", 200)
+    shown = data.cloud(run, 1, 0)
+    assert shown["episodes"].shape == (20, 5, 2)
+    assert shown["behavior"].shape == (20, 2)
 
 
 def test_server_explains_an_error(served: str) -> None:

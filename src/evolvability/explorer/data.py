@@ -94,20 +94,21 @@ def _glimpses(run: Run) -> list[HostArray]:
 def cloud(run: Run, generation: int, seed_index: int, most: int | None = None) -> Arrays:
     """One generation's valid members: ``index``, ``behavior``, ``fitness`` and ``component``; at most so many.
 
-    ``members`` (1,) says how many there are.
+    ``members`` (1,) says how many there are. Where members have several, ``episodes`` is what each did in every one.
     """
     arrays = run.behaviors(generation)
     if not 0 <= seed_index < len(arrays["valid"]):
         raise RunFolderError(f"{run.path} has {len(arrays['valid'])} seeds, numbered from 0 here, got {seed_index}.")
     index = np.flatnonzero(arrays["valid"][seed_index])
     number = len(index)
-    most = min(number if most is None else most, max(1, MAX_NUMBERS // arrays["behavior"].shape[2]))
+    widest = arrays.get("episodes", arrays["behavior"])
+    most = min(number if most is None else most, max(1, MAX_NUMBERS // int(np.prod(widest.shape[2:]))))
     if number > most:
         # Evenly, not at random: the same members are shown every time.
         index = index[np.linspace(0, number - 1, most).astype(int)]
     # The page reads these types alone.
-    types = {"behavior": np.float32, "fitness": np.float32, "component": np.uint32}
-    shown = {name: arrays[name][seed_index, index].astype(kind) for name, kind in types.items()}
+    types = {"behavior": np.float32, "fitness": np.float32, "component": np.uint32, "episodes": np.float32}
+    shown = {name: arrays[name][seed_index, index].astype(kind) for name, kind in types.items() if name in arrays}
     return {"members": np.array([number], np.uint32), "index": index.astype(np.uint32), **shown}
 
 

@@ -27,13 +27,13 @@ FRAMES_PER_SECOND = 30
 NOT_DRAWN = "This environment does not draw itself (it has no render mode rgb_array): its behaviors are shown alone."
 MAX_ROBOTS = 16
 MAX_STEPS = 100_000  # of an episode that is watched: it would not end while somebody waits
-BROODS: dict[str, Callable[[Parent, int], Brood]] = {
-    "center": lambda parent, number: rebuild.center(parent),
-    "chunk": rebuild.fresh,
-    "fresh": rebuild.fresh_one,
-    "member": lambda parent, number: rebuild.members(parent, [number]),
+BROODS: dict[str, Callable[[Parent, int, int], Brood]] = {
+    "center": lambda parent, number, episode: rebuild.center(parent),
+    "chunk": lambda parent, number, episode: rebuild.fresh(parent, number),
+    "fresh": lambda parent, number, episode: rebuild.fresh_one(parent, number),
+    "member": lambda parent, number, episode: rebuild.members(parent, [number], episode),
 }
-"""Who can be simulated."""
+"""Who can be simulated; a member in any of its episodes, others in one."""
 
 
 class Question(dict[str, str]):
@@ -52,6 +52,10 @@ class Question(dict[str, str]):
     def place(self) -> tuple[int, int, int]:
         """Which run, seed and generation it is about."""
         return self.integer("run"), self.integer("seed"), self.integer("generation")
+
+    def episode(self) -> int:
+        """Which of a member's episodes it is about, by default the first."""
+        return self.integer("episode") if "episode" in self else 0
 
 
 class Kept:
@@ -154,7 +158,7 @@ class Explorer:
         """One mutation's network with the statistics of observations, as `ees adapt --save` writes it."""
         kind = _kind(asked)
         parent = self._parent(asked)
-        brood = BROODS[kind](parent, asked.integer(kind))
+        brood = BROODS[kind](parent, asked.integer(kind), asked.episode())
         return parent.policy(brood.sample.members()[brood.wanted[0]]).to_file()
 
     def video(self, asked: Question) -> bytes:
@@ -178,13 +182,13 @@ class Explorer:
     def _simulated(self, asked: Question, kind: str, simulate: Callable[[Task, Parent, Brood], Value]) -> Value:
         """What members of a kind in `BROODS` do, the one whose number the question has under that name."""
         task, parent = self._task(asked), self._parent(asked)
-        number = 0 if kind == "center" else asked.integer(kind)
+        number, episode = 0 if kind == "center" else asked.integer(kind), asked.episode()
 
         def alone() -> Value:
             with self._simulator:
-                return simulate(task, parent, BROODS[kind](parent, number))
+                return simulate(task, parent, BROODS[kind](parent, number, episode))
 
-        return self._kept((kind, number, *asked.place()), alone)
+        return self._kept((kind, number, episode, *asked.place()), alone)
 
     def _run(self, asked: Question) -> Run:
         index = asked.integer("run")
@@ -209,14 +213,14 @@ def _kind(asked: Question) -> str:
 
 
 def _address(word: str) -> dict[str, str]:
-    """What ``SEED.GENERATION.member.17`` or ``SEED.GENERATION.fresh.3`` stands for.
+    """What ``SEED.GENERATION.member.17`` stands for, or ``member.17.2`` for its third episode, or ``fresh.3``.
 
     >>> _address("0.99.fresh.3")
-    {'seed': '0', 'generation': '99', 'fresh': '3'}
+    {'seed': '0', 'generation': '99', 'fresh': '3', 'episode': '0'}
     """
     # Filled up: what a word lacks is then missed by `Question`, which says so.
-    seed, generation, kind, index = [*word.split("."), "", "", ""][:4]
-    return {"seed": seed, "generation": generation, kind: index}
+    seed, generation, kind, index, *episode = [*word.split("."), *[""] * (3 - word.count("."))]
+    return {"seed": seed, "generation": generation, kind: index, "episode": ".".join(episode) or "0"}
 
 
 def _thinned(motion: Recording, time_step: float, most_pictures: int | None) -> data.Arrays:

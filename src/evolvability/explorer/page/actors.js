@@ -1,7 +1,7 @@
 // The mutations on stage: who they are, what they did, whether that is what was recorded, and how to take them away.
 
 import { css, robotColor } from "explorer/clouds";
-import { ask, askArrays, generationNow, isStatic, place } from "explorer/runs";
+import { ask, askArrays, generationNow, isStatic, place, spread } from "explorer/runs";
 import { $, begin, button, element, freeSlot, leave, redraw, say, scene, state } from "explorer/stage";
 
 const SAME = 1e-3; // ends nearer than this are the same
@@ -69,9 +69,10 @@ function listed(actor) {
 }
 
 // What is said of a mutation that was simulated: one [text, kind] per line.
-function report({ behavior, recorded, valid, missed, k, note }, run) {
+function report({ behavior, recorded, valid, missed, k, note, episodes }, run) {
   const broken = valid ? "" : " (the simulation broke down)";
   const lines = [[`${run.moves ? "ends at" : "behavior"} ${place(run, behavior)}${broken}`]];
+  if (episodes) lines.push([spread(run, episodes)]);
   if (missed) lines.push([`${missed} from your click, best of ${k}`, "good"]);
   const off = recorded && Math.hypot(...recorded.map((value, j) => value - behavior[j]));
   const isSame = off < SAME; // the episode seen is the one that was recorded

@@ -5,7 +5,7 @@ import { axesOf, unitOfAll } from "explorer/axes";
 import { follow, goTo, markCenters, setSteps, showGeneration, showRemark, tour, tourOrNot } from "explorer/generations";
 import { describe, drawCurves, refreshCurves, refreshHistory } from "explorer/panel";
 import { listenToSelection, pick, pickRow } from "explorer/picking";
-import { ask, isStatic, nearestOf, obstacle, place, row } from "explorer/runs";
+import { ask, episodesOf, isStatic, nearestOf, obstacle, place, row, spread } from "explorer/runs";
 import { $, animate, goHome, redraw, scene, state, steer, zoom } from "explorer/stage";
 
 const AXES = ["across", "along", "above"];
@@ -144,13 +144,15 @@ function hover(x, y) {
   const run = state.runs[scene.viewAt(x, y)];
   const k = scene.memberAt(run.index, x, y);
   if (k !== (scene.hover?.row ?? null)) redraw();
-  scene.hover = k === null ? null : { run: run.index, row: k, text: whoIs(run, k) };
+  const episodes = k === null ? [] : episodesOf(run.cloud, k);
+  scene.hover = k === null ? null : { run: run.index, row: k, text: whoIs(run, k, episodes), episodes };
 }
 
-function whoIs(run, k) {
+function whoIs(run, k, episodes) {
   const { behavior, index, fitness } = run.cloud;
+  const apart = episodes.length ? `, ${spread(run, episodes)}` : "";
   const only = obstacle(run) ? ", cannot be watched" : "";
-  return `member ${index.data[k]} at ${place(run, row(behavior, k))}, fitness ${fitness.data[k].toFixed(2)}${only}`;
+  return `member ${index.data[k]} at ${place(run, row(behavior, k))}, fitness ${fitness.data[k].toFixed(2)}${apart}${only}`;
 }
 
 // For a console, and for tests: what is shown and where.

@@ -79,17 +79,22 @@ function mark(pen, scene, view, actors) {
     pen.mark(PLUS, 8, spotOf(view, center), WHITE, 2);
     pen.say("center", spotOf(view, center), { color: WHITE, lower: -16, weight: "600" });
   }
-  for (const { target, behavior, recorded, spot, color, poses, slot } of actors) {
+  for (const { target, behavior, recorded, spot, color, poses, slot, episodes } of actors) {
     if (target) pen.mark(CROSS, 5, target, css(color), 2);
     if (target && behavior) {
       const [x, y] = spotOf(view, behavior);
       pen.line(target, [x, y + (poses ? scene.lane(view, slot) : 0)], css(color, 0.7));
     }
+    if (episodes) pen.line(spot, spotOf(view, recorded), css(color, 0.7)); // from the mean that was clicked
     // One of a stack lies where it was clicked.
-    if (recorded) pen.mark(RING, 6.5, (flat && spot) || spotOf(view, recorded), css(color), 1.8);
+    if (recorded) pen.mark(RING, 6.5, (flat && !episodes && spot) || spotOf(view, recorded), css(color), 1.8);
   }
   if (scene.hover?.run !== index) return;
   const under = scene.spot(index, scene.hover.row);
+  for (const episode of scene.hover.episodes) {
+    pen.line(under, spotOf(view, episode), css([1, 1, 1], 0.6));
+    pen.mark(CROSS, 3, spotOf(view, episode), WHITE);
+  }
   pen.mark(RING, 4.5, under, WHITE);
   pen.say(scene.hover.text, under, { color: WHITE, lower: -14, weight: "italic", outline: 9 });
 }

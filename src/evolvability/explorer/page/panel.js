@@ -4,7 +4,7 @@ import { css, graded, kind } from "explorer/clouds";
 import { askArrays, generationNow, seedOf } from "explorer/runs";
 import { $, element, state } from "explorer/stage";
 
-const CURVES = ["entropy", "variance", "distance", "fitness_mean"];
+const CURVES = ["entropy", "variance", "distance", "repeatability", "fitness_mean"];
 const WIDTH = 1200; // pixels of a history, stretched to what the page has
 
 const short = (value) => String(Number(value.toPrecision(Math.abs(value) < 0.1 ? 1 : 3)));

@@ -2,9 +2,10 @@
 
 import { bringOn, remove } from "explorer/actors";
 import { nearest, spotOf } from "explorer/axes";
-import { mean } from "explorer/clouds";
-import { addressOf, askArrays, freshGeneration, isStatic, obstacle, place, row, rows, shownOf } from "explorer/runs";
-import { $, redraw, say, scene, state } from "explorer/stage";
+import { mean, robotColor } from "explorer/clouds";
+import { addressOf, askArrays, episodesOf, freshGeneration, isStatic, obstacle } from "explorer/runs";
+import { place, row, rows, shownOf } from "explorer/runs";
+import { $, freeSlot, redraw, say, scene, state } from "explorer/stage";
 
 const ARROWS = { ArrowLeft: [-15, 0], ArrowRight: [15, 0], ArrowUp: [0, -15], ArrowDown: [0, 15] }; // pixels
 const SMALLEST = 4; // a rectangle with a shorter side is a click
@@ -28,16 +29,25 @@ export function pickRow(index, found) {
   const instead = () => findNearest(run, groundOf(run, recorded));
   if (isStatic) return instead(); // a file has fresh mutations' motions alone
   const why = obstacle(run);
-  if (!why) return playMember(run, shownOf(run), member, { recorded, spot: scene.spot(index, found) });
+  if (!why) return playMember(run, member, { recorded, spot: scene.spot(index, found) }, episodesOf(cloud, found));
   const ended = `Member ${member} ended at ${place(run, recorded)}. ${why}`;
   say(ended, "find the nearest", run.rebuildable.length ? instead : null);
 }
 
 const groundOf = (run, behavior) => spotOf(run, behavior).slice(0, 2);
 
-function playMember(run, generation, member, about) {
+// A member walks in all of its episodes at once, in one color.
+function playMember(run, member, about, episodes) {
+  const generation = shownOf(run);
+  const question = `replay?${addressOf(run, generation)}&member=${member}`;
   const who = { generation, what: `member.${member}`, label: `#${member}`, ...about };
-  return bringOn(run, who, `replay?${addressOf(run, generation)}&member=${member}`);
+  if (!episodes.length) return bringOn(run, who, question);
+  const color = robotColor(freeSlot());
+  const played = episodes.slice(0, state.most).map((recorded, k) => {
+    const own = { what: `${who.what}.${k}`, label: `#${member}, episode ${k + 1}`, color, recorded, episodes };
+    return bringOn(run, { ...who, ...own }, `${question}&episode=${k}`);
+  });
+  return Promise.all(played);
 }
 
 // The paper's adaptation: of k fresh mutations, the one that comes nearest to where the ground was clicked.
@@ -137,7 +147,8 @@ function select(index, found) {
   const able = obstacle(run) ? [] : found;
   const why = able.length ? "" : "They cannot be watched.";
   $("summary").textContent = `Mean ${place(run, average)}, mean fitness ${fitness.toFixed(2)}. ${why}`;
-  const most = Math.min(state.most, able.length);
+  const each = cloud.episodes?.shape[1] ?? 1; // walkers that a member is on stage
+  const most = Math.min(Math.max(1, Math.floor(state.most / each)), able.length);
   const some = Array.from({ length: most }, (_, j) => able[Math.floor((j * able.length) / most)]); // evenly
   $("watch").textContent = most && most < found.length ? `watch ${most} of them` : "watch them";
   $("watch").disabled = !most;

@@ -36,6 +36,14 @@ export async function askArrays(question) {
 export const row = ({ data, shape: [, width] }, k) => Array.from(data.subarray(width * k, width * (k + 1)));
 export const rows = (matrix) => Array.from({ length: matrix.shape[0] }, (_, k) => row(matrix, k));
 
+// What member k of a cloud did in each of its episodes; none of members that have one.
+export function episodesOf({ episodes, behavior: { shape: [, dimensions] } }, k) {
+  if (!episodes) return [];
+  const [, number] = episodes.shape;
+  const matrix = { data: episodes.data, shape: [0, dimensions] };
+  return Array.from({ length: number }, (_, episode) => row(matrix, number * k + episode));
+}
+
 export const generationNow = () => state.steps[state.step];
 export const nearestOf = (numbers, wanted) =>
   numbers.reduce((best, one) => (Math.abs(one - wanted) < Math.abs(best - wanted) ? one : best));
@@ -46,6 +54,12 @@ export const addressOf = (run, generation) => `run=${run.index}&seed=${seedOf(ru
 export function place(run, behavior) {
   const numbers = behavior.slice(0, SHOWN_NUMBERS).map((value) => value.toFixed(2));
   return `(${numbers.join(", ")}${behavior.length > SHOWN_NUMBERS ? ", …" : ""})${run.unit}`;
+}
+
+// How far apart the episodes of a member end, at most: much of what a mutation does may be luck.
+export function spread(run, episodes) {
+  const gaps = episodes.flatMap((one) => episodes.map((other) => Math.hypot(...one.map((x, j) => x - other[j]))));
+  return `its ${episodes.length} episodes end up to ${Math.max(...gaps).toFixed(2)}${run.unit} apart`;
 }
 
 // A file has the mutations of its last center alone.
