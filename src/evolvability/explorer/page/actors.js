@@ -69,10 +69,12 @@ function listed(actor) {
 }
 
 // What is said of a mutation that was simulated: one [text, kind] per line.
-function report({ behavior, recorded, valid, missed, k, note, episodes }, run) {
+function report(actor, run) {
+  const { behavior, recorded, valid, missed, k, note, episodes } = actor;
+  const isFirst = episodes && actor === state.actors.find((one) => one.episodes === episodes); // of this member's
   const broken = valid ? "" : " (the simulation broke down)";
   const lines = [[`${run.moves ? "ends at" : "behavior"} ${place(run, behavior)}${broken}`]];
-  if (episodes) lines.push([spread(run, episodes)]);
+  if (isFirst) lines.push([spread(run, episodes)]);
   if (missed) lines.push([`${missed} from your click, best of ${k}`, "good"]);
   const off = recorded && Math.hypot(...recorded.map((value, j) => value - behavior[j]));
   const isSame = off < SAME; // the episode seen is the one that was recorded
