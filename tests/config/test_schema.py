@@ -48,6 +48,13 @@ def test_layers_win_in_order() -> None:
     assert layered("point", preset="smoke", values={"population_size": 10}).population_size == 10
 
 
+def test_a_preset_may_name_the_objective_and_an_objective_given_wins() -> None:
+    config = layered("cheetah", preset="dependable")
+    assert (config.objective, config.episodes, config.task_options.start_noise) == ("max_covariance", 2, 0.1)
+    assert layered("cheetah", preset="dependable", objective="max_variance").objective == "max_variance"
+    assert layered("cheetah", preset="dependable", values={"objective": "max_entropy"}).episodes == 2
+
+
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("preset", [None, *PRESETS])
 def test_a_file_repeats_the_configuration(task: str, preset: str | None, tmp_path: Path) -> None:

@@ -167,6 +167,10 @@ PRESETS: dict[str, tuple[str, dict[str, Any]]] = {
     # The sizes of these two differ from task to task: they are in the tasks' registry.
     "paper": ("the paper's own sizes", {}),
     "laptop": ("minutes on two CPU cores, with the effect plainly visible", {}),
+    "dependable": (
+        "mutations that do the same from any start state",
+        {"objective": "max_covariance", "episodes": 2},
+    ),
     "smoke": ("a run of seconds, to see that everything works", {"population_size": 64, "generations": 10, "seeds": 1}),
 }
 
@@ -194,12 +198,12 @@ def layered(
     """
     entry = task_entry(task)
     offers, values = offers or {}, values or {}
-    # Looked up before the layers are merged, since it decides over two of them.
-    named = (layer.get("objective") for layer in (values, offers, entry.defaults))
-    asked = objective or next(filter(None, named), Config.objective)
-    chosen = normalize_objective(asked)
     if preset is not None and preset not in PRESETS:
         raise ConfigError(unknown("preset", preset, PRESETS))
+    presets = [PRESETS[preset][1], entry.presets.get(preset, {})] if preset else []
+    # Looked up before the layers are merged, since it decides over two of them.
+    named = (layer.get("objective") for layer in (values, offers, *presets, entry.defaults))
+    chosen = normalize_objective(objective or next(filter(None, named), Config.objective))
     compares = any(objective_entry(name).compares_episodes for name in names_in(chosen))
     below = merged(
         {"task": task, "episodes": 2 if compares else Config.episodes},
@@ -207,7 +211,7 @@ def layered(
         # By the whole text: a sum has none of its own, whatever its terms have.
         OBJECTIVES[chosen].defaults if chosen in OBJECTIVES else {},
         entry.objective_defaults.get(chosen, {}),
-        *([PRESETS[preset][1], entry.presets.get(preset, {})] if preset else []),
+        *presets,
         offers,
     )
     return combined(below, {**values, "objective": chosen})
