@@ -7,16 +7,19 @@ explorer, videos, and pictures of toy runs, which the pages themselves tell how 
 """
 
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from evolvability import Run
-from evolvability.figures import comparison, curves, graphs
+from evolvability import Run, evolve, function_task
+from evolvability.figures import comparison, curves, episodes, graphs
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
 from evolvability.figures.registry import FIGURES, save_figure
 from evolvability.figures.style import LINE_STYLES, OTHER_COLORS, PAGE_WIDTH, draw_histogram, new_figure
@@ -92,7 +95,7 @@ COLORS = ("#404040", *OTHER_COLORS[1:3], OTHER_COLORS[0])  # none of a method's:
 def main(names: list[str]) -> None:
     """Draw all figures, or those that are named, into docs/assets."""
     every = {name: _of_runs(*what) for name, what in FROM_RUNS.items()} | _graphs()
-    every |= {name: partial(_variants, what) for name, what in VARIANTS.items()}
+    every |= {name: partial(_variants, what) for name, what in VARIANTS.items()} | {"episodes-toy.png": _luck}
     for name in names or every:
         save_figure(every[name], ASSETS / name)
         print(ASSETS / name)
@@ -180,6 +183,22 @@ def _variants(names: dict[str, str]) -> Figure:
     right[-1].set_xlabel(next(iter(runs.values())).behavior_names[0])
     add_legend(drawing, f"{data.note}; histograms: last generation of all seeds", columns=len(runs))
     return drawing
+
+
+def _luck() -> Figure:
+    """Luck and skill in a toy world, trained as docs/dependable.md does: half a minute, from no result."""
+
+    def toy(x: jax.Array, key: jax.Array) -> jax.Array:
+        return 5 * jnp.sin(x / 5) * jnp.sin(20 * x) + 6 * jnp.exp(-((x - 3) ** 2) / 2) * jax.random.normal(key)
+
+    task = function_task(toy, start=jnp.ones(1), takes_key=True)
+    settings: dict[str, Any] = {"episodes": 4, "population_size": 250, "generations": 120, "sigma": 0.5}
+    settings |= {"learning_rate": 0.1, "l2": 0.0, "progress": False}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {name: Path(folder) / name for name in ("max_variance", "max_covariance")}
+        for name, path in paths.items():
+            evolve(task, objective=name, output=path, **settings)
+        return episodes.figure([Run(path) for path in paths.values()])
 
 
 OWN = {"compare": _compared, "settings": _by_settings, "falls": _falls}
