@@ -77,7 +77,7 @@ def draw(ax: Axes, data: Luck) -> None:
     """One behavior dimension: mutations from left to right by their mean, each from its lowest to its highest."""
     each = data.episodes[:, :, 0]
     place = (np.arange(len(each)) + 0.5) / len(each)
-    colors = np.where(go_both_ways(data.episodes), BOTH_WAYS, SAME_WAY)
+    colors = [BOTH_WAYS if both else SAME_WAY for both in go_both_ways(data.episodes)]
     ax.vlines(place, each.min(axis=1), each.max(axis=1), colors=colors, linewidth=0.7, alpha=0.8)
     across = np.repeat(place, each.shape[1])
     ax.scatter(across, each.ravel(), s=3, c=np.repeat(colors, each.shape[1]), linewidths=0, zorder=3)
@@ -94,7 +94,8 @@ def draw_stars(ax: Axes, data: Luck) -> None:
     turns = np.repeat(order(each.mean(axis=1)), each.shape[1])
     rays = np.stack([means, each], axis=2).reshape(-1, 2, 2)
     ax.add_collection(LineCollection(list(rays), colors=DIRECTIONS(turns), linewidths=0.6, alpha=0.8))
-    ax.scatter(*each.reshape(-1, 2).T, s=4, c=DIRECTIONS(turns), linewidths=0, zorder=3)
+    x, y = each.reshape(-1, 2).T
+    ax.scatter(x, y, s=4, c=DIRECTIONS(turns), linewidths=0, zorder=3)
     ax.plot(0, 0, marker="+", color="black", markersize=7, markeredgewidth=1, zorder=4)
     ax.set_aspect("equal")
 

@@ -32,7 +32,7 @@ def behaviors_in(path: Path, num_seeds: int) -> Arrays:
     if len(whole) != 3 or whole[0] != num_seeds or not whole[-1] or set(others) != {whole[:2]}:
         expected = f"{num_seeds} seeds' behavior, fitness, valid and component are expected"
         raise damaged(path, ValueError(expected))
-    several = np.shape(arrays.get("episodes", arrays["behavior"][:, :, None]))
+    several: tuple[int, ...] = np.shape(arrays.get("episodes", arrays["behavior"][:, :, None]))
     if len(several) != 4 or not several[2] or (*several[:2], several[3]) != whole:
         raise damaged(path, ValueError(f"episodes of {whole[1]} members with {whole[2]} behaviors are expected"))
     finite = is_usable(arrays["behavior"]).all(axis=2)
