@@ -25,7 +25,9 @@ import jax.numpy as jnp
 
 from evolvability.config.schema import layered
 from evolvability.core.types import Sample
+from evolvability.tasks.circumstances import Circumstances
 from evolvability.tasks.engines.control import Progress, controller, first_of
+from evolvability.tasks.engines.drawing import draw
 from evolvability.tasks.engines.networks import actor
 from evolvability.tasks.normalizer import Moments, include, scaled
 from evolvability.tasks.policies import mlp
@@ -96,13 +98,13 @@ def _act(robot: Robot, num_steps: int, sample: Sample) -> jax.Array:
 
 
 def _simulate(robot: Robot, num_steps: int, size: int) -> jax.Array:
-    step = controller(robot, early_termination=False)
+    step = controller(robot, early_termination=False, parameters=())
     phase = jnp.linspace(0, 6, size)[:, None] + jnp.arange(robot.num_joints)
 
     def once(now: Progress, time: jax.Array) -> tuple[Progress, None]:
-        return step(now, jnp.sin(phase + 0.1 * time)), None
+        return step(now, jnp.sin(phase + 0.1 * time), {}), None
 
-    first = first_of(robot, jnp.tile(jnp.asarray(robot.start, jnp.float32), (size, 1)))
+    first = first_of(robot, draw(jax.random.split(jax.random.key(0), size), robot, Circumstances()))
     return jax.lax.scan(once, first, jnp.arange(num_steps, dtype=jnp.float32))[0].qpos
 
 

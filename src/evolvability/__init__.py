@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evolvability.studies.adaptation import pick_mutation
     from evolvability.studies.offspring import measure
     from evolvability.tasks.base import Task
+    from evolvability.tasks.circumstances import Circumstances
     from evolvability.tasks.from_world import task_from_world
     from evolvability.tasks.functions import function_task
     from evolvability.tasks.gymnasium import gymnasium_task
@@ -67,6 +68,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "Algorithm",
     "AskTell",
+    "Circumstances",
     "ClusterError",
     "Config",
     "ConfigError",

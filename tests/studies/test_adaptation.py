@@ -10,7 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evolvability import Outcome, Run, RunFolderError, Task, TaskError, evolve, function_task, load_policy
+from evolvability import (
+    Circumstances,
+    Outcome,
+    Run,
+    RunFolderError,
+    Task,
+    TaskError,
+    evolve,
+    function_task,
+    load_policy,
+)
 from evolvability.cli import main
 from evolvability.figures import adaptation, components, evolution
 from evolvability.figures.registry import draw_figure
@@ -134,7 +144,7 @@ def test_start_states_of_robots_differ_in_the_reported_evaluations(tmp_path: Pat
     (found,) = adapt(Run(tmp_path / "run"), ["right"], mutations=3, repeats=3)
     assert found.start_noise == 0.1
     assert len(np.unique(found.repeated[0, 0])) == 3
-    (still,) = adapt(Run(tmp_path / "run"), ["right"], mutations=3, repeats=2, start_noise=0.0)
+    (still,) = adapt(Run(tmp_path / "run"), ["right"], mutations=3, repeats=2, circumstances=Circumstances())
     np.testing.assert_allclose(still.repeated[0], np.repeat(still.scores[0][:, None], 2, axis=1), atol=1e-5)
 
 

@@ -1,14 +1,16 @@
 """Arguments that several commands have."""
 
 from collections.abc import Sequence
+from dataclasses import make_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from tyro.conf import Positional, arg
 
 from evolvability.config.schema import UNSET
 from evolvability.core.errors import ConfigError
 from evolvability.runs.files import check_is_run
+from evolvability.tasks.circumstances import Circumstances, circumstances_in, usual_circumstances
 
 if TYPE_CHECKING:
     from evolvability.runs.folder import Run
@@ -22,6 +24,31 @@ MaybeCount = Annotated[int | None, arg(metavar="N"), UNSET]
 MaybeFloat = Annotated[float | None, arg(metavar="FLOAT"), UNSET]
 Dimensions = Annotated[str, arg(metavar="I,J[,K]"), UNSET]
 Goals = Annotated[tuple[str, ...], arg(metavar="GOAL [GOAL ...]")]
+
+# The options of `Circumstances`, with its help, but each may be left out: then it is what it usually is.
+_Asked: Any = make_dataclass(
+    "Asked",
+    [
+        (name, Annotated[kind | None, arg(metavar=kind.__name__.upper()), UNSET], None)
+        for name, kind in get_type_hints(Circumstances).items()
+    ],
+    bases=(Circumstances,),
+    frozen=True,
+    namespace={"__post_init__": lambda self: None},  # what is asked for is checked in `circumstances_for`
+)
+NOTHING_ASKED: Circumstances = _Asked()
+AskedCircumstances = Annotated[Circumstances, arg(constructor=_Asked, name="circumstances")]
+
+
+def given_circumstances(asked: Circumstances) -> dict[str, Any]:
+    """What was asked for on the command line."""
+    return {name: value for name, value in circumstances_in(asked).items() if value is not None}
+
+
+def circumstances_for(run: "Run", asked: Circumstances) -> Circumstances | None:
+    """A run's usual circumstances, with those that were asked for; None if none were."""
+    given = given_circumstances(asked)
+    return replace(usual_circumstances(run.config.task_options), **given) if given else None
 
 
 def open_runs(paths: Sequence[Path], dimensions: str = "", *, trust: bool = False) -> "list[Run]":

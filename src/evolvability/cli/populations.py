@@ -11,12 +11,26 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
 
-from evolvability.cli.arguments import Count, File, Folder, Goals, MaybeFloat, RunPath, RunPaths, open_runs
+from evolvability.cli.arguments import (
+    NOTHING_ASKED,
+    AskedCircumstances,
+    Count,
+    File,
+    Folder,
+    Goals,
+    MaybeFloat,
+    RunPath,
+    RunPaths,
+    circumstances_for,
+    given_circumstances,
+    open_runs,
+)
 from evolvability.cli.printing import console, finish, plural, print_text, say, spread
 from evolvability.cli.runs import watch_works
 from evolvability.config.schema import UNSET, layered
 from evolvability.core.errors import ConfigError, UserError
 from evolvability.runs.files import command_line, slug, write_output
+from evolvability.tasks.circumstances import Circumstances
 from evolvability.tasks.registry import make_task
 
 if TYPE_CHECKING:
@@ -34,14 +48,14 @@ def adapt(
     mutations: Annotated[int, arg(metavar="N", aliases=["-k"])] = 40,
     episodes: Count = 1,
     repeats: int = 10,
-    start_noise: MaybeFloat = None,
+    circumstances: AskedCircumstances = NOTHING_ASKED,
     save: Folder = None,
     output: File = None,
     trust: bool = False,
 ) -> None:
     """Pick the best of several mutations for a direction.
 
-    Each center is mutated, and the mutation that does best is evaluated again with different start states.
+    Each center is mutated, and the mutation that does best is evaluated again in other circumstances.
 
     Args:
         runs: Run folders, or slim exports of them.
@@ -50,7 +64,8 @@ def adapt(
         episodes: By the mean of how many each is judged. Where start states differ, 10 mutations in 4 episodes are
             often a better pick than 40 in one, which is the paper's, at the same cost.
         repeats: Further evaluations of each mutation, whose mean is reported.
-        start_noise: By how much their start states differ, where the task has this option; default: 0.1.
+        circumstances: What differs between further evaluations, of robots; default: as in training, but --start-noise
+            0.1 where there was none.
         save: Write each seed's pick into this folder, NAME-GOAL-SEED.safetensors: all that load_policy needs to act.
         output: A picture of how performance grows with the number of mutations.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
@@ -62,16 +77,21 @@ def adapt(
         _check_places(found_runs, save)
     table = Table("run", "direction", "seeds", "one mutation", f"best of {mutations}")
     for run in found_runs:
-        settings: Any = {"mutations": mutations, "episodes": episodes, "repeats": repeats, "start_noise": start_noise}
-        for found in adapt_run(run, direction, **settings):
+        settings: Any = {"mutations": mutations, "episodes": episodes, "repeats": repeats}
+        for found in adapt_run(run, direction, circumstances=circumstances_for(run, circumstances), **settings):
             one = spread(found.growth()[:, 0])
             name, seeds = run.path.resolve().name, str(len(found.performance))
             table.add_row(Text(name, overflow="fold"), found.goal, seeds, one, spread(found.performance))
             if save is not None:
                 _save_policies(run, found, save / f"{name}-{slug(found.goal)}")
     console.print(table)
-    print_text(f"the pick's mean over {plural(repeats, 'evaluation')} with different start states; {SEVERAL_SEEDS}")
+    given = _listed(circumstances) or "different start states"
+    print_text(f"the pick's mean over {plural(repeats, 'evaluation')} with {given}; {SEVERAL_SEEDS}")
     _draw("adaptation", found_runs, output)
+
+
+def _listed(asked: Circumstances) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in given_circumstances(asked).items())
 
 
 def _check_places(runs: "Sequence[Run]", folder: Path) -> None:
@@ -192,6 +212,7 @@ def measure(
     sigma: MaybeFloat = None,
     offspring: Count = 1000,
     episodes: Count = 1,
+    circumstances: AskedCircumstances = NOTHING_ASKED,
     reach: MaybeFloat = None,
     threshold: MaybeFloat = None,
     radius: MaybeFloat = None,
@@ -211,6 +232,8 @@ def measure(
         sigma: Standard deviation of mutations; default: that of training, or the task's.
         offspring: How many mutations of each center.
         episodes: Of each mutation, from start states that differ; from two on, how much of what they do they repeat.
+        circumstances: What differs between episodes, of robots; default: as in training, but --start-noise 0.1 where
+            there was none and episodes are several.
         reach: Half width of the box that coverage and reachability are about; default: as far as any goes.
         threshold: Behaviors nearer to each other than this are the same; default: a cell's width.
         radius: Nearer to the origin than this is degenerate; default: an eighth of the reach.
@@ -225,7 +248,14 @@ def measure(
         open_runs([path], trust=trust)
     from evolvability.studies.measures import common_reach, measure_scale, measures
 
-    born = {str(path): _offspring(path, task, options, sigma, (offspring, episodes), keep) for path in centers}
+    settings: Any = {"number": offspring, "episodes": episodes, "sigma": sigma, "save": keep}
+    of_files = _options(options) | given_circumstances(circumstances)
+    born = {
+        str(path): _of_run(path, task, circumstances, **settings)
+        if path.is_dir()
+        else _of_file(path, task, of_files, **settings)
+        for path in centers
+    }
     # One box for all, so that the columns of the table can be compared.
     furthest = common_reach([one.behavior for several in born.values() for one in several])
     by = measure_scale(furthest if reach is None else reach, threshold=threshold, radius=radius, cells=cells)
@@ -254,28 +284,29 @@ def _draw(name: str, runs: "Sequence[Run]", output: Path | None) -> None:
         print_text(f"wrote {draw_figure(name, runs, output)}")
 
 
-def _offspring(
-    path: Path, task: str | None, options: Sequence[str], sigma: float | None, numbers: tuple[int, int], keep: bool
-) -> "list[Offspring]":
-    number, episodes = numbers
-    if path.is_dir():
-        from evolvability.studies.offspring import offspring_of_run
+def _of_run(path: Path, task: str | None, asked: Circumstances, **settings: Any) -> "list[Offspring]":
+    from evolvability.studies.offspring import offspring_of_run
 
-        run = open_runs([path])[0]
-        if task not in (None, run.config.task):
-            raise ConfigError(f"{path} is a run of '{run.config.task}', not of '{task}'. Leave out --task.")
-        return offspring_of_run(run, number=number, episodes=episodes, sigma=sigma, save=keep)
-    if keep:
+    run = open_runs([path])[0]
+    if task not in (None, run.config.task):
+        raise ConfigError(f"{path} is a run of '{run.config.task}', not of '{task}'. Leave out --task.")
+    return offspring_of_run(run, circumstances=circumstances_for(run, asked), **settings)
+
+
+def _of_file(
+    path: Path, task: str | None, options: dict[str, Any], sigma: float | None, save: bool, **settings: Any
+) -> "list[Offspring]":
+    if save:
         raise ConfigError(f"--keep is for run folders: {path} has nowhere to keep its offspring.")
     if not path.exists():
         raise ConfigError(f"There is no run folder and no file of parameters at {path}.")
     if task is None:
         raise ConfigError(f"{path} is a file of parameters: say what they are for, e.g. --task cheetah.")
-    values: dict[str, Any] = {"task_options": _options(options)} | ({} if sigma is None else {"sigma": sigma})
+    values: dict[str, Any] = {"task_options": options} | ({} if sigma is None else {"sigma": sigma})
     config = layered(task, values=values)
     from evolvability.studies.offspring import offspring_of_file
 
-    return offspring_of_file(path, make_task(task, config.task_options), config, number=number, episodes=episodes)
+    return offspring_of_file(path, make_task(task, config.task_options), config, **settings)
 
 
 def _options(pairs: Sequence[str]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from evolvability.runs.parents import Parent
 from evolvability.studies.groups import method_name
 from evolvability.studies.rebuild import parent_of
 from evolvability.tasks.base import Task
+from evolvability.tasks.circumstances import Circumstances, circumstances_in
 from evolvability.tasks.normalizer import Moments, scaling
 from evolvability.tasks.replay import HostArray, Replay
 
@@ -42,9 +43,17 @@ def export_playground(run: Run, output: Path) -> Path:
     check_ending(output)
     name = run.path.resolve().name
     about = f"The run {name}: {run.config.task_title}, generation {run.rebuildable[-1] if run.rebuildable else 0}."
-    tab = make_tab(run.config.task, [run], about=f"{about}\n\n{CLICK}")
+    tab = make_tab(run.config.task, [run], about=f"{about}{_left_out(run)}\n\n{CLICK}")
     write_output(output, playground_html({"title": f"{name} · Evolvability ES", "tabs": [tab]}).encode())
     return output
+
+
+def _left_out(run: Run) -> str:
+    """What differed between the episodes of training, and does not in a page; empty where that is nothing."""
+    options = run.config.task_options
+    own = circumstances_in(options) if isinstance(options, Circumstances) else {}
+    names = [name.replace("_", " ") for name, value in own.items() if value and name != "start_noise"]
+    return f" In training episodes differed in more than here: {', '.join(names)}." if names else ""
 
 
 def why_not(run: Run) -> str:
@@ -158,5 +167,7 @@ def replay_in_double(run: Run) -> Replay:
     from evolvability.tasks.locomotion import policy_of, robot_of
 
     options: Any = run.config.task_options
+    # Of circumstances, a page has the start's alone.
+    options = replace(options, **circumstances_in(Circumstances(start_noise=options.start_noise)))
     robot = robot_of(run.config.task, options)
     return cores_replay(robot, policy_of(robot, options), options, DOUBLE)

@@ -15,15 +15,13 @@ from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.runs.parents import Parent
 from evolvability.runs.policy import TrainedPolicy
 from evolvability.tasks.base import Task, with_episodes
+from evolvability.tasks.circumstances import Circumstances, circumstances_in, usual_circumstances
 from evolvability.tasks.directions import FITNESS
 from evolvability.tasks.goals import Goal, goal_named, mean_score
 from evolvability.tasks.registry import make_task
 from evolvability.tasks.replay import HostArray
 
 Evaluate = Callable[[Array, Sample, PyTree], tuple[Outcome, PyTree]]
-
-START_NOISE = 0.1
-"""By how much start states differ in the evaluations that are reported, in radians, where a task has that option."""
 
 
 class PickedMutation(NamedTuple):
@@ -40,7 +38,7 @@ class PickedMutation(NamedTuple):
     scores: HostArray
     """(num_mutations,) the score of every mutation in one evaluation, by which it was picked; nan where invalid."""
     repeated: HostArray
-    """(num_mutations, repeats) the scores of every mutation in further evaluations with different start states."""
+    """(num_mutations, repeats) the scores of every mutation in further evaluations, in circumstances that differ."""
     behavior: HostArray
     """(num_mutations, num_behaviors) the behavior of every mutation in the first evaluation."""
 
@@ -59,7 +57,7 @@ def pick(
     Args:
         parent: what they are drawn around.
         goals: by name, or any ``(outcome) -> (num_members,)``.
-        again: the task of the repeated evaluations, see `with_start_noise`.
+        again: the task of the repeated evaluations, see `with_circumstances`.
         mutations: how many.
         repeats: further evaluations of each.
         key: of their noise and their episodes.
@@ -98,18 +96,20 @@ def goal_of(parent: Parent, goal: str | Goal) -> Goal:
     return goal_named(parent.config.goal if goal == FITNESS and parent.config.goal else goal, parent.task)
 
 
-def with_start_noise(config: Config, task: Task, by_name: bool, noise: float | None) -> tuple[Task, float]:
-    """The task with start states that differ, where it has such an option, and by how much they do.
+def with_circumstances(
+    config: Config, task: Task, by_name: bool, wanted: Circumstances | None = None
+) -> tuple[Task, Circumstances]:
+    """The task in circumstances that are wanted, where it has such options, and which they are.
 
     ``by_name`` tells whether the task is the one that the configuration names, and no object of the user's.
     """
-    own = getattr(config.task_options, "start_noise", None)
-    if own is None or not by_name:
-        if noise:
-            raise ConfigError(f"Task '{task.name}' has no option start_noise: its episodes differ by their key alone.")
-        return task, 0.0
-    noise = (own or START_NOISE) if noise is None else noise
-    return _made(config.task, replace(config.task_options, start_noise=noise)), noise
+    if by_name and isinstance(config.task_options, Circumstances):
+        wanted = usual_circumstances(config.task_options) if wanted is None else wanted
+        return _made(config.task, replace(config.task_options, **circumstances_in(wanted))), wanted
+    if wanted is not None and wanted.varies:
+        names = ", ".join(name for name, value in circumstances_in(wanted).items() if value)
+        raise ConfigError(f"Task '{task.name}' has no option {names}: its episodes differ by their key alone.")
+    return task, Circumstances()
 
 
 @lru_cache(maxsize=4)  # a task made anew would be compiled anew

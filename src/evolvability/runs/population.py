@@ -9,9 +9,10 @@ from evolvability.core.errors import ConfigError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import PyTree
 from evolvability.runs.parents import Parent
-from evolvability.runs.picking import PickedMutation, check_number, pick, pick_keys, with_start_noise
+from evolvability.runs.picking import PickedMutation, check_number, pick, pick_keys, with_circumstances
 from evolvability.runs.policy import TrainedPolicy, acting
 from evolvability.tasks.base import Task
+from evolvability.tasks.circumstances import Circumstances
 from evolvability.tasks.goals import Goal
 from evolvability.tasks.replay import HostArray
 
@@ -52,7 +53,7 @@ class TrainedPopulation:
         mutations: int = 40,
         episodes: int = 1,
         repeats: int = 10,
-        start_noise: float | None = None,
+        circumstances: Circumstances | None = None,
         of_seed: int | None = None,
         seed: int = 0,
     ) -> PickedMutation:
@@ -64,13 +65,13 @@ class TrainedPopulation:
             episodes: by the mean of how many each is judged. 10 mutations in 4 episodes are often a better pick than
                 40 in one, at the same cost, where start states differ.
             repeats: how many further evaluations of each mutation decide on ``performance``.
-            start_noise: by how much the start states of the further evaluations differ, where the task has this option;
-                default: 0.1, or what the run was trained with.
+            circumstances: of the further evaluations, of robots; default: those of training, with a start noise of 0.1
+                where there was none.
             of_seed: which of the run's seeds to mutate; needed where it has several.
             seed: the random seed of mutations and evaluations; with 0 they are those of ``ees adapt``.
         """
         parent = self._parent(of_seed)
-        again, _ = with_start_noise(self.config, parent.task, self.by_name, start_noise)
+        again, _ = with_circumstances(self.config, parent.task, self.by_name, circumstances)
         return pick(parent, [goal], again, mutations, repeats, _key(parent, seed), episodes)[0]
 
     def mutations(self, number: int = 40, *, of_seed: int | None = None, seed: int = 0) -> PyTree:

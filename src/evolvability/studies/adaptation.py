@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -11,10 +12,11 @@ from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import PyTree
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
-from evolvability.runs.picking import PickedMutation, mean_of_valid, pick, with_start_noise
+from evolvability.runs.picking import PickedMutation, mean_of_valid, pick, with_circumstances
 from evolvability.studies.offspring import parent_at
 from evolvability.studies.result_files import ADAPTATIONS, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task
+from evolvability.tasks.circumstances import Circumstances, circumstances_in
 from evolvability.tasks.goals import Goal
 
 
@@ -25,7 +27,7 @@ class Adaptation:
     goal: str
     """What was asked for, by name."""
     start_noise: float
-    """By how much start states differed in the repeated evaluations."""
+    """By how much start poses differed in the repeated evaluations."""
     scores: HostArray
     """(num_seeds, num_mutations) the score of each mutation in one evaluation."""
     repeated: HostArray
@@ -36,6 +38,8 @@ class Adaptation:
     """The generation of the centers."""
     episodes: int = 1
     """By the mean of how many episodes each mutation was judged."""
+    circumstances: str | None = None
+    """What else differed in the repeated evaluations, e.g. ``failed_motors 1``; None if nothing."""
 
     @property
     def performance(self) -> HostArray:
@@ -119,19 +123,22 @@ def adapt(
     mutations: int = 40,
     episodes: int = 1,
     repeats: int = 10,
-    start_noise: float | None = None,
+    circumstances: Circumstances | None = None,
 ) -> list[Adaptation]:
     """Pick a mutation of every seed's center, as the paper does, and keep what came of it in the run's folder.
 
     Mutations are drawn as the run's population draws its members, with the standard deviation of training, but
-    independently. Each is evaluated once as in training, or in several ``episodes``, whose mean counts and whose start
-    states differ, and then ``repeats`` times with start states that differ by
-    ``start_noise``; default: that of training, or 0.1. All goals, named as for `pick_mutation`, are asked of the same
-    mutations.
+    independently. Each is evaluated once as in training, or in several ``episodes``, whose mean counts and which differ
+    by ``circumstances``, and then ``repeats`` times in these; default: those of training, with a start noise of 0.1
+    where there was none. All goals, named as for `pick_mutation`, are asked of the same mutations.
     """
     parents = run.parents()
     generation = parents[0].generation
-    again, noise = with_start_noise(run.config, run.task, run.by_name, start_noise)
+    again, wanted = with_circumstances(run.config, run.task, run.by_name, circumstances)
+    others = [
+        f"{name} {value:g}" for name, value in circumstances_in(wanted).items() if value and name != "start_noise"
+    ]
+    facts: Any = {"generation": generation, "episodes": episodes, "circumstances": ", ".join(others) or None}
     parts = ("scores", "repeated", "vector")
 
     def of_seed(index: int) -> dict[str, HostArray]:
@@ -141,12 +148,13 @@ def adapt(
         names = [f"{part} {goal}" for goal in goals for part in parts]
         return dict(zip(names, chain(*found), strict=True))
 
-    name = f"adapt {generation} {' '.join(goals)} {mutations} {episodes} {repeats} {noise:g}"
+    name = f"adapt {generation} {' '.join(goals)} {mutations} {episodes} {repeats} {wanted.start_noise:g}"
+    name = " ".join([name, *others])
     seeds = each_seed(run, name, of_seed)
     adaptations = []
     for goal in goals:
         scores, repeated, vectors = (np.stack([own[f"{part} {goal}"] for own in seeds]) for part in parts)
-        adaptations.append(Adaptation(goal, noise, scores, repeated, vectors, generation, episodes))
+        adaptations.append(Adaptation(goal, wanted.start_noise, scores, repeated, vectors, **facts))
         save_adaptation(run, adaptations[-1])
     finish(run, [name])
     return adaptations

@@ -25,11 +25,12 @@ from evolvability.core.types import Parameters, PyTree
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent, check_size, parents_from
-from evolvability.runs.picking import Evaluate, evaluator, with_start_noise
+from evolvability.runs.picking import Evaluate, evaluator, with_circumstances
 from evolvability.runs.sealed import UNREADABLE, Arrays
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
 from evolvability.studies.result_files import OFFSPRING, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task, with_episodes
+from evolvability.tasks.circumstances import Circumstances
 from evolvability.tasks.registry import make_task
 
 
@@ -116,22 +117,33 @@ def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array, sigma
 
 
 def offspring_of_run(
-    run: Run, *, number: int = 1000, episodes: int = 1, sigma: float | None = None, save: bool = False
+    run: Run,
+    *,
+    number: int = 1000,
+    episodes: int = 1,
+    circumstances: Circumstances | None = None,
+    sigma: float | None = None,
+    save: bool = False,
 ) -> list[Offspring]:
     """Offspring of every seed's center; kept in the folder if asked.
 
     Args:
         run: the run.
         number: how many per seed.
-        episodes: of each; of several, start states differ as they do in `adapt`.
+        episodes: of each.
+        circumstances: of these, of robots; default: those of training, with a start noise of 0.1 where there was none
+            and episodes are several.
         sigma: the standard deviation of every parameter's mutations; default: as the population ended, which may have
             learned one per parameter.
         save: whether to keep them in the folder.
     """
     if sigma is not None and not 0 < sigma < np.inf:
         raise ConfigError(f"sigma, the mutations' standard deviation, must be positive and finite, got {sigma}.")
-    parents = run.parents()
-    task = run.task if episodes == 1 else with_start_noise(run.config, run.task, run.by_name, None)[0]
+    if save and circumstances is not None:
+        raise ConfigError("Offspring are kept of the circumstances of training alone. Leave out either.")
+    parents, task = run.parents(), run.task
+    if episodes > 1 or circumstances is not None:
+        task, _ = with_circumstances(run.config, run.task, run.by_name, circumstances)
     generation, evaluate = parents[0].generation, evaluator(with_episodes(task, episodes))
 
     def find(index: int) -> dict[str, HostArray]:

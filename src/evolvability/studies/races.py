@@ -18,7 +18,7 @@ from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent
-from evolvability.runs.picking import Evaluate, evaluator, mean_of_valid, scores_of, with_start_noise
+from evolvability.runs.picking import Evaluate, evaluator, mean_of_valid, scores_of, with_circumstances
 from evolvability.studies.adapters import AdaptationContext, Start, Trace, adapter_named
 from evolvability.studies.result_files import RACES, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task, world_of
@@ -84,7 +84,7 @@ def race(
     parents = run.parents()
     generation = parents[0].generation
     wanted = {goal: goal_named(goal, run.task) for goal in goals}
-    varied = with_start_noise(run.config, run.task, run.by_name, None)[0]
+    varied = with_circumstances(run.config, run.task, run.by_name)[0]
     once, again = evaluator(run.task), evaluator(varied)
     own = run.config.objective_options
     gradients = own if isinstance(own, MamlOptions) else MamlOptions()

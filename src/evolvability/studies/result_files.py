@@ -22,7 +22,7 @@ from evolvability.runs.folder import Run
 ADAPTATIONS, RACES, OFFSPRING, UNFINISHED = "adaptations", "races", "offspring", "unfinished"
 AS_JSON = (ADAPTATIONS, RACES)
 MAY_LACK = {
-    ADAPTATIONS: {"generation", "episodes"},
+    ADAPTATIONS: {"generation", "episodes", "circumstances"},
     RACES: {"generation", "fixed", "drawn", "drawn_fixed"},
     OFFSPRING: {"generation", "own"},
 }
@@ -30,12 +30,19 @@ MAY_LACK = {
 FORMER = ".former"
 """Ends the name under which a result is kept that another one replaces."""
 HOLDS: dict[str, dict[str, int | None]] = {
-    ADAPTATIONS: {"goal": None, "start_noise": 0, "scores": 2, "repeated": 3, "generation": 0, "episodes": 0},
+    ADAPTATIONS: {"goal": None, "start_noise": 0, "scores": 2, "repeated": 3, "generation": 0}
+    | {"episodes": 0, "circumstances": None},
     RACES: {"goal": None, "adapter": None, "episodes": 1, "repeated": 3, "generation": 0}
     | dict.fromkeys(("fixed", "drawn", "drawn_fixed"), 3),
     OFFSPRING: {"behavior": 3, "generation": 0, "own": 0},
 }
 """What a result of each kind holds: texts, and numbers with so many axes; of three or two, the first is of seeds."""
+MAY_LACK = {
+    ADAPTATIONS: {"generation", "episodes", "circumstances"},
+    RACES: {"generation", "fixed", "drawn", "drawn_fixed"},
+    OFFSPRING: {"generation", "own"},
+}
+"""What not every result of a kind holds."""
 
 HostArray = np.ndarray[Any, Any]
 OneSeed = Callable[[int], dict[str, HostArray]]

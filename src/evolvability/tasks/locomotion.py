@@ -12,6 +12,7 @@ from evolvability.core.errors import install_line, missing_extra
 from evolvability.core.types import Outcome, Sample
 from evolvability.tasks.actions import clipped
 from evolvability.tasks.base import Task
+from evolvability.tasks.circumstances import check_motors
 from evolvability.tasks.directions import check_planar, heading
 from evolvability.tasks.engines.base import TORQUE_LIMIT, Engine
 from evolvability.tasks.normalizer import Moments, merge, no_moments
@@ -34,6 +35,7 @@ def ant(options: AntOptions = AntOptions()) -> Task:  # noqa: B008 (frozen)
 
 def _locomotion(name: str, options: LocomotionOptions) -> Task:
     robot = robot_of(name, options)
+    check_motors(options, robot)
     policy = policy_of(robot, options)
     engine, replay = _engine(robot, policy, options)
     forward = jnp.array(heading(options.direction)[: len(robot.behavior)])
@@ -55,7 +57,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         policy.init,
         evaluate,
         memory=no_moments(robot.num_observations),
-        varies=options.start_noise > 0,
+        varies=options.varies,
         remember=merge,
         on_host=engine.on_host,
         engine=engine.name,

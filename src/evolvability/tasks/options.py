@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from evolvability.core.errors import ConfigError
+from evolvability.tasks.circumstances import Circumstances
 from evolvability.tasks.directions import heading
 
 Scope = Literal["member", "generation", "run"]
@@ -87,7 +88,7 @@ class NavigationOptions(WorldOptions):
 
 
 @dataclass(frozen=True)
-class LocomotionOptions:
+class LocomotionOptions(Circumstances):
     """Options of the locomotion tasks."""
 
     num_steps: int = 1000
@@ -101,8 +102,6 @@ class LocomotionOptions:
     """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
     early_termination: bool = False
     """End an episode when the robot falls; its behavior is where that happened."""
-    start_noise: float = 0.0
-    """Joint angles at the start vary by up to this much, in radians; 0 makes episodes deterministic."""
     observation_share: float = 0.01
     """Probability that a member's observations enter the running statistics that observations are scaled by."""
     hidden: int = 256
@@ -115,7 +114,8 @@ class LocomotionOptions:
     """CPU threads that step robots; 0 for the GPU, or all cores where there is none."""
 
     def __post_init__(self) -> None:
-        at_least(self, num_steps=1, hidden=1, threads=0, start_noise=0)
+        super().__post_init__()
+        at_least(self, num_steps=1, hidden=1, threads=0)
         at_least(self, solver_iterations=1, solver_line_search_iterations=1)
         check_share(self)
         heading(self.direction)

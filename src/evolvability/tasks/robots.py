@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import gymnasium
 import mujoco
 import numpy as np
+from mujoco_fused import own_parameters
 
 from evolvability.tasks import paper_bodies
 from evolvability.tasks.replay import HostArray
@@ -93,6 +94,11 @@ class Robot:
     def control_step(self) -> float:
         """Seconds per control step."""
         return float(self.steps_per_control * self.model.opt.timestep)
+
+    @property
+    def parameters(self) -> dict[str, HostArray]:
+        """What circumstances may change of its physics: the model's own values, by name."""
+        return own_parameters(self.model)
 
     @property
     def num_joints(self) -> int:

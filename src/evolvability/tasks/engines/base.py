@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from evolvability.core.cores import num_cores
 from evolvability.core.types import Sample
+from evolvability.tasks.engines.drawing import Drawn, draw
 from evolvability.tasks.normalizer import Moments, pool
 from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.replay import HostArray, Recording, Replay
@@ -47,27 +48,13 @@ class Engine:
     """Whether ``run`` is ordinary Python, to be called outside of ``jit``."""
 
 
-def start_positions(keys: Array, robot: Any, noise: float) -> Array:
-    """(num_members, num_positions) the pose each member starts in; all the same unless there is noise.
-
-    ``keys``: (num_members,), a key for each.
-    """
-    poses = jnp.tile(jnp.asarray(robot.start, jnp.float32), (len(keys), 1))
-    if noise == 0:
-        return poses
-    shape = (robot.num_joints,)
-    offsets = jax.vmap(lambda key: jax.random.uniform(key, shape, minval=-noise, maxval=noise))(keys)
-    # The driven joints come last; the root starts where it always does.
-    return poses.at[:, -robot.num_joints :].add(offsets)
-
-
 def remembered(keys: Array, share: float) -> Array:
     """(num_members,) whether each member's observations enter the running statistics, with probability ``share``."""
     return jax.vmap(lambda key: jax.random.bernoulli(key, share))(keys)
 
 
-Blocks = Callable[[Moments], Callable[[Sample, HostArray, HostArray], EpisodeResults]]
-"""``(moments) -> (sample, poses, kept) -> EpisodeResults`` in NumPy's arrays; ``seen`` is of members that are kept."""
+Blocks = Callable[[Moments], Callable[[Sample, Drawn, HostArray], EpisodeResults]]
+"""``(moments) -> (sample, drawn, kept) -> EpisodeResults`` in NumPy's arrays; ``seen`` is of members that are kept."""
 
 
 def on_threads(name: str, robot: Any, options: LocomotionOptions, most: int, blocks: Blocks) -> Engine:
@@ -76,7 +63,7 @@ def on_threads(name: str, robot: Any, options: LocomotionOptions, most: int, blo
 
     def run(key: Array, sample: Sample, moments: Moments) -> EpisodeResults:
         key_start, key_seen = jax.random.split(key)
-        poses = np.asarray(start_positions(sample.member_keys(key_start), robot, options.start_noise))
+        drawn = jax.tree.map(np.asarray, draw(sample.member_keys(key_start), robot, options))
         kept = np.asarray(remembered(sample.member_keys(key_seen), options.observation_share))
         host, episodes = jax.tree.map(np.asarray, sample), blocks(moments)
         rounds = math.ceil(sample.num_draws / (most * num_threads))
@@ -86,7 +73,7 @@ def on_threads(name: str, robot: Any, options: LocomotionOptions, most: int, blo
             draws = _in_float32(host.of_draws(slice(first, first + size)))
             # A draw's members are neighbors, so a block of draws is a range of members.
             members = slice(first * len(host.sign), first * len(host.sign) + draws.num_members)
-            return episodes(draws, poses[members], kept[members])
+            return episodes(draws, jax.tree.map(lambda leaf: leaf[members], drawn), kept[members])
 
         # One BLAS thread each: their own threads would fight over the cores with ours.
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(num_threads) as threads:
@@ -102,16 +89,16 @@ def on_threads(name: str, robot: Any, options: LocomotionOptions, most: int, blo
 def host_replay(
     robot: Any,
     options: LocomotionOptions,
-    watched: Callable[[Sample, HostArray, Moments], tuple[EpisodeResults, HostArray]],
+    watched: Callable[[Sample, Drawn, Moments], tuple[EpisodeResults, HostArray]],
 ) -> Replay:
-    """Episodes to watch, from ``(sample, poses, moments) -> (episodes, (num_members, num_frames, num_positions))``."""
+    """Episodes to watch, from ``(sample, drawn, moments) -> (episodes, (num_members, num_frames, num_positions))``."""
 
     def replay(key: Array, sample: Sample, moments: Moments) -> Recording:
         key_start, _ = jax.random.split(key)
-        starts = np.asarray(start_positions(sample.member_keys(key_start), robot, options.start_noise))
+        drawn = jax.tree.map(np.asarray, draw(sample.member_keys(key_start), robot, options))
         # As in the engine: more BLAS threads could add up in another order.
         with threadpool_limits(1, "blas"):
-            episodes, frames = watched(_in_float32(jax.tree.map(np.asarray, sample)), starts, moments)
+            episodes, frames = watched(_in_float32(jax.tree.map(np.asarray, sample)), drawn, moments)
         poses = frames.astype(np.float32)
         return Recording(
             behavior=np.asarray(episodes.displacement),

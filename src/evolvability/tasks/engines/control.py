@@ -28,6 +28,7 @@ from mujoco_fused import (
 )
 
 from evolvability.tasks.engines.base import TORQUE_LIMIT
+from evolvability.tasks.engines.drawing import Drawn
 from evolvability.tasks.observations import has_fallen, is_plausible, observe, slowed
 from evolvability.tasks.robots import Robot
 
@@ -49,30 +50,37 @@ class Progress(NamedTuple):
     """1 unless the simulation has broken down, int32."""
 
 
-Control = Callable[[Progress, Array], Progress]
+Control = Callable[[Progress, Array, dict[str, Array]], Progress]
 
 
-def first_of(robot: Robot, poses: Array) -> Progress:
+def first_of(robot: Robot, drawn: Drawn) -> Progress:
     """Robots at the beginning of their episodes."""
-    still, ones = jnp.zeros((len(poses), robot.model.nv)), jnp.ones(len(poses), jnp.int32)
-    contacts = jnp.zeros((len(poses), robot.num_links))
-    return Progress(poses, still, still, observe(robot, robot.torso(poses, still), poses, still, contacts), ones, ones)
+    number, poses = len(drawn.qpos), drawn.qpos
+    still, ones = jnp.zeros((number, robot.model.nv)), jnp.ones(number, jnp.int32)
+    moving = still if drawn.qvel is None else drawn.qvel
+    seen = observe(robot, robot.torso(poses, moving), poses, moving, jnp.zeros((number, robot.num_links)))
+    return Progress(poses, moving, still, seen, ones, ones)
 
 
 @functools.cache
-def controller(robot: Robot, early_termination: bool) -> Control:
-    """A function ``(progress, torques) -> progress`` of JAX's arrays, one kernel; what has ended stays as it is."""
-    kernel, names = _kernel(robot, early_termination), [f"{name}_out" for name in Progress._fields]
+def controller(robot: Robot, early_termination: bool, parameters: tuple[str, ...]) -> Control:
+    """A function ``(progress, torques, physics) -> progress`` of JAX's arrays; what has ended stays as it is.
+
+    It is one kernel. ``physics`` has the rows of all ``parameters``, as in `Drawn`.
+    """
+    kernel = _kernel(robot, early_termination, parameters)
+    names = [f"{name}_out" for name in Progress._fields]
     call = jax_function(kernel, len(names))
 
-    def step(now: Progress, torques: Array) -> Progress:
+    def step(now: Progress, torques: Array, physics: dict[str, Array]) -> Progress:
         shapes = {name: array.shape for name, array in zip(names, now, strict=True)}
+        torques = jnp.concatenate([torques, *physics.values()], axis=1) if physics else torques
         return Progress(*call(*now, torques, output_dims=shapes, launch_dims=len(torques)))
 
     return step
 
 
-def _kernel(robot: Robot, early_termination: bool) -> wp.Kernel:
+def _kernel(robot: Robot, early_termination: bool, parameters: tuple[str, ...]) -> wp.Kernel:
     def native(
         qpos_in: Any, qvel_in: Any, qacc_warmstart_in: Any, observation_in: Any, running_in: Any, valid_in: Any,
         torques: Any,
@@ -94,13 +102,14 @@ def _kernel(robot: Robot, early_termination: bool) -> wp.Kernel:
     kinds = dict.fromkeys(Progress._fields, rows) | {"running": flags, "valid": flags}
     types = {f"{name}_in": kind for name, kind in kinds.items()} | {"torques": rows}
     types |= {f"{name}_out": kind for name, kind in kinds.items()}
-    text = prelude(FLOAT) + _text(robot, early_termination) + epilogue()
+    text = prelude(FLOAT) + _text(robot, early_termination, parameters) + epilogue()
     return make_kernel(f"control_{robot.name}", text, types, native, whole)
 
 
-def _text(robot: Robot, early_termination: bool) -> str:
-    """The program of a kernel's thread."""
+def _text(robot: Robot, early_termination: bool, parameters: tuple[str, ...] = ()) -> str:
+    """The program of a kernel's thread. A world's row of ``torques`` goes on with its parameters."""
     model = robot.model
+    row, pointers = row_of(robot, parameters, "torques", model.nu)
     arrays = [("qpos", "q", model.nq), ("qvel", "v", model.nv), ("qacc_warmstart", "w", model.nv)]
     arrays += [("observation", "observation", robot.num_observations)]
     before = "".join(read_row(size, own, f"{name}_in") for name, own, size in arrays)
@@ -112,8 +121,9 @@ R clearance[{robot.num_links}], contacts[{robot.num_links}];
 int running = running_in.data[tid], good = 1;
 {before}
 if (running) {{
-  {read_row(model.nu, "u", "torques")}
-  {advanced(robot)}
+  {pointers}for (int i = 0; i < {model.nu}; i++) u[i] = torques.data[(size_t)tid * {row} + i];
+
+  {advanced(robot, parameters)}
   if (good) {{ {observed(robot)} }} else {{ {before} }}
 }}
 {after}
@@ -121,11 +131,24 @@ running_out.data[tid] = running; valid_out.data[tid] = valid_in.data[tid] && goo
 """
 
 
-def advanced(robot: Robot) -> str:
+def row_of(robot: Robot, parameters: tuple[str, ...], array: str, first: int) -> tuple[int, str]:
+    """The length of a world's row of an array, and statements that declare ``p_NAME`` of all parameters in it.
+
+    They follow one another, after ``first`` numbers of something else.
+    """
+    sizes = [robot.parameters[name].size for name in parameters]
+    row, text = first + sum(sizes), ""
+    for name, size in zip(parameters, sizes, strict=True):
+        text += f"const R* const p_{name} = {array}.data + (size_t)tid * {row} + {first};\n"
+        first += size
+    return row, text
+
+
+def advanced(robot: Robot, parameters: tuple[str, ...]) -> str:
     """One control step: limited torques, physics, air, and the verdict in ``good`` and ``running``."""
     torque = literal(TORQUE_LIMIT)
     limited = f"u[i] < -{torque} ? -{torque} : (u[i] > {torque} ? {torque} : u[i])"
-    physics = emit(robot.model, robot.steps_per_control, robot.links)
+    physics = emit(robot.model, robot.steps_per_control, robot.links, parameters)
     return f"""
 for (int i = 0; i < {robot.model.nu}; i++) {{ good = good && ISFINITE(u[i]); u[i] = {limited}; }}
 {physics}{_slowed(robot)}{_judged(robot)}"""

@@ -10,7 +10,8 @@ from mujoco_fused import FLOAT, Precision, load_kernel
 
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import Engine, EpisodeResults, host_replay, on_threads
-from evolvability.tasks.engines.episodes import episode_kernel
+from evolvability.tasks.engines.drawing import Drawn
+from evolvability.tasks.engines.episodes import Given, episode_kernel
 from evolvability.tasks.normalizer import Moments, scaling
 from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.policies import Policy
@@ -23,10 +24,10 @@ BLOCK = 8
 
 def cores_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
     """An engine for the cores of a CPU, which drives a robot with a network family."""
-    kernel = load_kernel(episode_kernel(robot, policy.shapes), "cpu")
+    kernel = load_kernel(episode_kernel(robot, policy.shapes, FLOAT, _given(options)), "cpu")
 
-    def blocks(moments: Moments) -> Callable[[Sample, HostArray, HostArray], EpisodeResults]:
-        return lambda sample, poses, kept: _run(robot, options, kernel, sample, poses, kept, moments)[0]
+    def blocks(moments: Moments) -> Callable[[Sample, Drawn, HostArray], EpisodeResults]:
+        return lambda sample, drawn, kept: _run(robot, options, kernel, sample, drawn, kept, moments)[0]
 
     return on_threads("fused", robot, options, BLOCK, blocks)
 
@@ -37,12 +38,16 @@ def cores_replay(robot: Robot, policy: Policy, options: LocomotionOptions, preci
     With `DOUBLE` precision they are, to the bit, those of a page that simulates: see `fused.webassembly`.
     """
 
-    def watched(sample: Sample, poses: HostArray, moments: Moments) -> tuple[EpisodeResults, HostArray]:
-        kernel = episode_kernel(robot, policy.shapes, precision)
+    def watched(sample: Sample, drawn: Drawn, moments: Moments) -> tuple[EpisodeResults, HostArray]:
+        kernel = episode_kernel(robot, policy.shapes, precision, _given(options))
         none_kept, frames = np.zeros(sample.num_members, bool), options.num_steps + 1
-        return _run(robot, options, kernel, sample, poses, none_kept, moments, frames, precision)
+        return _run(robot, options, kernel, sample, drawn, none_kept, moments, frames, precision)
 
     return host_replay(robot, options, watched)
+
+
+def _given(options: LocomotionOptions) -> Given:
+    return Given(velocities=options.push > 0, parameters=options.parameters)
 
 
 def _run(
@@ -50,7 +55,7 @@ def _run(
     options: LocomotionOptions,
     kernel: wp.Kernel,
     sample: Sample,
-    poses: HostArray,
+    drawn: Drawn,
     kept: HostArray,
     moments: Moments,
     num_frames: int = 0,
@@ -65,7 +70,8 @@ def _run(
     status, seen = np.zeros((number, 2), np.int32), np.zeros((number, 1 + 2 * size), dtype)
     path = np.zeros((number, num_frames, robot.model.nq), dtype)
     # Warp's arrays are views of NumPy's: the function writes into the latter.
-    inputs = [_view(array) for array in (parameters, poses.astype(dtype), kept.astype(np.int32), *scales)]
+    starts = np.concatenate(jax.tree.leaves(drawn), axis=1, dtype=dtype)  # in the order of `Given`
+    inputs = [_view(array) for array in (parameters, starts, kept.astype(np.int32), *scales)]
     outputs = [_view(array) for array in (ended, status, seen, path)]
     numbers = options.num_steps, int(options.early_termination), num_frames
     wp.launch(kernel, dim=number, inputs=[*inputs, *numbers], outputs=outputs, device="cpu")

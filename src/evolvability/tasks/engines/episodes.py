@@ -6,13 +6,13 @@ stays in that core's cache.
 
 import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import warp as wp
 from mujoco_fused import FLOAT, Precision, block, epilogue, literal, make_kernel, prelude
 
 from evolvability.core.noise import Shapes
-from evolvability.tasks.engines.control import advanced, observed, scene
+from evolvability.tasks.engines.control import advanced, observed, row_of, scene
 from evolvability.tasks.normalizer import LIMIT
 from evolvability.tasks.observations import displacement
 from evolvability.tasks.robots import Robot
@@ -23,14 +23,23 @@ ARGUMENTS |= {"ended": "R**", "status": "int**", "seen": "R**", "path": "R***"}
 """Of an episode, by name: a type, with an asterisk for each axis of an array."""
 
 
+class Given(NamedTuple):
+    """What else a member's row of ``poses`` has, in this order."""
+
+    velocities: bool = False
+    """Whether a pose is followed by velocities; robots start at rest where it is not."""
+    parameters: tuple[str, ...] = ()
+    """The parameters of the physics that follow, see `Circumstances.parameters`."""
+
+
 @functools.cache
-def episode_kernel(robot: Robot, shapes: Shapes, precision: Precision = FLOAT) -> wp.Kernel:
+def episode_kernel(robot: Robot, shapes: Shapes, precision: Precision, given: Given) -> wp.Kernel:
     """A kernel of one thread per member: from its parameters and pose to where its episode ended.
 
-    It reads: parameters, poses, whether to keep statistics of observations, the mean and standard deviation to scale
-    observations by, the number of steps, whether a fall ends an episode, and the number of frames to record per member
-    (0, or one more than steps). It writes: displacement, (valid, steps), statistics as (count, means, sums of squared
-    deviations), and frames.
+    It reads: parameters, poses with what else is given, whether to keep statistics of observations, the mean and
+    standard deviation to scale observations by, the number of steps, whether a fall ends an episode, and the number of
+    frames to record per member (0, or one more than steps). It writes: displacement, (valid, steps), statistics as
+    (count, means, sums of squared deviations), and frames.
     """
 
     def native(
@@ -49,25 +58,27 @@ def episode_kernel(robot: Robot, shapes: Shapes, precision: Precision = FLOAT) -
     dtypes = {"R": precision.warp, "int": wp.int32}
     kinds = {name: (dtypes[kind.rstrip("*")], kind.count("*")) for name, kind in ARGUMENTS.items()}
     types = {name: wp.array(dtype=dtype, ndim=axes) if axes else int for name, (dtype, axes) in kinds.items()}
-    text = episode_text(robot, shapes, precision) + epilogue()
+    text = episode_text(robot, shapes, precision, given) + epilogue()
     return make_kernel(f"episodes_{robot.name}", text, types, native, whole, fuse=precision is FLOAT)
 
 
-def episode_text(robot: Robot, shapes: Shapes, precision: Precision) -> str:
+def episode_text(robot: Robot, shapes: Shapes, precision: Precision, given: Given = Given()) -> str:  # noqa: B008
     """The program of a kernel's thread."""
-    return prelude(precision) + _episode(robot, shapes)
+    return prelude(precision) + _episode(robot, shapes, given)
 
 
-def _episode(robot: Robot, shapes: Shapes) -> str:
+def _episode(robot: Robot, shapes: Shapes, given: Given) -> str:
     nq, nv, nu, num_seen = robot.model.nq, robot.model.nv, robot.model.nu, robot.num_observations
+    row, pointers = row_of(robot, given.parameters, "poses", nq + nv * given.velocities)
+    velocity = f"poses.data[(size_t)tid * {row} + {nq} + i]" if given.velocities else "R(0)"
     return f"""
 const R* p = params.data + (size_t)tid * {sum(map(math.prod, shapes))};
 R* const moments = seen.data + (size_t)tid * {1 + 2 * num_seen};
 R q[{nq}], v[{nv}], w[{nv}], u[{nu}], before[{nq}], clearance[{robot.num_links}], contacts[{robot.num_links}];
 R observation[{num_seen}], inputs[{num_seen}];
 int steps = 0, good = 1, running = 1;
-for (int i = 0; i < {nq}; i++) q[i] = poses.data[(size_t)tid * {nq} + i];
-for (int i = 0; i < {nv}; i++) {{ v[i] = R(0); w[i] = R(0); }}
+{pointers}for (int i = 0; i < {nq}; i++) q[i] = poses.data[(size_t)tid * {row} + i];
+for (int i = 0; i < {nv}; i++) {{ v[i] = {velocity}; w[i] = R(0); }}
 for (int i = 0; i < {robot.num_links}; i++) contacts[i] = R(0);
 for (int i = 0; i < {1 + 2 * num_seen}; i++) moments[i] = R(0);
 while (running && steps < num_steps) {{
@@ -80,7 +91,7 @@ while (running && steps < num_steps) {{
   {_network(shapes)}
   steps++;
   for (int i = 0; i < {nq}; i++) before[i] = q[i];
-  {advanced(robot)}
+  {advanced(robot, given.parameters)}
   // What has broken down stays where it was. Not a condition of the loop: LLVM compiles that into something else.
   if (!good) {{ for (int i = 0; i < {nq}; i++) q[i] = before[i]; }}
 }}

@@ -12,6 +12,7 @@ from mujoco.batch import Batch, SimulationError
 
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import TORQUE_LIMIT, Engine, EpisodeResults, host_replay, on_threads
+from evolvability.tasks.engines.drawing import Drawn
 from evolvability.tasks.normalizer import LIMIT, Moments, include, scaling
 from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed, touching
 from evolvability.tasks.options import LocomotionOptions
@@ -26,9 +27,9 @@ BLOCK = 128
 def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
     """An engine of native MuJoCo, which drives a robot with a network family."""
 
-    def blocks(moments: Moments) -> Callable[[Sample, HostArray, HostArray], EpisodeResults]:
+    def blocks(moments: Moments) -> Callable[[Sample, Drawn, HostArray], EpisodeResults]:
         mean, std = (np.asarray(part) for part in scaling(moments))
-        return lambda sample, poses, kept: _Block(robot, policy, options, sample, poses).run(mean, std, kept)
+        return lambda sample, drawn, kept: _Block(robot, policy, options, sample, drawn).run(mean, std, kept)
 
     return on_threads("mujoco", robot, options, BLOCK, blocks)
 
@@ -36,32 +37,52 @@ def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
 def mujoco_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> Replay:
     """Episodes of a few members with every moment's pose; the same, to the bit, as this engine's."""
 
-    def watched(sample: Sample, starts: HostArray, moments: Moments) -> tuple[EpisodeResults, HostArray]:
+    def watched(sample: Sample, drawn: Drawn, moments: Moments) -> tuple[EpisodeResults, HostArray]:
         poses: list[HostArray] = []
         mean, std = (np.asarray(part) for part in scaling(moments))
-        block, none_kept = _Block(robot, policy, options, sample, starts), np.zeros(sample.num_members, bool)
+        block, none_kept = _Block(robot, policy, options, sample, drawn), np.zeros(sample.num_members, bool)
         episodes = block.run(mean, std, none_kept, lambda qpos: poses.append(qpos.copy()))
         return episodes, np.stack(poses, axis=1)
 
     return host_replay(robot, options, watched)
 
 
+def _give(batch: Batch, physics: dict[str, Any]) -> None:
+    """Give simulations parameters of their own, as the compiled physics understands them."""
+    places = {
+        "friction": ("geom_friction", (..., 0)),
+        "gear": ("actuator_gear", (..., 0)),
+        "gravity": ("opt.gravity", ...),
+    }
+    for name, rows in physics.items():
+        if name == "mass":
+            # What MuJoCo has derived from masses, such as the softness of contacts, stays as it is.
+            mass, inertia = batch.expand("body_mass"), batch.expand("body_inertia")
+            inertia *= np.divide(rows, mass, out=np.ones_like(mass), where=mass > 0)[..., None]
+            mass[:] = rows
+        else:
+            field, place = places[name]
+            batch.expand(field)[place] = rows
+
+
 class _Block:
     """The episodes of a few members, on the calling thread."""
 
-    def __init__(
-        self, robot: Robot, policy: Policy, options: LocomotionOptions, sample: Sample, poses: HostArray
-    ) -> None:
+    def __init__(self, robot: Robot, policy: Policy, options: LocomotionOptions, sample: Sample, drawn: Drawn) -> None:
+        number = len(drawn.qpos)
         self.robot, self.policy, self.options = robot, policy, options
         self.networks = policy.build(sample)
-        self.batch = Batch(robot.model, nsim=len(poses), nthread=1)
+        self.batch = Batch(robot.model, nsim=number, nthread=1)
+        _give(self.batch, drawn.physics)
         # Views: what is written into them is the simulations' state.
         self.qpos, self.qvel, self.ctrl = (self.batch.bind(name) for name in ("qpos", "qvel", "ctrl"))
         self.sensordata = self.batch.bind("sensordata")
-        self.qpos[:] = poses  # in float64, which is MuJoCo's only type; policies are in float32
-        self.running = np.ones(len(poses), bool)
-        self.valid: Any = np.ones(len(poses), bool)
-        self.contacts = np.zeros((len(poses), robot.num_links))
+        self.qpos[:] = drawn.qpos  # in float64, which is MuJoCo's only type; policies are in float32
+        if drawn.qvel is not None:
+            self.qvel[:] = drawn.qvel
+        self.running = np.ones(number, bool)
+        self.valid: Any = np.ones(number, bool)
+        self.contacts = np.zeros((number, robot.num_links))
         self.torso = robot.torso(self.qpos, self.qvel)
 
     def run(

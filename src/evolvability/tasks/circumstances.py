@@ -1,0 +1,80 @@
+"""What differs between the episodes of a robot, as options. `engines.drawing` draws it for every episode."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from evolvability.core.errors import ConfigError
+
+START_NOISE = 0.1
+"""By how much start poses differ in the evaluations that are reported, in radians, where they did not in training."""
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What differs between the episodes of a robot; all are independent of each other, and 0 means that it is fixed.
+
+    Examples:
+        >>> Circumstances(friction=0.3).varies
+        True
+    """
+
+    start_noise: float = 0.0
+    """Joint angles at the start vary by up to this much, in radians."""
+    push: float = 0.0
+    """At the start the robot moves along the ground at up to this speed, in m/s, in a random direction."""
+    friction: float = 0.0
+    """The floor's friction varies by up to this share: 0.3 is 30 % less to 30 % more."""
+    mass: float = 0.0
+    """The robot's mass varies by up to this share, all its bodies by one factor."""
+    motor_strength: float = 0.0
+    """The strength of motors varies by up to this share, of each by itself."""
+    failed_motors: int = 0
+    """So many motors do nothing, others in every episode."""
+    slope: float = 0.0
+    """The floor slopes by up to this angle, in degrees, down in a random direction."""
+
+    def __post_init__(self) -> None:
+        for name in ("start_noise", "push", "failed_motors"):
+            if not getattr(self, name) >= 0:  # nan is refused too
+                raise ConfigError(f"{name} must be 0 or more, got {getattr(self, name)}.")
+        for name in ("friction", "mass", "motor_strength"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be a share, 0 or more and less than 1, got {getattr(self, name)}.")
+        if not 0 <= self.slope < 90:
+            raise ConfigError(f"slope must be an angle in degrees, 0 or more and less than 90, got {self.slope}.")
+
+    @property
+    def varies(self) -> bool:
+        """Whether episodes differ at all."""
+        return any(circumstances_in(self).values())
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """What of the physics differs: names of `mujoco_fused.PARAMETERS`, sorted, as JAX sorts dictionaries."""
+        used = {
+            "friction": self.friction,
+            "gear": self.motor_strength or self.failed_motors,
+            "gravity": self.slope,
+            "mass": self.mass,
+        }
+        return tuple(name for name, is_used in used.items() if is_used)
+
+
+def circumstances_in(options: Circumstances) -> dict[str, Any]:
+    """The circumstances alone, by name, of a task's options."""
+    return {field.name: getattr(options, field.name) for field in fields(Circumstances)}
+
+
+def usual_circumstances(options: Any) -> Circumstances:
+    """What trained mutations are judged in where nothing else is asked for: as in training, from different poses."""
+    if not isinstance(options, Circumstances):
+        return Circumstances()
+    own = circumstances_in(options)
+    return replace(Circumstances(), **own | {"start_noise": own["start_noise"] or START_NOISE})
+
+
+def check_motors(circumstances: Circumstances, robot: Any) -> None:
+    """Refuse more failed motors than a robot has."""
+    most, got = robot.num_joints, circumstances.failed_motors
+    if got > most:
+        raise ConfigError(f"failed_motors must be {most} or less (the {robot.name} has {most} motors), got {got}.")
