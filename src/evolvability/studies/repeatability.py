@@ -51,8 +51,8 @@ def repeatability(episodes: Array) -> Repeatability:
     # How often each mutation is in a resample; the first of them is the sample itself.
     generator = np.random.default_rng(0)
     size = len(means)
-    counts = generator.multinomial(size, np.full(size, 1 / size), RESAMPLES)
-    counts = np.concatenate([np.ones((1, size), counts.dtype), counts]) / size
+    drawn = generator.multinomial(size, np.full(size, 1 / size), RESAMPLES)
+    counts = np.concatenate([np.ones((1, size), drawn.dtype), drawn]) / size
     own = counts @ within
     spread = counts @ (means**2).sum(axis=1) - ((counts @ means) ** 2).sum(axis=1)
     between = spread * size / (size - 1) - own / number
