@@ -202,7 +202,7 @@ def layered(
         raise ConfigError(unknown("preset", preset, PRESETS))
     presets = [PRESETS[preset][1], entry.presets.get(preset, {})] if preset else []
     # Looked up before the layers are merged, since it decides over two of them.
-    named = (layer.get("objective") for layer in (values, offers, *presets, entry.defaults))
+    named = (layer.get("objective") for layer in (values, offers, *reversed(presets), entry.defaults))
     chosen = normalize_objective(objective or next(filter(None, named), Config.objective))
     compares = any(objective_entry(name).compares_episodes for name in names_in(chosen))
     below = merged(
