@@ -20,6 +20,7 @@ class Maker:
 
     def __init__(self, seed: int) -> None:
         self.draw = np.random.default_rng(seed)
+        self.is_whole = self.chance(0.3)  # whether a body touches others
         self.names: dict[str, list[str]] = {"joint": [], "body": ["world"], "geom": [], "plane": []}
 
     def chance(self, share: float) -> bool:
@@ -121,11 +122,11 @@ class Maker:
         return own | self.some({}, {}, {"priority": "1"}, {"condim": "1"})
 
     def geom(self) -> Node:
-        kind = self.some("sphere", "capsule", "capsule", "box")
+        kind = self.some("sphere", "capsule", "capsule", "capsule" if self.is_whole else "box")
         size = self.numbers(0.03, 0.15, {"sphere": 1, "capsule": 2, "box": 3}[kind])
         own = {**self.name("geom"), "type": kind, "size": size, "pos": self.numbers(-0.15, 0.15, 3)}
         own |= {"euler": self.some("0 0 0", "90 0 0", self.numbers(-90, 90, 3)), "contype": self.some("1", "1", "2")}
-        return node("geom", own | {"conaffinity": "0"} | self.touch())
+        return node("geom", own | {"conaffinity": self.some("0", "1", "1") if self.is_whole else "0"} | self.touch())
 
     def pair(self) -> Node:
         geoms = {"geom1": self.some(*self.names["plane"]), "geom2": self.some(*self.names["geom"])}

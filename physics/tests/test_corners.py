@@ -6,6 +6,7 @@ import mujoco
 import mujoco_fused
 import numpy as np
 import pytest
+from mujoco_fused import between
 
 pytest.importorskip("warp", reason="Warp is not installed")
 SPHERE = """<mujoco>{option}<worldbody><geom name="floor" type="plane" size="1 1 1" {plane}/>
@@ -72,6 +73,16 @@ MODELS = {
         world=FLOOR.replace("<geom", '<geom name="f"'),
         contact='<pair geom1="g" geom2="f" condim="1"/><exclude body1="world" body2="w"/>',
     ).replace('size="0.08"', 'size="0.08" name="g"'),
+    "capsules that are parallel": """<mujoco><worldbody>
+      <body><joint type="slide"/><geom type="capsule" size="0.2 0.2"/></body>
+      <body pos="0.31 0 0"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>
+      <geom type="capsule" size="0.15 0.3"/></body></worldbody></mujoco>""",
+    "capsules whose axes meet": """<mujoco><worldbody><body><joint axis="0 1 0"/><joint type="slide" axis="0 1 0"/>
+      <geom type="capsule" size="0.1 0.5"/></body>
+      <body pos="0.05 0 0" euler="0 70 0"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>
+      <geom type="capsule" size="0.1 0.5"/></body></worldbody></mujoco>""",
+    "a ball in a static capsule": """<mujoco><worldbody><geom type="capsule" fromto="-1 0 0 1 0 0" size="0.1"/>
+      <body pos="0 0.02 0.15"><freejoint/><geom size="0.1" condim="1"/></body></worldbody></mujoco>""",
     "no motion along the normal": """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.09">
       <joint type="slide" axis="1 0 0"/><geom size="0.1"/></body></worldbody></mujoco>""",
 }
@@ -156,3 +167,17 @@ def test_a_world_may_not_have_less_friction_than_float_can_do() -> None:
     with pytest.raises(mujoco_fused.FusedError, match="compile with DOUBLE"):
         step(state, np.zeros((1, 0)), friction=friction)
     step(state, np.zeros((1, 0)), friction=friction + 0.1)
+
+
+def test_a_world_with_more_contacts_than_there_is_room_for_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(between, "MOST", 2)
+    balls = "".join(
+        f'<body pos="{x} 0 0.1"><joint type="slide" axis="1 0 0"/><geom size="0.1"/></body>'
+        for x in (0, 0.15, 0.3, 0.45)
+    )
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{balls}</worldbody></mujoco>")
+    far, near = np.array([0.0, 1, 2, 3]), np.zeros(4)
+    step = mujoco_fused.compile(model)
+    after, _ = step(mujoco_fused.start(model, 2, [far, near]), np.zeros((2, 0)))
+    assert np.isfinite(after.qvel[0]).all()
+    assert np.isnan(after.qvel[1]).all()

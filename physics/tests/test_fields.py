@@ -193,3 +193,11 @@ def test_the_solver_is_not_a_reason() -> None:
     own = mujoco.MjModel.__copy__(model("mixed"))
     own.opt.solver = int(mujoco.mjtSolver.mjSOL_PGS)
     assert mujoco_fused.unsupported(own) == []
+
+
+def test_a_motor_on_something_else_than_a_joint_is_refused_whatever_its_number() -> None:
+    sites = "".join(f'<site name="s{k}"/>' for k in range(9))
+    own = mujoco.MjModel.from_xml_string(f"""<mujoco>
+      <worldbody><body><joint/><geom size="0.1"/>{sites}</body></worldbody>
+      <actuator><general name="jet" site="s8"/></actuator></mujoco>""")
+    assert [reason for reason in mujoco_fused.unsupported(own) if "'jet'" in reason]

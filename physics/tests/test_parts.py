@@ -8,11 +8,12 @@ import mujoco
 import numpy as np
 import pytest
 from models import NAMES, evaluate, forward, model, states
-from mujoco_fused.constraints import Constraints, contacts, limits, rubbing
+from mujoco_fused.between import Between
+from mujoco_fused.constraints import contacts, limits, rubbing
 from mujoco_fused.dynamics import bias_forces, joint_forces, mass_matrix
 from mujoco_fused.expressions import Scalar, Tape, within
 from mujoco_fused.kinematics import Motion, moving
-from mujoco_fused.solver import SCOPE, Solver
+from mujoco_fused.solver import SCOPE, Constraints, Solver
 from mujoco_fused.tree import Tree
 
 NUM_STATES = 6
@@ -147,7 +148,7 @@ def test_states_have_contacts_limits_and_more_than_one_of_each() -> None:
 def test_the_solver_reads_and_writes_what_its_scope_declares(name: str) -> None:
     traced = Traced(name)
     found, stops = contacts(traced.tree, traced.motion), limits(traced.tree, traced.symbols["q"], traced.symbols["v"])
-    constraints = Constraints(found, stops, rubbing(traced.tree))
+    constraints = Constraints(found, stops, rubbing(traced.tree), Between(traced.tree, traced.motion))
     solver = Solver(traced.tree, traced.motion, constraints, itertools.count(10**6))
     text = re.sub(r'"[^"]*"|//[^\n]*|R\([-+.\de]+\)', "", solver.declarations() + solver.detection() + solver.code())
     own = set(re.findall(r"(?:const )?(?:R|int|bool|unsigned long long) (\w+)", text))

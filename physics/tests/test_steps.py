@@ -114,7 +114,7 @@ def test_heights_of_geoms_are_told_as_sensors_see_them() -> None:
         ({"joint": 'type="ball" stiffness="3"'}, "ball joints"),
         ({"more": '<equality><joint joint1="j" polycoef="0 1 0 0 0"/></equality>'}, "equality"),
         ({"more": '<actuator><general joint="j" dyntype="integrator" ctrlrange="0 1"/></actuator>'}, "actuators"),
-        ({"body": '<body pos="0 0 1"><joint/><geom name="other" size="0.1"/></body>'}, "'other'"),
+        ({"body": '<body pos="0 0 1"><joint/><geom name="other" type="box" size="0.1 0.1 0.1"/></body>'}, "'other'"),
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(change: dict[str, str], named: str) -> None:

@@ -17,6 +17,7 @@ from mujoco_fused.kernel import jax_function, load_kernel, make_kernel, read_row
 from mujoco_fused.pairs import LEAST_FRICTION, needs_double
 from mujoco_fused.parameters import NAMES as PARAMETERS
 from mujoco_fused.parameters import own_parameters
+from mujoco_fused.sensing import num_watched
 from mujoco_fused.sparse import block
 from mujoco_fused.stepping import State, Step, compile, start
 from mujoco_fused.support import unsupported
@@ -47,6 +48,7 @@ __all__ = [
     "load_kernel",
     "make_kernel",
     "needs_double",
+    "num_watched",
     "own_parameters",
     "prelude",
     "read_row",

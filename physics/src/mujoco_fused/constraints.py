@@ -13,7 +13,7 @@ import numpy as np
 
 from mujoco_fused.expressions import Value, Vector, is_zero, raised, select, sqrt
 from mujoco_fused.kinematics import Motion
-from mujoco_fused.pairs import BOX, CAPSULE, SPHERE, Pair, pairs
+from mujoco_fused.pairs import BOX, CAPSULE, PLANE, SPHERE, Pair, pairs
 from mujoco_fused.tree import Tree, clean, disabled, rotation
 
 MIN_VALUE = 1e-15
@@ -110,17 +110,10 @@ class Limit(NamedTuple):
     target: Value  # minus the acceleration that the limit asks for
 
 
-class Constraints(NamedTuple):
-    """All that may push."""
-
-    contacts: list[Contact]
-    limits: list[Limit]
-    rubbing: list["Rubbing"]
-
-
 def contacts(tree: Tree, motion: Motion) -> list[Contact]:
     """All points that may touch a plane."""
-    return [contact for pair in pairs(tree.model) for contact in _on_plane(tree, motion, pair)]
+    on_planes = [pair for pair in pairs(tree.model) if tree.model.geom_type[pair.plane] == PLANE]
+    return [contact for pair in on_planes for contact in _on_plane(tree, motion, pair)]
 
 
 def _on_plane(tree: Tree, motion: Motion, pair: Pair) -> list[Contact]:
@@ -140,7 +133,7 @@ def _on_plane(tree: Tree, motion: Motion, pair: Pair) -> list[Contact]:
         corners = [(x, y, z) for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)]
         points, radius = [clean(center + axes @ (corner * size)) for corner in corners], 0.0
     first = tangent(along, normal)
-    parameters = _parameters(tree, pair)
+    parameters = parameters_of(tree, pair)
     found = []
     for point in points:
         place = motion.place[body] + motion.rotation[body] @ point
@@ -203,16 +196,17 @@ class Parameters(NamedTuple):
         }
 
 
-def _parameters(tree: Tree, pair: Pair) -> Parameters:
-    """What two geoms agree on, with what is an input as such."""
+def parameters_of(tree: Tree, pair: Pair, friction: Value = None, weight: Value = None) -> Parameters:
+    """What two geoms agree on, with what is an input as such; friction and weight may be given as values."""
     model, has_friction = tree.model, pair.dimension == 3
-    rubbing = [max(MIN_FRICTION, pair.friction), *(tree.numbers("friction", own) for own in pair.rubbing)]
-    friction = _largest(rubbing) if has_friction else 0.0
-    weight = float(model.body_invweight0[model.geom_bodyid[[pair.geom, pair.plane]], 0].sum())
+    if friction is None:
+        rubbing = [max(MIN_FRICTION, pair.friction), *(tree.numbers("friction", own) for own in pair.rubbing)]
+        friction = _largest(rubbing) if has_friction else 0.0
+    if weight is None:
+        weight = float(model.body_invweight0[model.geom_bodyid[[pair.geom, pair.plane]], 0].sum())
     square = friction * friction
     edges = 2 * square * (1 + square) / float(model.opt.impratio) if has_friction else 4.0
-    softness = Softness.of(model, pair.solref, pair.solimp)
-    return Parameters(softness, friction, pair.margin, weight * edges)
+    return Parameters(Softness.of(model, pair.solref, pair.solimp), friction, pair.margin, weight * edges)
 
 
 def _largest(values: list[Value]) -> Value:

@@ -127,21 +127,31 @@ def driving(tree: Tree, position: Vector, velocity: Vector, control: Vector) -> 
     """What motors do, by degree of freedom."""
     model = tree.model
     found: dict[int, Driven] = {}
-    for motor in [] if disabled(model, "ACTUATION") else range(model.nu):
-        if _is_idle(model, motor):
+    for motor in range(model.nu):
+        if disabled(model, "ACTUATION") or _is_idle(model, motor):
             continue
-        joint, gear = int(model.actuator_trnid[motor, 0]), tree.numbers("gear", motor)
-        dof, place = int(model.jnt_dofadr[joint]), position[int(model.jnt_qposadr[joint])]
-        gain, bias = _factors(model, motor)
-        push = _affine(gain, gear, place, velocity[dof]) * control[motor] + _affine(bias, gear, place, velocity[dof])
-        slope = gear * gear * (bias[2] + gain[2] * control[motor]) if bias[2] or gain[2] else 0.0
-        if model.actuator_forcelimited[motor]:
-            low, high = map(float, model.actuator_forcerange[motor])
-            slope = _where_free(push, low, high, slope)
-            push = within(push, low, high)
+        push, slope = motor_force(tree, motor, position, velocity, control)
+        dof = int(model.jnt_dofadr[model.actuator_trnid[motor, 0]])
         before = found.get(dof, Driven(0.0, 0.0))
-        found[dof] = Driven(before.force + gear * push, before.slope + slope)
+        found[dof] = Driven(before.force + tree.numbers("gear", motor) * push, before.slope + slope)
     return found
+
+
+def motor_force(tree: Tree, motor: int, position: Vector, velocity: Vector, control: Vector) -> tuple[Value, Value]:
+    """A motor's force before its gear, and how its force on the joint grows with the joint's speed."""
+    model = tree.model
+    if disabled(model, "ACTUATION") or _is_idle(model, motor):
+        return 0.0, 0.0
+    joint, gear = int(model.actuator_trnid[motor, 0]), tree.numbers("gear", motor)
+    place, speed = position[int(model.jnt_qposadr[joint])], velocity[int(model.jnt_dofadr[joint])]
+    gain, bias = _factors(model, motor)
+    push = _affine(gain, gear, place, speed) * control[motor] + _affine(bias, gear, place, speed)
+    slope = gear * gear * (bias[2] + gain[2] * control[motor]) if bias[2] or gain[2] else 0.0
+    if model.actuator_forcelimited[motor]:
+        low, high = map(float, model.actuator_forcerange[motor])
+        slope = _where_free(push, low, high, slope)
+        push = within(push, low, high)
+    return push, slope
 
 
 def _is_idle(model: mujoco.MjModel, motor: int) -> bool:

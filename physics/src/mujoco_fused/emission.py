@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from mujoco_fused.constraints import Constraints, Contact, contacts, limits, rubbing
+from mujoco_fused.between import Between
+from mujoco_fused.constraints import contacts, limits, rubbing
 from mujoco_fused.dynamics import bias_forces, damping_of, joint_forces, mass_matrix, speed_slopes
-from mujoco_fused.errors import FusedError, UnsupportedModelError
-from mujoco_fused.expressions import Scalar, Tape, Value, is_zero, literal, select, within
+from mujoco_fused.errors import UnsupportedModelError
+from mujoco_fused.expressions import Scalar, Tape, is_zero, literal, within
 from mujoco_fused.kernel import warp
 from mujoco_fused.kinematics import moving
 from mujoco_fused.parameters import Numbers
-from mujoco_fused.solver import Solver
+from mujoco_fused.sensing import Scene, Watched, seen
+from mujoco_fused.solver import Constraints, Solver
 from mujoco_fused.sparse import block, factor, solve
 from mujoco_fused.support import unsupported
 from mujoco_fused.tree import BALL, FREE, Tree, disabled
@@ -51,17 +53,20 @@ def epilogue() -> str:
     return "".join(f"#undef {name}\n" for name in re.findall(r"#define (\w+)", prelude(FLOAT)))
 
 
-def emit(model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[int] = (), parameters: Sequence[str] = ()) -> str:
+def emit(
+    model: mujoco.MjModel, num_steps: int = 1, watched: Sequence[Watched] = (), parameters: Sequence[str] = ()
+) -> str:
     """C++ statements that advance one world, for a program that embeds them.
 
     Names in scope: they read and write the arrays ``q``, ``v``, ``w`` (the last accelerations) and ``u`` (controls,
-    which are limited to their ranges), write ``clearance`` (one number per watched geom), and read ``p_NAME`` of each
+    which are limited to their ranges), write ``clearance`` (`num_watched` numbers), and read ``p_NAME`` of each
     parameter. They need what a `prelude` defines: that of `DOUBLE` if `needs_double` says so.
 
     Args:
         model: the model; `UnsupportedModelError` says what of it is not supported.
         num_steps: time steps with the same controls.
-        watched: geoms whose height above planes is wanted, at the beginning of the last time step, as sensors see it.
+        watched: geoms, by number, whose height above planes is wanted, and sensors, by name: all as they are at the
+            beginning of the last time step.
         parameters: names of what differs between worlds (see `PARAMETERS`): of each the array, or pointer, ``p_NAME``
             has a world's values in a row, as many as `own_parameters` has.
     """
@@ -87,18 +92,20 @@ def _good_controls(model: mujoco.MjModel) -> str:
     )
 
 
-def _time_step(tree: Tree, watched: Sequence[int], number: Iterator[int]) -> str:
+def _time_step(tree: Tree, watched: Sequence[Watched], number: Iterator[int]) -> str:
     tape, model = tree.numbers.tape, tree.model
     position, velocity, control = tape.inputs("q", model.nq), tape.inputs("v", model.nv), tape.inputs("u", model.nu)
     motion = moving(tree, position, velocity)
     touching = contacts(tree, motion)
-    solver = Solver(tree, motion, Constraints(touching, limits(tree, position, velocity), rubbing(tree)), number)
+    found = Constraints(touching, limits(tree, position, velocity), rubbing(tree), Between(tree, motion))
+    solver = Solver(tree, motion, found, number)
     force = joint_forces(tree, position, velocity, control) - bias_forces(tree, motion)
     outputs = [(f"M[{tree.entries[pair]}]", value) for pair, value in mass_matrix(tree, motion).items()]
     outputs += [(f"force[{dof}]", value) for dof, value in enumerate(force)]
     is_staged = model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4
     heights = "height" if is_staged else "clearance"
-    outputs += [(f"{heights}[{k}]", lowest(touching, geom)) for k, geom in enumerate(watched)]
+    told = seen(Scene(tree, motion, position, velocity, control, touching), watched)
+    outputs += [(f"{heights}[{k}]", value) for k, value in enumerate(told)]
     forward = [
         _normalized_quaternions(tree),
         solver.declarations(),
@@ -107,7 +114,7 @@ def _time_step(tree: Tree, watched: Sequence[int], number: Iterator[int]) -> str
         solver.code(),
     ]
     if is_staged:
-        return _in_stages(tree, "".join(forward), len(watched))
+        return _in_stages(tree, "".join(forward), len(told))
     return "".join(forward) + _integrated(tree, number)
 
 
@@ -153,17 +160,6 @@ def _untwisted(spin: int) -> str:
   speed{z} += R(0.5) * cz + twice * (ux * cy - uy * cx);
 }}
 """
-
-
-def lowest(touching: list[Contact], geom: int) -> Value:
-    """A geom's height above planes."""
-    heights = [contact.distance for contact in touching if contact.geom == geom]
-    if not heights:
-        raise FusedError(f"The geom {geom} is watched and may touch no plane. Watch geoms that may.")
-    result: Value = heights[0]
-    for height in heights[1:]:
-        result = select(height < result, height, result)
-    return result
 
 
 def _quaternions(tree: Tree) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ typedef float R;
 #define ASIN asinf
 #define ISFINITE(x) ((x) - (x) == R(0))
 #define RECIPROCAL(x) (R(1) / (x))
+#define NEAREST R(1e-06)
 #define TOLERANCE R(1e-08)
 #define SLOPE_TOLERANCE R(0.3)  // the next iteration mends what is left
 #define STEP_TOLERANCE R(0.001)

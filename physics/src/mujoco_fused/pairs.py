@@ -117,16 +117,15 @@ def pair_problems(model: mujoco.MjModel) -> list[str]:
 
 def _problems(model: mujoco.MjModel, pair: Pair) -> list[str]:
     kind, found = int(model.geom_type[pair.geom]), []
-    if model.geom_type[pair.plane] != PLANE or kind == PLANE:
-        found.append(
-            "It has geoms that may touch each other, and contacts with planes alone are compiled. If they need not, "
-            "name their two bodies in an <exclude> of <contact>: they then pass through each other and through nothing "
-            "else."
-        )
-        return found
-    if model.body_weldid[model.geom_bodyid[pair.plane]]:
+    if model.geom_type[pair.plane] != PLANE:
+        if not {kind, int(model.geom_type[pair.plane])} <= {SPHERE, CAPSULE}:
+            found.append(
+                "It has geoms that may touch each other and are not both spheres or capsules. If they need not, name "
+                "their two bodies in an <exclude> of <contact>: they then pass through each other and nothing else."
+            )
+    elif model.body_weldid[model.geom_bodyid[pair.plane]]:
         found.append("It has a plane that moves. Put the plane into the world's body.")
-    if kind not in ON_PLANES:
+    if model.geom_type[pair.plane] == PLANE and kind not in ON_PLANES:
         found.append("It has geoms on a plane that are not spheres, capsules or boxes. Put such geoms in their place.")
     if pair.dimension not in (1, 3):
         found.append(f"It has contacts with condim {pair.dimension}. Compiled are 1 and 3.")

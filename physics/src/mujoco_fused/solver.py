@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mujoco_fused.constraints import Constraints, Limit, Rubbing
+from mujoco_fused.between import Between
+from mujoco_fused.constraints import Contact, Limit, Rubbing
 from mujoco_fused.expressions import Scalar, Tape, Value, Vector, is_zero, literal, select
 from mujoco_fused.kinematics import Motion
 from mujoco_fused.sparse import block, factor, multiply, solve
@@ -47,6 +48,15 @@ SCOPE = Scope(
 """The scope of `Solver.declarations`, `Solver.detection` and `Solver.code`, taken together."""
 
 
+class Constraints(NamedTuple):
+    """All that may push."""
+
+    contacts: list[Contact]
+    limits: list[Limit]
+    rubbing: list[Rubbing]
+    between: Between
+
+
 class Solver:
     """The text of a solver for one model; `SCOPE` has the names that it reads and writes.
 
@@ -60,7 +70,7 @@ class Solver:
 
     def __init__(self, tree: Tree, motion: Motion, constraints: Constraints, number: Any) -> None:
         self.tree, self.motion, self.number = tree, motion, number
-        self.contacts, self.limits, self.rubbing = constraints
+        self.contacts, self.limits, self.rubbing, self.between = constraints
         # Bodies that may touch something, each with a slot in the arrays of motions and forces.
         bodies = sorted({tree.weld(contact.body)[0] for contact in self.contacts})
         self.slots = {body: slot for slot, body in enumerate(bodies)}
@@ -126,7 +136,7 @@ R {arrays};
 R X[{num_slots * num_components}], W[{num_slots * num_components}], C[{num_slots * max(len(self.pairs), 1)}];
 R l_error[{num_limits}], l_change[{num_limits}];{self._rubbing_arrays()}
 R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
-"""
+{self.between.declarations()}"""
 
     def _rubbing_arrays(self) -> str:
         size = len(self.rubbing)
@@ -142,7 +152,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
                 if name not in self.common:
                     sets.append(f"c_{name}[num_contacts] = {literal(value)};")
             lines.append(f"if ({literal(contact.present)}) {{ {' '.join(sets)} num_contacts++; }}")
-        return "\n".join(lines) + "\n"
+        return "\n".join(lines) + "\n" + self.between.detection()
 
     def body_motion(self, vector: str) -> str:
         """``X``: the motion of every body that may touch, if joints move by ``vector``."""
@@ -297,6 +307,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
             yield from limit[1:]
         for axis in self.motion.axes.values():
             yield from axis
+        yield from self.between.kept()
 
     def code(self) -> str:
         """From ``M``, ``force`` and the last accelerations ``w``: new ``w``, and ``Ma``, the forces that cause them."""
@@ -304,6 +315,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
         # MuJoCo's own measure of what is small.
         small = literal(float(self.tree.model.stat.meaninertia) * max(nv, 1))
         at_limit = "l_error[{k}] += step * l_change[{k}]; if (l_error[{k}] < R(0)) at_limit |= 1ull << {k};"
+        rubbed = "f_change[{k}] = s[{dof}];"
         slips = (
             "{{ f_error[{k}] += step * f_change[{k}]; const R pull = {strength} * f_error[{k}];"
             " const int now = (pull > {most} ? 1 : 0) - (pull < -{most} ? 1 : 0);"
@@ -320,12 +332,12 @@ for (int iteration = 0; ; iteration++) {{
   {multiply(self.tree, self._tape(), "M", "s", "Ms")}
   {self.body_motion("s")}
   {self.each_contact(self.point_motion("change"))}
-  {self.each_limit("l_change[{k}] = {sign} * s[{dof}];")}{self.each_rubbing("f_change[{k}] = s[{dof}];")}
+  {self.each_limit("l_change[{k}] = {sign} * s[{dof}];")}{self.each_rubbing(rubbed)}{self.between.change("change", "s")}
   if (iteration > 0) {{ {self._line_search()} }}
   unsigned long long at_limit = 0; int changed = 0;
   for (int i = 0; i < {nv}; i++) {{ a[i] += step * s[i]; Ma[i] += step * Ms[i]; }}
   {self.each_contact(self.moved())}
-  {self.each_limit(at_limit)}{self.each_rubbing(slips)}
+  {self.each_limit(at_limit)}{self.each_rubbing(slips)}{self.between.moved()}
   if (iteration >= {option.iterations}) break;
   // A full step that changed no constraint has solved a linear system: there is nothing left to do.
   if (iteration > 0 && !changed && at_limit == last_limits && FABS(step - R(1)) < STEP_TOLERANCE) break;
@@ -334,7 +346,7 @@ for (int iteration = 0; ; iteration++) {{
   if (SQRT(square) < TOLERANCE * {small} || (iteration > 0 && R(0.5) * decrease < TOLERANCE * {small})) break;
 }}
 for (int i = 0; i < {nv}; i++) w[i] = a[i];
-"""
+{self.between.told()}"""
 
     def _second_start(self) -> str:
         """``w``, or the accelerations without constraints where their cost is less: with few iterations it decides."""
@@ -363,7 +375,7 @@ for (int which = 0; which < 2; which++) {{
   {multiply(self.tree, self._tape(), "M", "s", "Ms")}
   {self.body_motion("s")}
   {self.each_contact(self.point_motion("change") + self.cost())}
-  {self.each_limit(limit)}{self.each_rubbing(rubbing)}
+  {self.each_limit(limit)}{self.each_rubbing(rubbing)}{self.between.change("change", "s")}{self.between.cost()}
   for (int i = 0; i < {nv}; i++) cost += R(0.5) * (Ms[i] - force[i]) * (s[i] - smooth[i]);
   costs[which] = cost;
 }}
@@ -379,12 +391,14 @@ if (!(costs[0] <= costs[1])) {chosen} }}"""
         begun = "f_active[{k}] = -2; f_error[{k}] = {damping} * v[{dof}];"
         return f"""{self.body_motion("v")}
 {self.each_contact("c_active[c] = -1;" + self.point_motion("error") + text)}
-{self.each_limit("l_error[{k}] = {target};")}{self.each_rubbing(begun)}"""
+{self.each_limit("l_error[{k}] = {target};")}{self.each_rubbing(begun)}{self.between.targets()}"""
 
     def _direction(self) -> str:
         """``s``, Newton's direction; the gradient's ``square``, and ``decrease``, how steeply the cost falls."""
         nv = self.tree.num_dofs
+        stopped = "if (at_limit >> {k} & 1) s[{dof}] -= {sign} * {strength} * l_error[{k}];"
         held = "s[{dof}] -= f_active[{k}] == 0 ? {strength} * f_error[{k}] : f_active[{k}] * {most};"
+        solved = f"{factor(self.tree, 'H')}\n  {solve(self.tree, 'H', 's')}"
         stiff = "if (f_active[{k}] == 0) H[{diagonal}] += {strength};"
         return f"""
   R gradient[{nv}], square = R(0);
@@ -392,12 +406,11 @@ if (!(costs[0] <= costs[1])) {chosen} }}"""
   for (int i = 0; i < {len(self.slots) * len(self.pairs)}; i++) C[i] = R(0);
   {self.each_contact(self.reaction())}
   {self.joint_push()}
-  {self.each_limit("if (at_limit >> {k} & 1) s[{dof}] -= {sign} * {strength} * l_error[{k}];")}{self.each_rubbing(held)}
+  {self.each_limit(stopped)}{self.each_rubbing(held)}{self.between.push()}
   for (int i = 0; i < {nv}; i++) {{ s[i] += force[i] - Ma[i]; gradient[i] = -s[i]; square += s[i] * s[i]; }}
   {self.hessian()}
   {self.each_limit("if (at_limit >> {k} & 1) H[{diagonal}] += {strength};")}{self.each_rubbing(stiff)}
-  {factor(self.tree, "H")}
-  {solve(self.tree, "H", "s")}
+  {self.between.solved(solved)}
   decrease = R(0);
   for (int i = 0; i < {nv}; i++) decrease -= gradient[i] * s[i];
 """
@@ -422,7 +435,7 @@ if (!(costs[0] <= costs[1])) {chosen} }}"""
   _Pragma("unroll 1") for (int trial = 1; ; trial++) {{
     R slope = slope0 + step * curve0, curve = curve0;
     {self.each_contact(self.slope())}
-    {limit}{self.each_rubbing(rubbed)}
+    {limit}{self.each_rubbing(rubbed)}{self.between.slope()}
     if (FABS(slope) < SLOPE_TOLERANCE * decrease || trial >= {last}) break;
     if (slope < R(0)) low = step; else high = step;
     R next = step - slope / curve;

@@ -16,6 +16,7 @@ from mujoco_fused.errors import FusedError, ShapeError
 from mujoco_fused.kernel import jax, jax_function, load_kernel, make_kernel, read_row, warp, write_row
 from mujoco_fused.pairs import LEAST_FRICTION, needs_double
 from mujoco_fused.parameters import Numbers
+from mujoco_fused.sensing import Watched, num_watched
 
 
 class State(NamedTuple):
@@ -49,7 +50,7 @@ def compile(
     num_steps: int = 1,
     precision: Precision = FLOAT,
     parameters: Sequence[str] = (),
-    watched: Sequence[int] = (),
+    watched: Sequence[Watched] = (),
 ) -> "Step":
     """Compile a model into a function that steps worlds.
 
@@ -59,7 +60,8 @@ def compile(
         precision: `FLOAT` or `DOUBLE`, of the arrays. A model with less friction than `LEAST_FRICTION` is computed in
             double all the same.
         parameters: names of what differs between worlds, see `PARAMETERS`; all else is a constant and costs nothing.
-        watched: geoms whose heights above planes are returned beside the state.
+        watched: what is returned beside the state: heights of geoms above planes, by the geoms' numbers, and what
+            sensors of the model read, by their names.
     """
     return Step(model, num_steps, precision, tuple(parameters), tuple(watched))
 
@@ -73,13 +75,13 @@ class Step:
         num_steps: int,
         precision: Precision,
         parameters: tuple[str, ...],
-        watched: tuple[int, ...],
+        watched: tuple[Watched, ...],
     ) -> None:
         self.precision, self.parameters = precision, parameters
         self._inside = DOUBLE if needs_double(model) else precision
         self._numbers = Numbers(model, parameters)
         self._inputs = {"qpos": model.nq, "qvel": model.nv, "qacc_warmstart": model.nv, "controls": model.nu}
-        self._outputs = {"q_out": model.nq, "v_out": model.nv, "w_out": model.nv, "low": len(watched)}
+        self._outputs = {"q_out": model.nq, "v_out": model.nv, "w_out": model.nv, "low": num_watched(model, watched)}
         self._kernel = _kernel(model, num_steps, (precision, self._inside), self._numbers, watched)
         self._call = jax_function(self._kernel, len(self._outputs))
 
@@ -95,7 +97,8 @@ class Step:
             parameters: one array per name that the model was compiled with, with one row per world (see `PARAMETERS`).
 
         Returns:
-            The worlds afterwards, and (num_worlds, len(watched)) heights at the beginning of the last time step.
+            The worlds afterwards, and (num_worlds, num_watched) all that is watched, as it is at the beginning of the
+            last time step, as MuJoCo's own sensors are.
         """
         arrays = dict(zip((*State._fields, "controls"), (*state, controls), strict=True)) | parameters
         self._check(arrays)
@@ -202,7 +205,7 @@ def _kernel(
     num_steps: int,
     precisions: tuple[Precision, Precision],
     numbers: Numbers,
-    watched: tuple[int, ...],
+    watched: tuple[Watched, ...],
 ) -> Any:
     """A kernel that advances worlds, one row each of every array.
 
@@ -224,11 +227,12 @@ def _kernel(
     names = ("qpos", "qvel", "warm", "ctrl", "given", "q_out", "v_out", "w_out", "low")
     types = dict.fromkeys(names, wp.array2d(dtype=precision.warp))
     sizes = {"q": model.nq, "v": model.nv, "w": model.nv, "u": model.nu}
-    text = numbers.pointers("given", precision.name) + f"R clearance[{max(len(watched), 1)}];\n"
+    told = num_watched(model, watched)
+    text = numbers.pointers("given", precision.name) + f"R clearance[{max(told, 1)}];\n"
     for (name, size), source in zip(sizes.items(), names, strict=False):
         text += f"R {name}[{max(size, 1)}];\n" + read_row(size, name, source)
     text += emit(model, num_steps, watched, numbers.given)
     for name in "qvw":
         text += write_row(sizes[name], f"{name}_out", name)
-    text += write_row(len(watched), "low", "clearance")
+    text += write_row(told, "low", "clearance")
     return make_kernel(f"step_{precision.name}", prelude(inside) + text + epilogue(), types, native, whole)

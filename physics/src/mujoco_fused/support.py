@@ -112,7 +112,8 @@ def _alone(model: mujoco.MjModel) -> Any:
 def _actuators(model: mujoco.MjModel) -> list[str]:
     if model.nactuator != model.nu or model.nout != model.nu:
         return ["It has actuators with several controls or forces. Compiled are motors with one each."]
-    elsewhere = (model.actuator_trntype > 0) | (model.jnt_type[model.actuator_trnid[:, 0].clip(0, None)] <= BALL)
+    joints = np.where(model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_JOINT), model.actuator_trnid[:, 0], 0)
+    elsewhere = (model.actuator_trntype > 0) | (model.jnt_type[joints] <= BALL if model.njnt else True)
     kinds = mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE
     none, fixed, affine = map(int, kinds)
     biases = (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE))

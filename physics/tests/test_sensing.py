@@ -1,0 +1,51 @@
+"""What a compiled model's sensors read is what MuJoCo's do."""
+
+import mujoco
+import mujoco_fused
+import numpy as np
+import pytest
+from models import model
+from mujoco_fused.verification import random_states
+
+pytest.importorskip("warp", reason="Warp is not installed")
+OBJECTS = {
+    "site": 'objtype="site" objname="s"',
+    "geom": 'objtype="geom" objname="g"',
+    "xbody": 'objtype="xbody" objname="b"',
+}
+OBJECTS["body"] = 'objtype="body" objname="b"'
+KINDS = ("framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel")
+FRAMES = "".join(f'<{kind} name="{kind} {name}" {words}/>' for kind in KINDS for name, words in OBJECTS.items())
+ROBOT = f"""<mujoco><worldbody><geom type="plane" size="9 9 1"/><body pos="0 0 0.5"><freejoint/>
+  <geom name="foot" size="0.1"/><body pos="0.2 0 0" euler="10 20 30"><joint type="ball" pos="0.1 0 0"/>
+  <geom size="0.1" contype="0" conaffinity="0"/><body name="b" pos="0 0.3 0"><joint name="j" axis="0.3 1 0" ref="10"/>
+  <geom name="g" type="capsule" size="0.05 0.2" pos="0.1 0 0.2" euler="40 0 0" contype="0" conaffinity="0"/>
+  <site name="s" pos="0 0.1 0.1" euler="0 50 0"/></body></body></body></worldbody>
+  <actuator><position name="m" joint="j" kp="10" kv="1" gear="2" forcelimited="true" forcerange="-3 4"/></actuator>
+  <sensor>{FRAMES}<gyro name="gyro" site="s"/><velocimeter name="velocimeter" site="s" cutoff="0.5"/>
+  <jointpos name="jointpos" joint="j"/><jointvel name="jointvel" joint="j"/>
+  <actuatorfrc name="actuatorfrc" actuator="m"/>
+  <touch name="touch" site="s"/></sensor></mujoco>"""
+
+
+@pytest.mark.parametrize("integrator", ["EULER", "RK4"])
+def test_sensors_read_what_mujocos_read(integrator: str) -> None:
+    robot = mujoco.MjModel.from_xml_string(ROBOT)
+    robot.opt.integrator = int(getattr(mujoco.mjtIntegrator, f"mjINT_{integrator}"))
+    names = [robot.sensor(k).name for k in range(robot.nsensor - 1)]
+    state, controls = random_states(robot, 30)
+    step = mujoco_fused.compile(robot, precision=mujoco_fused.DOUBLE, watched=(robot.geom("foot").id, *names))
+    _, found = step(state, controls)
+    assert found.shape == (30, mujoco_fused.num_watched(robot, (1, *names)))
+    for index in range(30):
+        data = mujoco.MjData(robot)
+        data.qpos[:], data.qvel[:], data.ctrl[:] = state.qpos[index], state.qvel[index], controls[index]
+        mujoco.mj_forward(robot, data)
+        np.testing.assert_allclose(found[index, 1:], data.sensordata[:-1], atol=1e-11)
+
+
+def test_a_sensor_that_is_not_compiled_says_so() -> None:
+    with pytest.raises(mujoco_fused.FusedError, match="The sensor 'touch' is not compiled"):
+        mujoco_fused.compile(mujoco.MjModel.from_xml_string(ROBOT), watched=("touch",))
+    with pytest.raises(KeyError):
+        mujoco_fused.compile(model("mixed"), watched=("nothing",))
