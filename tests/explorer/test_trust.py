@@ -103,7 +103,7 @@ CRAFTED: dict[str, tuple[Callable[[Run], Any], str]] = {
     "a link among the behaviors": (lambda run: outside(run, "behaviors/000000.safetensors"), "is a link"),
     "a link to a folder": (lambda run: folder_elsewhere(run, "centers"), "is a link"),
     "a link that leads nowhere": (lambda run: (run.path / "behaviors/000000.safetensors").symlink_to("x"), "is a link"),
-    "a pipe": (lambda run: os.mkfifo(run.path / "behaviors/000000.safetensors"), "no ordinary file"),
+    "a pipe": (lambda run: os.mkfifo(run.path / "behaviors/000000.safetensors"), "not an ordinary file"),
     "a giant file of metrics": (lambda run: giant(run, "metrics.jsonl"), "4,398 GB"),
     "a giant configuration": (lambda run: giant(run, "config.toml"), "4,398 GB"),
     "a nested configuration": (
