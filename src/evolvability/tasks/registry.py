@@ -50,10 +50,10 @@ CHEETAH_LAPTOP: dict[str, Any] = {
     "generations": 32,
     "task_options": {"body": "gymnasium", "num_steps": 400, "observation_share": 0.05},
 }
-# Half as many members, in two episodes each, and more generations: to repeat itself is learned late.
+# Two episodes of each member, so fewer of them; of 120 generations the distance grew no more after 80.
 CHEETAH_DEPENDABLE: dict[str, Any] = {
     "population_size": 256,
-    "generations": 100,
+    "generations": 80,
     "behavior_shaping": "centered_ranks",
     "l2": 0.005,
     "task_options": {"body": "gymnasium", "num_steps": 300, "observation_share": 0.05, "start_noise": 0.1},
