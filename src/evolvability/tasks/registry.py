@@ -50,7 +50,7 @@ CHEETAH_LAPTOP: dict[str, Any] = {
     "generations": 32,
     "task_options": {"body": "gymnasium", "num_steps": 400, "observation_share": 0.05},
 }
-# Two episodes of each member, so fewer of them; of 120 generations the distance grew no more after 80.
+# Two episodes of each member, so fewer of them; of 120 generations the last 40 added little distance.
 CHEETAH_DEPENDABLE: dict[str, Any] = {
     "population_size": 256,
     "generations": 80,
