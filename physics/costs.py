@@ -39,7 +39,8 @@ def inputs(model: mujoco.MjModel) -> tuple[Any, Any, Any]:
     """Poses, velocities and controls: (NUM_WORLDS, ...), controls (NUM_WORLDS, NUM_STEPS, nu)."""
     draw = np.random.default_rng(0)
     poses = np.tile(model.key_qpos[0] if model.nkey else model.qpos0, (NUM_WORLDS, 1))
-    controls = draw.uniform(*model.actuator_ctrlrange.T, (NUM_WORLDS, NUM_STEPS, model.nu))
+    low, high = model.actuator_ctrlrange.T
+    controls = draw.uniform(low, high, (NUM_WORLDS, NUM_STEPS, model.nu))
     return poses, draw.normal(0, 0.1, (NUM_WORLDS, model.nv)), controls
 
 
