@@ -9,7 +9,7 @@ typedef double R;
 #define ASIN arcsine
 #define ISFINITE(x) ((x) - (x) == R(0))
 #define RECIPROCAL(x) (R(1) / (x))
-#define NEAREST R(1e-15)
+#define NEAREST R(1e-13)
 #define TOLERANCE R(1e-14)
 #define SLOPE_TOLERANCE R(1e-12)
 #define STEP_TOLERANCE R(1e-09)

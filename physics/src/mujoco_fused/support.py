@@ -98,7 +98,7 @@ def _joints(model: mujoco.MjModel) -> list[str]:
     if not model.njnt:
         found.append("It has no joint: nothing moves.")
     if model.njnt > MOST_JOINTS:
-        found.append(f"It has {model.njnt} joints, more than {MOST_JOINTS}.")
+        found.append(f"It has more than {MOST_JOINTS} joints: {model.njnt}.")
     return found
 
 
@@ -119,7 +119,7 @@ def _actuators(model: mujoco.MjModel) -> list[str]:
     biases = (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE))
     problems = {
         "It has actuators that drive something else than one hinge or slide. Let them drive joints": elsewhere,
-        "It has actuators with a state. Set dyntype to none": model.actuator_dyntype != none,
+        "It has actuators with a state. Set dyntype to none": (model.actuator_dyntype != none) & (model.na == 0),
         "It has actuators with a gain that is neither fixed nor affine. Set gaintype": ~np.isin(
             model.actuator_gaintype, (fixed, affine)
         ),
