@@ -88,12 +88,18 @@ def main() -> None:
     parser.add_argument("paths", nargs="*", default=[str(ASSETS / f"{name}.xml") for name in ROBOTS])
     warp()  # started, without a word on what it finds
     wp.config.kernel_cache_dir = str(Path(wp.config.kernel_cache_dir or ".") / f"costs-{time.time_ns()}")
-    print(
-        "# Costs\n\nMade by `physics/costs.py`, on one core, in float32. RK4, which all but the cheetah have, evaluates a time step four times.\n"
+    print("# Costs\n\nMade by `physics/costs.py`, on one core, in float32.")
+    print("RK4, which all but the cheetah have, evaluates a time step four times.\n")
+    names = (
+        "model",
+        "degrees of freedom",
+        "its bodies touch",
+        "compile, s",
+        "compiled, us",
+        "`mujoco.rollout`, us",
+        "ratio",
     )
-    print(
-        "| model | degrees of freedom | its bodies touch | compile, s | compiled, us | `mujoco.rollout`, us | ratio |"
-    )
+    print(f"| {' | '.join(names)} |")
     print("|---|---|---|---|---|---|---|")
     for path in parser.parse_args().paths:
         whole = mujoco.MjModel.from_xml_path(path)

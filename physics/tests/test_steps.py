@@ -8,7 +8,7 @@ import mujoco
 import mujoco_fused as fused
 import numpy as np
 import pytest
-from models import each_quickly, model, states
+from models import ASSETS, each_quickly, model, states
 
 pytest.importorskip("warp", reason="Warp is not installed")
 
@@ -124,3 +124,15 @@ def test_what_is_not_supported_is_refused_by_name(change: dict[str, str], named:
       {parts["more"]}</mujoco>"""
     with pytest.raises(fused.UnsupportedModelError, match=named):
         fused.compile(mujoco.MjModel.from_xml_string(text))
+
+
+@pytest.mark.parametrize(
+    "name", ["hopper", *(pytest.param(one, marks=pytest.mark.full) for one in ("ant", "humanoid"))]
+)
+def test_robots_move_as_mujoco_has_them_with_their_own_bodies_in_contact(name: str) -> None:
+    robot = mujoco.MjModel.from_xml_path(str(ASSETS / f"{name}.xml"))
+    robot.opt.tolerance, robot.opt.ls_tolerance, robot.opt.iterations = 1e-15, 1e-12, 100
+    robot.opt.solver = int(mujoco.mjtSolver.mjSOL_NEWTON)
+    verified = fused.verify(robot)
+    assert verified.num_contacts > 0.3
+    assert verified.worst < 1e-9
