@@ -43,7 +43,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save_adaptation(run, Adaptation("right", 0.1, scores, scores[..., None], None, 4))
     save_race(run, Raced("right", "mutations", np.arange(3), scores[..., None], 4))
     save_offspring(run, run.config.population_options.sigma, np.zeros((2, 5, 2)), 4)
-    (path / "origin.json").write_text(json.dumps({"config": {"objective": "max_entropy", "task_options": {}}}))
+    (path / "origin.json").write_text(
+        json.dumps({"config": {"task": "point", "objective": "max_entropy", "task_options": {}}})
+    )
     return path
 
 

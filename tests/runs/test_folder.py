@@ -89,7 +89,7 @@ def test_a_finished_run_reads_as_documented(finished: Path) -> None:
     assert run.centers.shape[:2] == (2, 2)
     assert run.environment["packages"]["jax"]
     assert len(checkpoint_generations(finished)) == 3
-    assert (finished / "config.toml").read_text().startswith("format = 1\n")
+    assert (finished / "config.toml").read_text().startswith("format = 2\n")
 
 
 def test_metrics_have_exactly_the_documented_fields(finished: Path) -> None:
@@ -245,9 +245,9 @@ def test_a_run_killed_before_its_first_checkpoint_starts_over(
 
 
 def test_a_folder_of_another_version_is_refused(copy: Path) -> None:
-    text = (copy / "config.toml").read_text().replace("format = 1", "format = 99")
+    text = (copy / "config.toml").read_text().replace("format = 2", "format = 99")
     (copy / "config.toml").write_text(text)
-    with pytest.raises(RunFolderError, match=r"format 99.*format 1.*Use the version that wrote it"):
+    with pytest.raises(RunFolderError, match=r"format 99.*format 2.*Use the version that wrote it"):
         Run(copy)
 
 

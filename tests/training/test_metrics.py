@@ -40,7 +40,7 @@ def test_evaluations_count_episodes_as_the_page_says() -> None:
     """Of es_maml those that adapt a member count too: the page has the factor."""
     page = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text()
     row = next(line for line in page.splitlines() if line.startswith("| `evaluations`"))
-    assert r"with `es_maml` times $\mathrm{episodes} + 1$" in row
+    assert r"with `es_maml` the last is $\mathrm{episodes\_per\_task} + 1$" in row
     for objective, episodes in (("max_entropy", 1), ("es_maml", 1 + 7)):
         offers = {"population_size": 10, "episodes_per_task": 7}
         rows = metric_rows(layered("navigation", objective=objective, offers=offers), True, 2, {}, None, 0.0)

@@ -51,7 +51,7 @@ def needs_fitness(objective: str) -> bool:
         >>> needs_fitness("max_entropy"), needs_fitness("max_entropy+0.1*nsr_es")
         (False, True)
     """
-    return any(objective_entry(name).needs_fitness for name in names_in(objective))
+    return any(objective_entry(name).needs_fitness for name in names_in(normalize_objective(objective)))
 
 
 def normalize_objective(objective: str) -> str:

@@ -152,7 +152,8 @@ function whoIs(run, k, episodes) {
   const { behavior, index, fitness } = run.cloud;
   const apart = episodes.length ? `, ${spread(run, episodes)}` : "";
   const only = obstacle(run) ? ", cannot be watched" : "";
-  return `member ${index.data[k]} at ${place(run, row(behavior, k))}, fitness ${fitness.data[k].toFixed(2)}${apart}${only}`;
+  const where = `member ${index.data[k]} at ${place(run, row(behavior, k))}`;
+  return `${where}, fitness ${fitness.data[k].toFixed(2)}${apart}${only}`;
 }
 
 // For a console, and for tests: what is shown and where.

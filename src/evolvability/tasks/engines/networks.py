@@ -43,7 +43,8 @@ def fits(shapes: Shapes, sample: Sample) -> bool:
     sizes = [math.prod(shape) for shape in shapes]
     even = all(size % 2 == 0 for size in sizes[1:-1]) and sum(sizes) % 2 == 0
     is_known = isinstance(sample.noise, Array) and sample.noise.dtype.name in TYPES
-    return is_known and even and _most_signs(shapes) > 0
+    # A mirrored pair at least: by one sign at a time its noise would be read twice.
+    return is_known and even and _most_signs(shapes) >= min(2, len(sample.sign))
 
 
 def _most_signs(shapes: Shapes) -> int:
