@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 FOUND = HERE / "found"
 """Models that failed once, small: every run tries them again."""
 BUDGET = float(os.environ.get("FUZZ_SECONDS", "1200"))
-MOST = int(os.environ.get("FUZZ_MODELS", 10**6))
+MOST = int(os.environ.get("FUZZ_MODELS", "1000000"))
 FIRST = int(os.environ.get("FUZZ_SEED", secrets.randbelow(10**6)))
 """Of the random models: new ones every time, or those that are asked for."""
 GOLDEN = {"cheetah": "c33600825dd8f00d", "ant": "e3350ceff906dd83"}
