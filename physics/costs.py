@@ -7,6 +7,7 @@ those that the thread was at work, the best of several runs; what else a machine
 """
 
 import argparse
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -87,7 +88,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", default=[str(ASSETS / f"{name}.xml") for name in ROBOTS])
     warp()  # started, without a word on what it finds
-    wp.config.kernel_cache_dir = str(Path(wp.config.kernel_cache_dir or ".") / f"costs-{time.time_ns()}")
+    wp.config.kernel_cache_dir = tempfile.mkdtemp(prefix="costs-")
     print("# Costs\n\nMade by `physics/costs.py`, on one core, in float32.")
     print("RK4, which all but the cheetah have, evaluates a time step four times.\n")
     names = (

@@ -35,8 +35,11 @@ class Pieces(NamedTuple):
     """Those that were given as objects; None for those that the configuration names."""
 
     objective: Objective | StatefulObjective | None = None
+    """What is maximized."""
     population: Population | None = None
+    """What members are drawn from."""
     optimizer: optax.GradientTransformation | None = None
+    """What moves the center."""
 
 
 def split_pieces(settings: dict[str, Any]) -> tuple[dict[str, Any], Pieces]:

@@ -59,7 +59,7 @@ def _checked(key: str, value: Any, hint: Any) -> Any:
         return value
     if hint is float and type(value) is int:  # not isinstance: a bool is an int, too
         return float(value)
-    # A tuple's hint is no type: its entries are left to the field's rule. A bool must not pass for an int.
+    # A tuple's hint is not a type: its entries are left to the field's rule. A bool must not pass for an int.
     if isinstance(hint, type) and (not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool)):
         raise ConfigError(f"{key}: a value of type {hint.__name__} is expected, got {value!r}.")
     return value
