@@ -95,7 +95,8 @@ TOYS = ("interference", "point", "maze", "navigation")
 
 def shared_evolution(config: Config, *given: Any) -> Evolution:
     """An Evolution; of a toy, with programs that are traced and compiled once for all tests that train alike."""
-    if config.task not in TOYS or jax.tree.leaves(given):  # None is not one, nor are Pieces of nothing else
+    # None is not a leaf, nor are Pieces of nothing else. The options of a sum are a dictionary, which has no hash.
+    if config.task not in TOYS or jax.tree.leaves(given) or isinstance(config.objective_options, dict):
         return Evolution(config, *given)
     evolution = copy(prepared(replace(config, generations=1, start_from="", record_every=1, checkpoint_seconds=0.0)))
     evolution.config = config

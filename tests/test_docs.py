@@ -43,7 +43,7 @@ EXAMPLES = {
 OTHER_EXAMPLES = [name for name in EXAMPLES if name != "own_task"]
 NOT_RUN = "<!-- not run -->"
 QUICK_START = ROOT / "docs" / "quick-start.md"
-WORDS, WORDS_OF_A_PAGE = 24_000, 1_500
+WORDS, WORDS_OF_A_PAGE = 29_000, 1_500
 LONGER = "3"
 
 SMALL = ("--generations", "2", "--seeds", "1", "--quiet")

@@ -118,7 +118,8 @@ def test_an_ordinary_objective_has_no_history() -> None:
 
 @pytest.mark.full
 def test_a_run_with_a_history_resumes_bit_by_bit(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"objective": "nsra_es+1:0:4*max_variance", "patience": 2, "seeds": 2, **SETTINGS}
+    settings: dict[str, Any] = {"objective": "nsra_es+1:0:4*max_variance", "seeds": 2, **SETTINGS}
+    settings["objective_options"] = {"nsra_es": {"patience": 2, "archive_size": settings.pop("archive_size")}}
     whole = evolve("point", generations=6, output=tmp_path / "whole", **settings)
     evolve("point", generations=3, output=tmp_path / "parts", **settings)
     resume(tmp_path / "parts", generations=6)
