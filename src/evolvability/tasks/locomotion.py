@@ -61,7 +61,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         remember=merge,
         on_host=engine.on_host,
         engine=engine.name,
-        stage=Stage(replay, robot.control_step, engine.name.partition(",")[0], robot.model),
+        stage=Stage(replay, robot.control_step, engine.name.partition(",")[0], robot.model, robot),
         world=world,
         shapes=policy.shapes,
         actions=clipped(robot.num_joints, TORQUE_LIMIT),

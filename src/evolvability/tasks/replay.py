@@ -55,5 +55,7 @@ class Stage:
     """What computes them, for people; empty where that is what evaluates members too."""
     model: Any = None
     """The MuJoCo model that poses belong to, if any."""
+    robot: Any = None
+    """The `evolvability.tasks.robots.Robot` that moves, if any: whoever simulates it elsewhere needs it."""
     simulator: Callable[[], Any] | None = None
     """Builds one like the task's own whose trials have pictures; it has a `close`."""
