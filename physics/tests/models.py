@@ -61,6 +61,21 @@ each_quickly = pytest.mark.parametrize(
 """The other models are of the full tier."""
 
 
+def snake(num_joints: int, touches_itself: bool = False) -> str:
+    """A free chain of capsules on a floor, each turned by a motor."""
+    links, motors = "", ""
+    for joint in range(num_joints):
+        axis = "0 1 0" if joint % 2 else "0 0 1"
+        links += (
+            f'<body pos="0.1 0 0"><joint name="j{joint}" axis="{axis}" damping="0.05" range="-60 60" armature="0.01"/>'
+        )
+        links += '<geom type="capsule" fromto="0 0 0 0.1 0 0" size="0.02"/>'
+        motors += f'<motor joint="j{joint}" ctrlrange="-1 1" gear="0.3"/>'
+    return f"""<mujoco><default><geom contype="1" conaffinity="{int(touches_itself)}"/></default><worldbody>
+      <geom type="plane" size="9 9 1" conaffinity="1"/><body pos="0 0 0.1"><freejoint/>
+      <geom size="0.03"/>{links}{"</body>" * num_joints}</body></worldbody><actuator>{motors}</actuator></mujoco>"""
+
+
 @functools.cache
 def model(name: str) -> mujoco.MjModel:
     """A model by name, with the integrator, solver and contacts that are supported."""

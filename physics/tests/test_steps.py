@@ -8,7 +8,7 @@ import mujoco
 import mujoco_fused as fused
 import numpy as np
 import pytest
-from models import ASSETS, each_quickly, model, states
+from models import ASSETS, each_quickly, model, snake, states
 
 pytest.importorskip("warp", reason="Warp is not installed")
 
@@ -41,6 +41,30 @@ def test_one_step_in_double_is_mujocos(name: str) -> None:
     robot = model(name)
     given = states(robot, 40, seed=1)
     assert_close(double_step(robot, given), native_step(robot, given), 1e-11)
+
+
+@pytest.mark.parametrize("name", ["mixed", *(pytest.param(one, marks=pytest.mark.full) for one in ("ant", "humanoid"))])
+def test_loops_do_what_unrolled_statements_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = model(name)
+    given = states(robot, 40, seed=1)
+    texts = [fused.emit(robot)]
+    monkeypatch.setattr("mujoco_fused.tree.LONG", 0)
+    texts.append(fused.emit(robot))
+    assert ["d_first" in text for text in texts] == [False, True]
+    assert_close(double_step(robot, given), native_step(robot, given), 1e-11)
+
+
+def test_the_program_of_a_snake_grows_with_its_length_and_not_with_the_cube() -> None:
+    short, long = (len(fused.emit(mujoco.MjModel.from_xml_string(snake(number)))) for number in (20, 40))
+    assert long < 2.1 * short
+
+
+@pytest.mark.parametrize("touches_itself", [False, pytest.param(True, marks=pytest.mark.full)])
+def test_a_long_snake_moves_as_mujoco_has_it(touches_itself: bool) -> None:
+    robot = mujoco.MjModel.from_xml_string(snake(24, touches_itself))
+    robot.opt.tolerance, robot.opt.ls_tolerance, robot.opt.iterations = 1e-15, 1e-12, 100
+    given = states(robot, 20, seed=1)
+    assert_close(double_step(robot, given), native_step(robot, given), 1e-9)
 
 
 def test_a_step_does_not_depend_on_where_the_solver_begins() -> None:

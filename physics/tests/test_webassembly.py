@@ -57,10 +57,11 @@ def test_loops_conditions_and_pointers_do_what_they_say() -> None:
     b[0] = total; b[1] = found > 2 || false ? R(-INFINITY) : -total; b[2] = (int)R(2.9) + found;
     { const R b0 = b[0]; b[3] = b0 - 1; }
     if (seen >> 1 & 1) b[4] = R(7); else b[4] = R(8);
+    for (int i = 3, j = 1; i >= 0; i--, j = 2 * j) b[5] += j * kept[i];
     """
     program = to_webassembly(text, {"a": "R*", "b": "R*"})
-    _, numbers = ran(program, np.array([9.0, 9, 1, 4, 6, 0]), np.zeros(5))
-    np.testing.assert_array_equal(numbers, [5.5, -5.5, 4, 4.5, 7])
+    _, numbers = ran(program, np.array([9.0, 9, 1, 4, 6, 0]), np.zeros(6))
+    np.testing.assert_array_equal(numbers, [5.5, -5.5, 4, 4.5, 7, 18])
 
 
 @needs_node
@@ -101,6 +102,12 @@ def test_one_step_is_mujocos(name: str) -> None:
         mujoco.mj_step(robot, data)
         for found, expected in zip(after, (data.qpos, data.qvel, data.qacc), strict=False):
             assert np.max(np.abs(found[world] - expected)) < 1e-11 * (1 + np.abs(expected).max()), name
+
+
+@needs_node
+def test_one_step_by_loops_is_mujocos(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mujoco_fused.tree.LONG", 0)
+    test_one_step_is_mujocos("mixed")
 
 
 def test_what_is_not_known_is_named() -> None:

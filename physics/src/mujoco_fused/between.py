@@ -12,6 +12,7 @@ from mujoco_fused.constraints import parameters_of
 from mujoco_fused.expressions import Scalar, Tape, Value, literal
 from mujoco_fused.kinematics import Motion
 from mujoco_fused.pairs import CAPSULE, PLANE, Pair, pairs
+from mujoco_fused.touch import Touch
 from mujoco_fused.tree import Tree, clean, rotation
 
 MOST = 24
@@ -62,7 +63,7 @@ class Between:
             axis = turn @ clean(half * rotation(model.geom_quat[geom])[:, 2])
             numbers = [*center, *axis, *motion.origin[body], float(size[0]), float(model.body_invweight0[body, 0])]
             values |= {f"g_at[{place * 11 + k}]": value for k, value in enumerate(numbers)}
-        for dof, axis in motion.axes.items():
+        for dof, axis in {} if self.tree.is_long else motion.axes.items():
             values |= {f"axes[{dof * 6 + k}]": value for k, value in enumerate(axis)}
         return values
 
@@ -79,10 +80,10 @@ class Between:
             return ""
         num, most, nv = len(self.pairs), self.most, self.nv
         return f"""
-R g_at[{len(self.places) * 11}], axes[{nv * 6}], n_friction[{num}]; int g_last[{len(self.places)}], d_parent[{nv}];
+R g_at[{len(self.places) * 11}], n_friction[{num}]; int g_last[{len(self.places)}], g_body[{len(self.places)}];
 int num_near = 0, n_one[{num}], n_two[{num}], n_kind[{num}], num_between = 0, crowded = 0, b_active[{most}];
 R b_strength[{most}], b_pull[{most}], b_damping[{most}], b_error[{most * 3}], b_change[{most * 3}];
-R J[{most * 3 * nv}], G[{nv * nv}];
+R J[{most * 3 * nv}], G[{nv * nv}], b_normal[{most * 3}], b_point[{most * 6}]; int b_body[{most * 2}];
 """
 
     def detection(self) -> str:
@@ -92,8 +93,9 @@ R J[{most * 3 * nv}], G[{nv * nv}];
         model, lines = self.tree.model, [f"{place} = {literal(value)};" for place, value in self.geometry.items()]
         for geom, place in self.places.items():
             chain = self.tree.chain(int(model.geom_bodyid[geom]))
-            lines.append(f"g_last[{place}] = {chain[-1] if chain else -1};")
-        lines += [f"d_parent[{dof}] = {parent};" for dof, parent in enumerate(model.dof_parentid)]
+            lines.append(
+                f"g_last[{place}] = {chain[-1] if chain else -1}; g_body[{place}] = {model.geom_bodyid[geom]};"
+            )
         kinds = {key: number for number, key in enumerate(self.softness)}
         for pair in self.pairs:
             one, two, friction = pair.geom, pair.plane, parameters_of(self.tree, pair).friction
@@ -193,6 +195,7 @@ _Pragma("unroll 1") for (int p = 0; p < num_near; p++) {{ {self._narrow()} }}
     for (int k = 0; k < 3; k++) {{ first[k] = (k == level ? R(1) : R(0)) - normal[level] * normal[k]; }}
     for (int k = 0; k < 3; k++) size += first[k] * first[k];
     for (int k = 0; k < 3; k++) first[k] = first[k] * n_friction[p] / SQRT(size);
+    for (int k = 0; k < 3; k++) b_normal[num_between * 3 + k] = normal[k];
     second[0] = normal[1] * first[2] - normal[2] * first[1];
     second[1] = normal[2] * first[0] - normal[0] * first[2];
     second[2] = normal[0] * first[1] - normal[1] * first[0];
@@ -202,6 +205,8 @@ _Pragma("unroll 1") for (int p = 0; p < num_near; p++) {{ {self._narrow()} }}
       for (int k = 0; k < 3; k++) {{
         point[k] = g_at[a * 11 + k] + s1 * one[k] + (g_at[a * 11 + 9] + R(0.5) * distance) * normal[k];
         point[k] = end > 0 ? point[k] - shift[k] : point[k]; }}
+      for (int k = 0; k < 3; k++) b_point[num_between * 6 + end * 3 + k] = point[k];
+      b_body[num_between * 2 + end] = end > 0 ? g_body[b] : g_body[a];
       int i = end > 0 ? g_last[b] : g_last[a];
       while (i >= 0) {{
         m[0] = axes[i * 6 + 3] + axes[i * 6 + 1] * point[2] - axes[i * 6 + 2] * point[1];
@@ -273,8 +278,9 @@ _Pragma("unroll 1") for (int p = 0; p < num_near; p++) {{ {self._narrow()} }}
         """``s``, solved with the Hessian: by a sparse factorization, or a dense one where bodies touch each other."""
         if not self.pairs:
             return sparse
-        nv, entries = self.nv, self.tree.entries.items()
-        filled = "\n".join(f"G[{max(i, j) * nv + min(i, j)}] = H[{entry}];" for (i, j), entry in entries)
+        nv = self.nv
+        each_entry = "for (int e = d_last[i], j = i; e >= d_first[i]; e--, j = d_parent[j])"
+        filled = f"for (int i = 0; i < {nv}; i++) {each_entry} G[i * {nv} + j] = H[e];"
         active = " ".join(f"const R a{e} = b_active[c] >> {e} & 1 ? b_strength[c] : R(0);" for e in range(4))
         rows = " ".join(f"const R j{r} = J[(c * 3 + {r}) * {nv} + i];" for r in range(3))
         added = self.each(f"""{active}
@@ -304,6 +310,23 @@ if (num_between > 0) {{
     s[i] = s[i] / G[i * {nv} + i]; }}
 }} else {{ {sparse} }}
 """
+
+    def felt(self, touch: Touch, place: str, tape: Tape) -> str:
+        """Forces of contacts at either end, added to what a touch sensor reads."""
+        normal, points = (
+            np.array([Scalar(tape, f"b_{name}[{index} + {k}]") for k in range(3)], object)
+            for name, index in (("normal", "c * 3"), ("point", "c * 6 + end * 3"))
+        )
+        ray = points, Scalar(tape, "side") * normal
+        force = (
+            "R pressed = R(0); for (int e = 0; e < 4; e++) { const R there = b_error[c * 3] + (e & 1 ? R(-1) : R(1)) * "
+            "b_error[c * 3 + (e < 2 ? 1 : 2)]; pressed += there < R(0) ? -b_strength[c] * there : R(0); }"
+        )
+        added = touch.added(tape, place, Scalar(tape, "pressed"), ray)
+        return self.each(
+            f"{force} for (int end = 0; end < 2; end++) if (b_body[c * 2 + end] == {touch.body}) {{"
+            f" const R side = end > 0 ? R(-1) : R(1); {added} }}"
+        )
 
     def told(self) -> str:
         """Accelerations that are not numbers, in a world with more contacts than there is room for."""

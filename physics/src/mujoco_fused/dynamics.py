@@ -60,19 +60,24 @@ def _turned(inertia: Vector, turn: Vector) -> Vector:
 
 
 def mass_matrix(tree: Tree, motion: Motion) -> dict[tuple[int, int], Value]:
-    """The mass matrix's entries, by two degrees of freedom (composite rigid bodies)."""
+    """The mass matrix's entries, by two degrees of freedom."""
+    matrix = {}
+    for dof, force in momenta(tree, motion).items():
+        for other in tree.chains[dof]:
+            matrix[dof, other] = motion.axes[other] @ force
+        matrix[dof, dof] = matrix[dof, dof] + float(tree.model.dof_armature[dof])
+    return matrix
+
+
+def momenta(tree: Tree, motion: Motion) -> dict[int, Vector]:
+    """(6,) by degree of freedom, the momentum of all that it moves at unit velocity (composite rigid bodies)."""
     composite = {body: inertia_at(tree, motion, body) for body in tree.rigid}
     for body in reversed(tree.rigid):
         parent = tree.weld(tree.parent[body])[0]
         if parent:
             composite[parent] = composite[parent].plus(composite[body])
-    matrix = {}
-    for dof, chain in enumerate(tree.chains):
-        force = composite[int(tree.model.dof_bodyid[dof])].times(motion.axes[dof])
-        for other in chain:
-            matrix[dof, other] = motion.axes[other] @ force
-        matrix[dof, dof] = matrix[dof, dof] + float(tree.model.dof_armature[dof])
-    return matrix
+    owners = tree.model.dof_bodyid
+    return {dof: composite[int(owners[dof])].times(motion.axes[dof]) for dof in range(tree.num_dofs)}
 
 
 def bias_forces(tree: Tree, motion: Motion) -> Vector:

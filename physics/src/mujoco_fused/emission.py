@@ -10,16 +10,17 @@ import numpy as np
 
 from mujoco_fused.between import Between
 from mujoco_fused.constraints import contacts, limits, rubbing
-from mujoco_fused.dynamics import bias_forces, damping_of, joint_forces, mass_matrix, speed_slopes
+from mujoco_fused.dynamics import bias_forces, damping_of, joint_forces, mass_matrix, momenta, speed_slopes
 from mujoco_fused.errors import UnsupportedModelError
-from mujoco_fused.expressions import Scalar, Tape, is_zero, literal, within
+from mujoco_fused.expressions import Scalar, Tape, Value, is_zero, literal, within
 from mujoco_fused.kernel import warp
-from mujoco_fused.kinematics import moving
+from mujoco_fused.kinematics import Motion, moving
 from mujoco_fused.parameters import Numbers
 from mujoco_fused.sensing import Scene, Watched, seen
 from mujoco_fused.solver import Constraints, Solver
-from mujoco_fused.sparse import block, factor, solve
+from mujoco_fused.sparse import block, factor, products, solve
 from mujoco_fused.support import unsupported
+from mujoco_fused.touch import touches
 from mujoco_fused.tree import BALL, FREE, Tree, disabled
 
 
@@ -98,9 +99,9 @@ def _time_step(tree: Tree, watched: Sequence[Watched], number: Iterator[int]) ->
     motion = moving(tree, position, velocity)
     touching = contacts(tree, motion)
     found = Constraints(touching, limits(tree, position, velocity), rubbing(tree), Between(tree, motion))
-    solver = Solver(tree, motion, found, number)
+    solver = Solver(tree, motion, found, number, touches(tree, motion, watched))
     force = joint_forces(tree, position, velocity, control) - bias_forces(tree, motion)
-    outputs = [(f"M[{tree.entries[pair]}]", value) for pair, value in mass_matrix(tree, motion).items()]
+    outputs = _masses(tree, motion)
     outputs += [(f"force[{dof}]", value) for dof, value in enumerate(force)]
     is_staged = model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4
     heights = "height" if is_staged else "clearance"
@@ -110,12 +111,34 @@ def _time_step(tree: Tree, watched: Sequence[Watched], number: Iterator[int]) ->
         _normalized_quaternions(tree),
         solver.declarations(),
         tape.code(outputs, solver.kept()),
+        _multiplied(tree) if tree.is_long else "",
         solver.detection(),
         solver.code(),
+        solver.readings(heights),
     ]
     if is_staged:
         return _in_stages(tree, "".join(forward), len(told))
     return "".join(forward) + _integrated(tree, number)
+
+
+def _masses(tree: Tree, motion: Motion) -> list[tuple[str, Value]]:
+    """The mass matrix; of a long chain what it is multiplied from."""
+    if not tree.is_long:
+        return [(f"M[{tree.entries[pair]}]", value) for pair, value in mass_matrix(tree, motion).items()]
+    arrays = {"axes": motion.axes, "pushes": momenta(tree, motion)}
+    return [
+        (f"{name}[{dof * 6 + k}]", value)
+        for name, own in arrays.items()
+        for dof in own
+        for k, value in enumerate(own[dof])
+    ]
+
+
+def _multiplied(tree: Tree) -> str:
+    """The mass matrix of a long chain."""
+    armature = enumerate(map(float, tree.model.dof_armature))
+    more = "".join(f"M[{tree.entries[dof, dof]}] += {literal(own)};\n" for dof, own in armature if own)
+    return products(tree, "M") + more
 
 
 def _in_stages(tree: Tree, forward: str, num_watched: int) -> str:

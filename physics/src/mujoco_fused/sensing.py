@@ -16,7 +16,7 @@ from mujoco_fused.tree import BALL, FREE, SLIDE, Tree, clean, rotation
 Watched = int | str
 """A geom by its number, or a sensor by its name."""
 SENSORS = "FRAMEPOS FRAMEQUAT FRAMEXAXIS FRAMEYAXIS FRAMEZAXIS FRAMELINVEL FRAMEANGVEL GYRO VELOCIMETER JOINTPOS"
-SENSORS += " JOINTVEL ACTUATORFRC"
+SENSORS += " JOINTVEL ACTUATORFRC TOUCH"
 """Those that are compiled, by MuJoCo's names."""
 KINDS = {int(getattr(mujoco.mjtSensor, f"mjSENS_{name}")): name for name in SENSORS.split()}
 
@@ -70,6 +70,8 @@ def _sensor(scene: Scene, name: str) -> list[Value]:
 
 def _read(scene: Scene, kind: str, object_kind: int, number: int) -> list[Value]:
     model, motion = scene.tree.model, scene.motion
+    if kind == "TOUCH":
+        return [0.0]  # it is read after the accelerations are known, see `Solver.readings`
     if kind == "JOINTPOS":
         return [scene.position[int(model.jnt_qposadr[number])]]
     if kind == "JOINTVEL":

@@ -16,7 +16,8 @@ from mujoco_fused.between import Between
 from mujoco_fused.constraints import Contact, Limit, Rubbing
 from mujoco_fused.expressions import Scalar, Tape, Value, Vector, is_zero, literal, select
 from mujoco_fused.kinematics import Motion
-from mujoco_fused.sparse import block, factor, multiply, solve
+from mujoco_fused.sparse import block, factor, multiply, products, rows, solve
+from mujoco_fused.touch import Touch
 from mujoco_fused.tree import Tree, disabled
 
 FEW = 8
@@ -66,10 +67,13 @@ class Solver:
         constraints: points that may touch (``c_NAME`` are the arrays of those that do), joints that may be at a limit,
             and dry friction.
         number: numbers for new names.
+        felt: touch sensors that are watched, by their place in what is told.
     """
 
-    def __init__(self, tree: Tree, motion: Motion, constraints: Constraints, number: Any) -> None:
-        self.tree, self.motion, self.number = tree, motion, number
+    def __init__(
+        self, tree: Tree, motion: Motion, constraints: Constraints, number: Any, felt: dict[int, Touch] | None = None
+    ) -> None:
+        self.tree, self.motion, self.number, self.felt = tree, motion, number, felt or {}
         self.contacts, self.limits, self.rubbing, self.between = constraints
         # Bodies that may touch something, each with a slot in the arrays of motions and forces.
         bodies = sorted({tree.weld(contact.body)[0] for contact in self.contacts})
@@ -131,12 +135,19 @@ class Solver:
         num_slots, num_components = max(len(self.slots), 1), max(len(self.components), 1)
         nv, num_entries = self.tree.num_dofs, len(self.tree.entries)
         return f"""
-int num_contacts = 0, c_slot[{size}], c_active[{size}];
+int num_contacts = 0, c_slot[{size}], c_active[{size}]{f", c_body[{size}]" if self.felt else ""};
 R {arrays};
 R X[{num_slots * num_components}], W[{num_slots * num_components}], C[{num_slots * max(len(self.pairs), 1)}];
 R l_error[{num_limits}], l_change[{num_limits}];{self._rubbing_arrays()}
 R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
-{self.between.declarations()}"""
+{self._loop_arrays()}{self.between.declarations()}"""
+
+    def _loop_arrays(self) -> str:
+        """What loops over degrees of freedom need; nothing where there are none."""
+        if not (self.tree.is_long or self.between.pairs):
+            return ""
+        pushes = f", pushes[{self.tree.num_dofs * 6}]" if self.tree.is_long else ""
+        return f"R axes[{self.tree.num_dofs * 6}]{pushes};\n{rows(self.tree)}"
 
     def _rubbing_arrays(self) -> str:
         size = len(self.rubbing)
@@ -148,6 +159,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
         for contact in self.contacts:
             slot = self.slots[self.tree.weld(contact.body)[0]]
             sets = [f"c_slot[num_contacts] = {slot};"]
+            sets += [f"c_body[num_contacts] = {contact.body};"] if self.felt else []
             for name, value in contact.fields.items():
                 if name not in self.common:
                     sets.append(f"c_{name}[num_contacts] = {literal(value)};")
@@ -273,10 +285,14 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
             for value, (i, j) in zip(parts[int(self.tree.model.dof_bodyid[dof])], self.pairs, strict=True):
                 stiffness[i, j] = stiffness[j, i] = value
             force = stiffness @ axes[dof]
+            if self.tree.is_long:
+                whole = dict(zip(self.components, force, strict=True))
+                outputs += [(f"pushes[{dof * 6 + k}]", whole.get(k, 0.0)) for k in range(6)]
+                continue
             for other in chain:
                 entry = self.tree.entries[dof, other]
                 outputs.append((f"H[{entry}]", Scalar(tape, f"M[{entry}]") + axes[other] @ force))
-        return block(tape.code(outputs))
+        return block(tape.code(outputs) + (products(self.tree, "H", "M[e]") if self.tree.is_long else ""))
 
     def each_contact(self, text: str) -> str:
         """Statements for every contact ``c`` that is there."""
@@ -307,6 +323,8 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
             yield from limit[1:]
         for axis in self.motion.axes.values():
             yield from axis
+        for touch in self.felt.values():
+            yield from touch.kept()
         yield from self.between.kept()
 
     def code(self) -> str:
@@ -347,6 +365,21 @@ for (int iteration = 0; ; iteration++) {{
 }}
 for (int i = 0; i < {nv}; i++) w[i] = a[i];
 {self.between.told()}"""
+
+    def readings(self, array: str) -> str:
+        """Touch sensors, after the accelerations are known."""
+        text = ""
+        for place, touch in self.felt.items():
+            where, tape = f"{array}[{place}]", self._tape()
+            edges = zip(self._edge_values(tape, "error"), self.edges, strict=True)
+            firm = [select(error < 0.0, -number * error, 0.0) for error, (_, number) in edges]
+            force = self._field(tape, "strength") * sum(firm, 0.0)
+            # A plane pushes along its normal, and the ray goes the other way: to the plane.
+            ray = self._vector(tape, "point"), -self._vector(tape, "normal")
+            added = touch.added(tape, where, force, ray) if self.contacts else ""
+            text += f"{where} = R(0);\n{self.each_contact(f'if (c_body[c] == {touch.body}) {added}')}"
+            text += self.between.felt(touch, where, self._tape()) + touch.limited(where)
+        return text
 
     def _second_start(self) -> str:
         """``w``, or the accelerations without constraints where their cost is less: with few iterations it decides."""

@@ -10,6 +10,8 @@ import numpy as np
 from mujoco_fused.parameters import Numbers
 
 FREE, BALL, SLIDE, HINGE = (int(kind) for kind in mujoco.mjtJoint.__members__.values())
+LONG = 24
+"""Degrees of freedom in a row, above which matrices are worked on by loops and not by a statement per entry."""
 TINY = 1e-12
 """What rounding leaves of a zero in a rotation: taken as zero, so that it costs nothing."""
 
@@ -60,6 +62,11 @@ class Tree:
             self.chains.append([*(self.chains[parent] if parent >= 0 else []), dof])
         # The entries of a matrix with the tree's sparsity: the mass matrix, and the solver's Hessian.
         self.entries = {pair: k for k, pair in enumerate((i, j) for i, chain in enumerate(self.chains) for j in chain)}
+
+    @cached_property
+    def is_long(self) -> bool:
+        """Whether a chain is so long that a statement per entry of a matrix would be too much to compile."""
+        return max(map(len, self.chains), default=0) > LONG
 
     def joints(self, body: int) -> range:
         """The joints between a body and its parent."""

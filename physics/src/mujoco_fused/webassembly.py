@@ -15,7 +15,7 @@ from mujoco_fused.encoding import FLOAT, INT, LONG, Code, constant, converted, c
 TYPES = {"R": FLOAT, "double": FLOAT, "int": INT, "bool": INT, "size_t": INT, "unsigned": LONG}
 TOKEN = re.compile(
     r"\s+|//[^\n]*|(?P<token>[A-Za-z_]\w*|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:ull)?|\"[^\"]*\""
-    r"|\+\+|<<|>>|[<>=!+\-*|]=|&&|\|\||\S)"
+    r"|\+\+|--|<<|>>|[<>=!+\-*|]=|&&|\|\||\S)"
 )
 PRECEDENCE = ["||", "&&", "|", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* /"]
 BUILT_IN = {"sqrt": 0x9F, "fabs": 0x99, "floor": 0x9C, "rint": 0x9E}
@@ -285,7 +285,7 @@ class Compiler:
         self.scopes[-1][name] = Array(kind, Code(INT, b"\x20" + count(local.number)))
 
     def _assignment(self) -> None:
-        """``x = ...``, also ``+=`` and the like, and ``x++``, of a variable or an element."""
+        """``x = ...``, also ``+=`` and the like, ``x++`` and ``x--``, of a variable or an element."""
         name = self.next()
         found = self.find(name)
         if isinstance(found, Array):
@@ -296,8 +296,8 @@ class Compiler:
             old, kind = self._read(name), found.kind
             before, after = b"", b"\x21" + count(found.number)
         operation = self.next()
-        if operation == "++":
-            value = operated("+", old, constant(INT, 1))
+        if operation in ("++", "--"):
+            value = operated(operation[0], old, constant(INT, 1))
         else:
             value = self.expression()
             if operation != "=":
@@ -313,8 +313,9 @@ class Compiler:
         self.next(";")
         # What is done after each turn is read now and written later.
         length = len(self.function.body)
-        if self.peek() != ")":
+        while self.peek() != ")":
             self._assignment()
+            self.taken(",")
         step, self.function.body[length:] = bytes(self.function.body[length:]), b""
         self.next(")")
         self._repeat(condition, step, is_apart=name == "substep")
