@@ -26,6 +26,7 @@ from evolvability.figures.style import LINE_STYLES, OTHER_COLORS, PAGE_WIDTH, dr
 from evolvability.studies.comparison import compare_runs
 from evolvability.studies.groups import method_name
 from evolvability_paper import graphs as paper_graphs
+from evolvability_paper.claims.training import WALKS
 from evolvability_paper.pictures import PICTURES
 from evolvability_paper.report import finished
 
@@ -33,8 +34,7 @@ ROOT = Path(__file__).parents[1]
 ASSETS, RESULTS = ROOT / "docs" / "assets", ROOT / "results"
 EES = ("mean_fitness", "max_variance", "max_entropy")
 SETTINGS = {"text": "(a) settings of the paper's text", "released": "(b) settings of the published program"}
-WALKS = 6  # m, of an ant
-FATES = {True: (f"{WALKS} m or more", "#56B4E9"), False: (f"less than {WALKS} m", "#A02020")}
+FATES = {True: (f"{WALKS:g} m or more", "#56B4E9"), False: (f"less than {WALKS:g} m", "#A02020")}
 VARIANCE = {
     "z'": (0, 2), "B'": (1.8, 2), "E_z'": (3.9, 2), "z": (1.8, 0), "B": (3.9, 0), "square": (5.9, 1), "E_z": (8.2, 1),
     "theta": (5.9, 3),

@@ -3,16 +3,20 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import jax
 import pytest
 from draw_figures import FROM_RUNS, VARIANTS
+from judge_again import read_claims, rewritten
 
 from evolvability import Run, cli
 from evolvability.explorer.service import Explorer
 from evolvability.runs.checkpoints import checkpoint_generations, has_checkpoint
 from evolvability.studies.rebuild import fresh_one, parent_of
+from evolvability_paper.claims.claim import Answer, Claim, judged_by
+from evolvability_paper.claims.sentences import judged_together
 from tests.browsing import draws_here
 
 ROOT = Path(__file__).parents[1]
@@ -35,6 +39,36 @@ def test_every_figure_that_is_made_from_results_finds_its_runs_and_is_there() ->
     for name, patterns in shown.items():
         assert (ROOT / "docs" / "assets" / name).is_file(), name
         assert all(list(RESULTS.glob(f"{pattern}/config.toml")) for pattern in patterns), name
+
+
+@pytest.mark.parametrize("name", ["text", "released"])
+def test_reports_and_the_page_have_the_verdicts_that_the_rules_of_today_give(name: str) -> None:
+    folder = RESULTS / "paper-bodies-h200" / name
+    kept = read_claims(json.loads((folder / "claims.json").read_text()))
+    alone = {
+        one: replace(claim, **judged_by(_answer(claim), finds_none=claim.kind == "no difference")._asdict())
+        if claim.bound is not None
+        else claim
+        for one, claim in kept.items()
+    }
+    again = judged_together(alone)
+    assert {one: claim.verdict for one, claim in again.items()} == {one: own.verdict for one, own in kept.items()}
+    report = (folder / "report.md").read_text()
+    text, line = rewritten(report, kept)
+    assert text == report
+    numbers = [int(number) for number in re.findall(r"\d+", line)]
+    total, holding, *kinds, in_part, not_shown, refuted, missing = numbers
+    assert (holding, missing) == (sum(kinds), 0)
+    row = f"{total} (`{folder.relative_to(ROOT)}/report.md`) | " + " | ".join(
+        map(str, [*kinds, in_part, not_shown, refuted])
+    )
+    assert row in (ROOT / "docs" / "results.md").read_text()
+
+
+def _answer(claim: Claim) -> Answer:
+    assert claim.value is not None
+    fields = {field: getattr(claim, field) for field in Answer._fields if field != "reason"}
+    return Answer(**fields)
 
 
 def test_centers_are_where_the_page_says() -> None:

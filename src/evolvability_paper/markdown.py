@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ from evolvability.runs.files import markdown_text
 from evolvability.studies.comparison import p_text
 from evolvability.studies.statistics import SIGNIFICANT
 from evolvability_paper import why
-from evolvability_paper.claims.claim import NOT_JUDGED, Claim
+from evolvability_paper.claims.claim import KINDS, NOT_JUDGED, Claim
 from evolvability_paper.claims.sentences import Sentence
 from evolvability_paper.items import Item
 from evolvability_paper.pictures import PICTURES
 from evolvability_paper.plan import duration, times
 from evolvability_paper.report import TABLES, Report, figure_title, hyperparameters, unfinished
 
-SENTENCE_COLUMNS = ("the paper says", "where", "statements that hold", "verdict")
+SENTENCE_COLUMNS = ("the paper says", "where", "kind", "statements that hold", "verdict")
 CLAIM_COLUMNS = ("where", "the paper says", "its value", "here", "p", "p by pairs", "runs", "verdict")
 RUN_COLUMNS = ("run", "seeds", "generations", "members", "steps", "sigma", "learning rate", "L2", "behaviors", "time")
 MACHINE_COLUMNS = ("devices", "platform", "Python", "packages", "commit")
@@ -29,15 +29,19 @@ NOTE = (
     "Holds: p below the paper's bound and in its direction; where the paper finds no difference, p above 0.1 in as "
     "many runs as it has; where it gives a share, within 10 points; where it says what a population looks like, more "
     "than half of the runs do. Holds in part: p below 0.05 but not below the paper's bound, also where so few runs "
-    "cannot have such a p-value; no difference, but in fewer runs; within 20 points; some runs do. Not enough runs: "
-    "there are none, too few for any p-value below 0.05, or fewer than the paper's that do not show its difference. A "
-    "sentence that is several statements is judged once: it holds where all do, in part where some do; p-values that "
-    "would refute it, by a difference where it finds none or by one the other way round, are corrected for the number "
-    "of its tests first, by Holm's method. Tests are two-sided Mann-Whitney "
-    "U tests, as in the paper, and decide unless it says otherwise; P(a is above b) is the probability that a run of a "
-    "is above one of b. By pairs: seeds begin with the same network and noise in all methods, so Wilcoxon's signed "
-    "ranks and the sign test stand beside, two-sided. What decides and is not the paper's is called ours. Time is by "
-    "the clock: work done side by side counts in full."
+    "cannot have such a p-value; no difference, but in fewer runs, or one by pairs; within 20 points; some runs do. "
+    "Refuted: the opposite is significant, groups differ where the paper finds no difference, a share is farther off, "
+    "no run does. Not shown: no significant difference in as many runs as the paper has. Not enough runs: there are "
+    "none, too few for any p-value below 0.05, fewer than the paper's that do not show its difference, or so few that "
+    "the interval of a share has the paper's and others far from it. Kind: what holds may be a finding, that no "
+    "difference is found, or true by construction. A sentence that is several statements is judged once: it holds "
+    "where all do, in part where some do, and is refuted where one is and none holds. Where one of several tests would "
+    "be enough for a verdict, whichever way it speaks, p-values are corrected for the number of tests first, by Holm's "
+    "method; where all agree with the paper they are not. Tests are two-sided Mann-Whitney U tests, as in the paper, "
+    "and decide unless it says otherwise; P(a is above b) is the probability that a run of a is above one of b. By "
+    "pairs: seeds begin with the same network and noise in all methods, so Wilcoxon's signed ranks and the sign test "
+    "stand beside, two-sided. What decides and is not the paper's is called ours. Time is by the clock: work done side "
+    "by side counts in full."
 )
 UNJUDGED = "These runs are too small to say anything about the paper: values are shown, and nothing is judged."
 
@@ -47,7 +51,7 @@ def to_markdown(report: Report, output: Path) -> str:
     parts = [
         "# Evolvability ES, reproduced",
         f"{markdown_text(report.summary)}. {verdict_line(report)}.",
-        _table(SENTENCE_COLUMNS, [_sentence(*named) for named in report.sentences.items()]),
+        sentence_table(report),
         UNJUDGED if NOT_JUDGED in report.verdicts else NOTE,
     ]
     for item in report.items:
@@ -58,7 +62,7 @@ def to_markdown(report: Report, output: Path) -> str:
         if found := report.findings.get(item.name):
             parts += [_table(why.COLUMNS, found), why.NOTE]
         if claims := report.claims[item.name]:
-            parts.append(_table(CLAIM_COLUMNS, [_claim(*named) for named in claims.items()]))
+            parts.append(claim_table(claims))
     parts.append("## Hyperparameters")
     for title in TABLES:
         table = _table(("hyperparameter", "paper", "here"), hyperparameters(title, report.runs))
@@ -85,8 +89,20 @@ def anchor(title: str) -> str:
 def verdict_line(report: Report) -> str:
     """How many sentences got each verdict."""
     total = sum(report.verdicts.values())
-    counts = ", ".join(f"{verdict} {number}" for verdict, number in report.verdicts.items())
-    return f"Of {total} sentences of the paper: {counts}"
+    holding = Counter(sentence.kind for sentence in report.sentences.values() if sentence.verdict == "holds")
+    kinds = f" ({', '.join(f'{kind} {holding[kind]}' for kind in KINDS)})" if holding else ""
+    counts = [f"{verdict} {number}{kinds if verdict == 'holds' else ''}" for verdict, number in report.verdicts.items()]
+    return f"Of {total} sentences of the paper: {', '.join(counts)}"
+
+
+def sentence_table(report: Report) -> str:
+    """The paper's sentences with their verdicts."""
+    return _table(SENTENCE_COLUMNS, [_sentence(*named) for named in report.sentences.items()])
+
+
+def claim_table(claims: Mapping[str, Claim]) -> str:
+    """Statements with their values and verdicts."""
+    return _table(CLAIM_COLUMNS, [_claim(*named) for named in claims.items()])
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -98,7 +114,7 @@ def _sentence(name: str, sentence: Sentence) -> tuple[str, ...]:
     """A row for `SENTENCE_COLUMNS`."""
     where = "; ".join(dict.fromkeys(claim.section for claim in sentence.claims.values()))
     says = next(iter(sentence.claims.values())).sentence
-    return f"{markdown_text(says)} `{name}`", where, sentence.count, f"**{sentence.verdict}**"
+    return f"{markdown_text(says)} `{name}`", where, sentence.kind, sentence.count, f"**{sentence.verdict}**"
 
 
 def _took(item: Item, output: Path) -> str:

@@ -364,14 +364,14 @@ def test_runs_of_a_smoke_test_are_not_judged(tmp_path: Path) -> None:
         metrics: dict[str, Any] = dict.fromkeys(("distance", "variance", "entropy", "fitness_mean"), scores(far, 2)[:5])
         made_up(tmp_path / objective, small, seconds=scores(1.0, 2)[:5], **metrics)
     judged = make_report(items_named(["cheetah"]), tmp_path, "made up")
-    assert judged.verdicts["does not hold"]
+    assert judged.verdicts["refuted"]
     report = make_report(items_named(["cheetah"]), tmp_path, "made up", scale)
     number = len({name.split("/")[0] for name in report.claims["cheetah"]})
     assert report.verdicts == {"not judged": number}
     assert verdict_line(report) == f"Of {number} sentences of the paper: not judged {number}"
     page, markdown, _ = (path.read_text() for path in write_report(report, tmp_path))
     assert '<strong class="not-judged">' in page
-    assert "does not hold" not in markdown
+    assert "refuted" not in markdown
     # Runs of another size are judged, whatever scale was asked for.
     assert make_report(items_named(["cheetah"]), tmp_path, "made up", SCALES["gpu"]).verdicts == judged.verdicts
 

@@ -79,7 +79,7 @@ def test_statements_fail_where_they_are_false(tmp_path: Path) -> None:
     verdicts = {name: claim(false).verdict for name, claim in SETTING_CLAIMS.items() if "converges" not in name}
     one_side = {name: verdicts.pop(name) for name in list(verdicts) if "both-ways" in name}
     assert set(one_side.values()) == {"holds in part"}
-    assert set(verdicts.values()) == {"does not hold"}, verdicts
+    assert set(verdicts.values()) == {"refuted"}, verdicts
 
 
 def test_share_inside_counts_what_is_nearer_than_half_of_the_median() -> None:

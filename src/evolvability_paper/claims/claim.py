@@ -10,19 +10,24 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from evolvability import Config, ConfigError, Run, RunFolderError
+from evolvability.studies.comparison import p_text
 from evolvability.studies.groups import RunGroup, group_runs, method_name, of_common_seeds
 from evolvability.studies.statistics import SIGNIFICANT, Paired, Values, mann_whitney, paired, smallest_p
 
 NO_DIFFERENCE = 0.1  # the paper speaks of no difference where p is above this
 PAPER_RUNS = 12  # runs per method in the paper, unless it says otherwise
 
-Verdict = Literal["holds", "holds in part", "does not hold", "not enough runs", "not judged"]
-VERDICTS: tuple[Verdict, ...] = ("holds", "holds in part", "does not hold", "not enough runs")
+Verdict = Literal["holds", "holds in part", "not shown", "refuted", "not enough runs", "not judged"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "holds in part", "not shown", "refuted", "not enough runs")
 NOT_JUDGED: Verdict = "not judged"
 """Of all statements about runs that are too small to mean anything."""
 
+Kind = Literal["finding", "no difference", "by construction"]
+KINDS: tuple[Kind, ...] = ("finding", "no difference", "by construction")
+"""What a statement is that holds: that two groups do not differ, or what follows from the method, is no finding."""
+
 REVERSED = "it is the other way round"
-"""Why a statement does not hold whose opposite is significant."""
+"""Why a statement is refuted whose opposite is significant."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,8 @@ class Claim:
     """What ``value`` measures."""
     ours: str = ""
     """The part of the rule that the paper does not give."""
+    kind: Kind = "finding"
+    """What it is if it holds."""
     value: float | None = None
     """The statistic of the runs; None without runs."""
     p: float | None = None
@@ -57,15 +64,12 @@ class Claim:
     """Tests by seed, where two groups share seeds, which begin with one network."""
     beside: str = ""
     """The result of another reading, which decides nothing."""
-    enough: int = 0
-    """How many runs per group the paper has, where it finds no difference; 0 elsewhere."""
+    bound: float | None = None
+    """What p is to be below, or above where the paper finds no difference; None where no p-value decides."""
+    enough: int = PAPER_RUNS
+    """How many runs per group the paper has."""
     is_reversed: bool = False
-    """Whether the opposite is significant."""
-
-    @property
-    def finds_no_difference(self) -> bool:
-        """Whether the paper finds none."""
-        return self.enough > 0
+    """Whether it is the other way round, significantly or not."""
 
 
 class Answer(NamedTuple):
@@ -87,10 +91,12 @@ class Answer(NamedTuple):
     """Tests by seed, where two groups share seeds."""
     beside: str = ""
     """The result of another reading, which decides nothing."""
-    enough: int = 0
-    """How many runs per group the paper has, where it finds no difference; 0 elsewhere."""
+    bound: float | None = None
+    """What p is to be below, or above where the paper finds no difference; None where no p-value decides."""
+    enough: int = PAPER_RUNS
+    """How many runs per group the paper has."""
     is_reversed: bool = False
-    """Whether the opposite is significant."""
+    """Whether it is the other way round, significantly or not."""
 
 
 # How a statement is written
@@ -105,7 +111,6 @@ CHOICES: dict[str, Sequence[Any]] = {
     "reading": ("words", "figure"),
     "level": ("same", "own"),
     "radius": ("units", "reach"),
-    "start": ("varied", "fixed"),
     "actions": ("mean", "drawn"),
 }
 """What statements are made about, one by one: the values of arguments of these names."""
@@ -128,8 +133,6 @@ WORDS: dict[Any, dict[str, str]] = {
     "own": {"half": "half of its own final distance"},
     "units": {"near": "5 units"},
     "reach": {"near": "a tenth of standard ES's median distance"},
-    "varied": {"from": "start states that differ by 0.1 rad"},
-    "fixed": {"from": "the start state of training"},
     "mean": {"acts": "its mean actions"},
     "drawn": {"acts": "actions drawn as in its training"},
 }
@@ -161,8 +164,10 @@ CLAIMS: dict[str, Statement] = {}
 """Every statement by name, as `statement` enters them."""
 
 
-def statement(item: str, section: str, paper: str, statistic: str, ours: str = "") -> Callable[[Judge], Judge]:
-    """Enter a sentence of the paper into `CLAIMS`, once for each combination of `CHOICES`; ours: see `Claim`.
+def statement(
+    item: str, section: str, paper: str, statistic: str, ours: str = "", kind: Kind = "finding"
+) -> Callable[[Judge], Judge]:
+    """Enter a sentence of the paper into `CLAIMS`, once for each combination of `CHOICES`; ours, kind: see `Claim`.
 
     It decorates a function from runs, and one value per choice that it has an argument for, to an `Answer`. The
     function's docstring is what the paper says; its name with the values is the claim's name. In all texts, ``{task}``
@@ -178,7 +183,7 @@ def statement(item: str, section: str, paper: str, statistic: str, ours: str = "
         for values, words in zip(combinations, every, strict=True):
             says, where, printed, measured = (text.format(**words) for text in (template, section, paper, statistic))
             name = "/".join([judge.__name__.replace("_", "-"), *map(str, values)])
-            claim = Claim(says, template.format(**together), where, printed, measured, ours)
+            claim = Claim(says, template.format(**together), where, printed, measured, ours, kind)
             chosen = dict(zip(arguments, values, strict=True))
             CLAIMS[name] = Statement(item.format(**words), claim, partial(judge, **chosen))
         return judge
@@ -202,60 +207,74 @@ Compared = Seeded | Values
 
 
 def is_more(first: Compared, second: Compared, *, bound: float = SIGNIFICANT) -> Answer:
-    """Whether values of the first group are above those of the second: it holds with a p-value below the paper's bound.
-
-    Below 0.05 but not below the bound, it holds in part; so it does where so few runs cannot have a p-value below it.
-    """
-    found = compared(first, second)
-    if found.p is None:
-        return found
-    if found.p >= SIGNIFICANT:
-        verdict, reason = significant(found.p, found.num_runs)
-        return found._replace(verdict=verdict, reason=reason)
+    """Whether values of the first group are above those of the second; see `difference`."""
     # The test is two-sided, so that the direction is asked for itself.
-    if found.value <= 0.5:
-        return found._replace(verdict="does not hold", reason=REVERSED, is_reversed=True)
-    if found.p < bound:
-        return found._replace(verdict="holds")
-    # Five digits: the paper's smallest bound is 0.00005.
-    reason = f"p is below {SIGNIFICANT:g}, but not below the paper's {bound:.5f}".rstrip("0")
-    if (smallest := smallest_p(*found.num_runs)) >= bound:
-        sizes = " and ".join(map(str, found.num_runs))
-        reason += f"; with {sizes} runs the smallest possible p is {smallest:.2g}"
-    return found._replace(verdict="holds in part", reason=reason)
+    found = compared(first, second)
+    return judged_by(found._replace(bound=bound, is_reversed=found.value <= 0.5))
 
 
 def is_same(first: Compared, second: Compared, *, enough: int = PAPER_RUNS) -> Answer:
-    """Whether two groups show no difference: p above 0.1 in as many runs as the paper has.
+    """Whether two groups show no difference; see `no_difference`."""
+    return judged_by(compared(first, second)._replace(bound=NO_DIFFERENCE, enough=enough), finds_none=True)
 
-    With fewer runs it holds in part only, since a difference is harder to find among them; and so it does where p lies
-    between 0.05 and 0.1.
-    """
-    found = compared(first, second)._replace(enough=enough)
+
+def judged_by(found: Answer, *, finds_none: bool = False) -> Answer:
+    """An answer with the verdict of its own p-values; without one, as it is."""
     if found.p is None:
         return found
-    verdict, reason = no_difference(found.p, found.num_runs, enough)
+    rule = no_difference if finds_none else difference
+    verdict, reason = rule(found, found.p, by_pairs(found))
     return found._replace(verdict=verdict, reason=reason)
 
 
-def no_difference(p: float, num_runs: Sequence[int], enough: int) -> tuple[Verdict, str]:
-    """The verdict on a statement that finds none, and why."""
-    if p <= SIGNIFICANT:
-        return "does not hold", "they differ"
-    if p <= NO_DIFFERENCE:
-        return "holds in part", f"p is above {SIGNIFICANT:g}, but not above the paper's {NO_DIFFERENCE:g}"
-    if (least := min(num_runs)) < enough:
-        return "holds in part", f"no difference in {least} runs, where the paper has {enough}: more might show one"
-    return "holds", ""
+def by_pairs(found: Answer | Claim) -> float | None:
+    """The p-value of signed ranks, if there is one."""
+    return None if found.pairs is None else found.pairs.wilcoxon
 
 
-def significant(p: float, num_runs: Sequence[int], enough: int = PAPER_RUNS) -> tuple[Verdict, str]:
-    """The verdict on a statement that finds a difference, and why; fewer runs than the paper's cannot refute it."""
-    if p < SIGNIFICANT:
+def difference(found: Answer | Claim, p: float, pairs: float | None = None) -> tuple[Verdict, str]:
+    """The verdict on a statement that finds one, by a p-value that may be corrected; tests by pairs decide nothing.
+
+    It holds with a p-value below the paper's bound, in its direction. Below 0.05 but not below the bound, it holds in
+    part; so it does where so few runs cannot have a p-value below it. Fewer runs than the paper's cannot leave a
+    difference unshown.
+    """
+    assert found.bound is not None  # for type checkers: others are not judged by a p-value
+    if p >= SIGNIFICANT:
+        if (least := min(found.num_runs)) >= found.enough:
+            return "not shown", "no significant difference"
+        few = f"not significant in {least} runs, where the paper has {found.enough}: more might show it"
+        return "not enough runs", few
+    if found.is_reversed:
+        return "refuted", REVERSED
+    if p < found.bound:
         return "holds", ""
-    if (least := min(num_runs)) < enough:
-        return "not enough runs", f"not significant in {least} runs, where the paper has {enough}: more might show it"
-    return "does not hold", "no significant difference"
+    # Five digits: the paper's smallest bound is 0.00005.
+    reason = f"p is below {SIGNIFICANT:g}, but not below the paper's {found.bound:.5f}".rstrip("0")
+    if len(found.num_runs) > 1 and (smallest := smallest_p(*found.num_runs)) >= found.bound:
+        sizes = " and ".join(map(str, found.num_runs))
+        reason += f"; with {sizes} runs the smallest possible p is {smallest:.2g}"
+    return "holds in part", reason
+
+
+def no_difference(found: Answer | Claim, p: float, pairs: float | None = None) -> tuple[Verdict, str]:
+    """The verdict on a statement that finds none, by p-values that may be corrected.
+
+    A corrected one refutes it. It holds where its own p-value, which is never corrected, lies above 0.1 in as many runs
+    as the paper has, since a difference is harder to find among fewer. Seeds begin with the same network, so that a
+    test by pairs sees smaller differences: where it does, the statement holds in part.
+    """
+    assert found.p is not None  # for type checkers
+    if p <= SIGNIFICANT:
+        return "refuted", "they differ"
+    if found.p <= NO_DIFFERENCE:
+        return "holds in part", f"p is not above the paper's {NO_DIFFERENCE:g}"
+    if pairs is not None and pairs <= SIGNIFICANT:
+        return "holds in part", f"by pairs they differ, p = {p_text(pairs)}"
+    if (least := min(found.num_runs)) < found.enough:
+        few = f"no difference in {least} runs, where the paper has {found.enough}: more might show one"
+        return "holds in part", few
+    return "holds", ""
 
 
 def compared(first: Compared, second: Compared) -> Answer:
@@ -279,7 +298,7 @@ def in_most(values: Compared, meets: Callable[[float], bool]) -> Answer:
     """Whether more than half of the runs meet a condition; where some do, but not so many, it holds in part."""
     values = numbers(values)
     number = sum(meets(float(value)) for value in values)
-    verdict: Verdict = "holds" if 2 * number > len(values) else "holds in part" if number else "does not hold"
+    verdict: Verdict = "holds" if 2 * number > len(values) else "holds in part" if number else "refuted"
     reason = f"{number} of {len(values)} runs do"
     return Answer(float(np.median(values)), (len(values),), verdict, reason=reason)
 

@@ -1,16 +1,19 @@
 """One sentence of the paper is often several statements, of both methods or both robots: it is judged once.
 
-It holds where all of its statements do, in part where some do, and does not where none does. That all of several
-differences are significant needs no correction. That all of several are not does, and so does any one that is the other
-way round: of many tests some find a difference by chance. These p-values are corrected first, by Holm's method.
+It holds where all of its statements do, in part where some do, and does not where none does. Of many tests some find a
+difference by chance, so there is one rule of correction: where one of several tests would be enough for a verdict,
+p-values are first corrected for their number by Holm's method, whichever way they speak. That some differences are as
+the paper says, that one is the other way round, and that one is found where the paper finds none, are such verdicts.
+That all of several agree with the paper takes every one of them, and no correction, which would make no difference
+easier to find.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evolvability.studies.comparison import p_text
-from evolvability.studies.statistics import SIGNIFICANT, corrected
-from evolvability_paper.claims.claim import NOT_JUDGED, REVERSED, Claim, Verdict, no_difference, significant
+from evolvability.studies.statistics import corrected
+from evolvability_paper.claims.claim import NOT_JUDGED, Claim, Kind, Verdict, by_pairs, difference, no_difference
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,11 @@ class Sentence:
     """Its statements, by name."""
 
     @property
+    def kind(self) -> Kind:
+        """What it is if it holds: its statements are of one kind."""
+        return next(iter(self.claims.values())).kind
+
+    @property
     def count(self) -> str:
         """How many of its statements hold, where there are several."""
         number = sum(claim.verdict == "holds" for claim in self.claims.values())
@@ -30,27 +38,24 @@ class Sentence:
 
 
 def judged_together(claims: Mapping[str, Claim]) -> dict[str, Claim]:
-    """The same statements; those that one of several tests could refute, by p-values corrected for their number."""
+    """The same statements; where one of several tests would decide, by p-values corrected for their number."""
     found = dict(claims)
     for names in _families(claims).values():
-        tested = [name for name in names if claims[name].p is not None]
-        for finds_none in (True, False):
-            group = [name for name in tested if claims[name].finds_no_difference == finds_none]
-            for name, p in zip(group, corrected([claims[name].p for name in group], "holm"), strict=True):
-                assert p is not None  # for type checkers: those without were left out
-                if len(group) > 1 and (finds_none or claims[name].is_reversed):
-                    found[name] = _judged_again(claims[name], p, len(group))
+        tests = {name: claims[name] for name in names if claims[name].p is not None and claims[name].bound is not None}
+        if len(tests) < 2 or all(claim.verdict == "holds" for claim in tests.values()):
+            continue
+        p = corrected([claim.p for claim in tests.values()], "holm")
+        pairs = corrected([by_pairs(claim) for claim in tests.values()], "holm")
+        found |= {name: _judged_again(tests[name], *own) for name, *own in zip(tests, p, pairs, strict=True)}
     return found
 
 
-def _judged_again(claim: Claim, p: float, number: int) -> Claim:
-    """A statement by the corrected p-value of one of so many tests."""
-    verdict, reason = significant(p, claim.num_runs)
-    if claim.finds_no_difference:
-        verdict, reason = no_difference(p, claim.num_runs, claim.enough)
-    elif p < SIGNIFICANT:
-        verdict, reason = "does not hold", REVERSED
-    by = f"p = {p_text(p)}, corrected for the {number} tests of this sentence"
+def _judged_again(claim: Claim, p: float | None, pairs: float | None) -> Claim:
+    """A statement by the corrected p-values of one of several tests."""
+    assert p is not None  # for type checkers: those without were left out
+    rule = no_difference if claim.kind == "no difference" else difference
+    verdict, reason = rule(claim, p, pairs)
+    by = f"p = {p_text(p)}, corrected for the tests of this sentence"
     return replace(claim, verdict=verdict, reason="; ".join(filter(None, (by, reason))))
 
 
@@ -75,4 +80,6 @@ def _verdict(verdicts: Sequence[Verdict]) -> Verdict:
     if len({*verdicts}) == 1:  # all of them hold, or none, or none is judged
         return verdicts[0]
     judged = [verdict for verdict in verdicts if verdict not in ("not enough runs", NOT_JUDGED)]
-    return "does not hold" if {*judged} == {"does not hold"} else "holds in part"
+    if not {*judged} <= {"refuted", "not shown"}:
+        return "holds in part"
+    return "refuted" if "refuted" in judged else "not shown"
