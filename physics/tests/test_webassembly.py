@@ -65,6 +65,14 @@ def test_loops_conditions_and_pointers_do_what_they_say() -> None:
 
 
 @needs_node
+def test_a_time_step_reads_pointers_that_were_set_around_it() -> None:
+    text = "R sum[1]; sum[0] = R(0); const R* from = a.data + 1;"
+    text += "for (int substep = 0; substep < 3; substep++) { sum[0] += from[1]; b.data[0] = sum[0]; }"
+    _, numbers = ran(to_webassembly(text, {"a": "R*", "b": "R*"}), np.array([1.0, 2, 4]), np.zeros(1))
+    np.testing.assert_array_equal(numbers, [12])
+
+
+@needs_node
 def test_functions_are_exact_to_the_last_digits() -> None:
     text = prelude(DOUBLE)
     text += "for (int i = 0; i < 999; i++) { s[i] = SIN(x[i]); c[i] = COS(x[i]); t[i] = squash(x[i]); "

@@ -16,12 +16,13 @@ from evolvability.config.schema import layered
 from evolvability.core.objectives import max_entropy, max_variance, mean_fitness
 from evolvability.core.types import make_outcome
 from evolvability.explorer.page import bundle
-from evolvability.explorer.playground import export_playground, make_tab, replay_in_double
+from evolvability.explorer.playground import Changes, export_playground, make_tab, replay_in_double
 from evolvability.studies.rebuild import evaluate, fresh_one, parent_of, watchable_task
 from tests.browsing import until
 from tests.conftest import compiled_weights
 
 RESULTS = Path(__file__).parents[2] / "results" / "paper-h200"
+UNCHANGED = Changes(push=(0.0, 0.0))
 SETTLED = "window.playground.state.tab?.ready || window.playground.state.tab?.evolution"
 
 
@@ -36,9 +37,9 @@ def open_playground(page: Any, path: Path) -> list[str]:
     return requests
 
 
-def tried(page: Any, **who: int) -> dict[str, Any]:
+def tried(page: Any, changes: Changes = UNCHANGED, **who: int) -> dict[str, Any]:
     """What a mutation does in the page."""
-    task = json.dumps({"of": 0, "who": who, "factor": 1})
+    task = json.dumps({"of": 0, "who": who, "factor": 1, "changes": changes._asdict()})
     keep = "({ behavior, valid, path, times }) => ({ behavior, valid, path: Array.from(path), last: times.at(-1) })"
     return dict(page.evaluate(f"window.playground.crew.attempt({task}).then({keep})"))
 
@@ -139,16 +140,17 @@ def test_a_number_names_the_same_parameters_in_every_population(opened: Any, pop
         np.testing.assert_allclose(parameters, expected, rtol=0, atol=2e-6)
 
 
-def same_walk(page: Any, run: Run, brood: Any, parent: Any, **who: int) -> None:
+def same_walk(page: Any, run: Run, brood: Any, parent: Any, changes: Changes = UNCHANGED, **who: int) -> Any:
     """The page's mutation and the library's walk alike, to a millionth of a meter, from the start to the end."""
-    found = tried(page, **who)
-    motion = replay_in_double(run)(brood.key, brood.sample, parent.memory).of_members(brood.wanted)
+    found = tried(page, changes, **who)
+    motion = replay_in_double(run, changes)(brood.key, brood.sample, parent.memory).of_members(brood.wanted)
     np.testing.assert_allclose(found["behavior"], motion.behavior[0], rtol=0, atol=1e-6)
     last = int(motion.num_frames[0]) - 1
     shown = np.append(np.arange(0, last, 2), last)
     path = np.array(found["path"]).reshape(-1, 2)
     np.testing.assert_allclose(path, motion.path[0, shown], rtol=0, atol=1e-5)  # kept as float32, of 100 m
     assert found["valid"] == motion.valid[0]
+    return found["behavior"]
 
 
 def test_a_robots_mutations_walk_as_the_library_says(opened: Any, ant_run: Run, tmp_path: Path) -> None:
@@ -157,6 +159,46 @@ def test_a_robots_mutations_walk_as_the_library_says(opened: Any, ant_run: Run, 
     parent = parent_of(ant_run, watchable_task(ant_run), ant_run.rebuildable[-1])
     for number in (0, 3, 41):
         same_walk(opened, ant_run, fresh_one(parent, number), parent, fresh=number)
+
+
+def test_in_a_changed_world_mutations_walk_as_the_library_says(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("warp", reason="Warp is not installed")
+    open_playground(opened, export_playground(ant_run, tmp_path / "page.html"))
+    parent = parent_of(ant_run, watchable_task(ant_run), ant_run.rebuildable[-1])
+    brood = fresh_one(parent, 3)
+    changes = [
+        UNCHANGED,
+        UNCHANGED._replace(friction=0.3),
+        Changes(push=(1.5, -2.0)),
+        UNCHANGED._replace(broken=(1, 4)),
+    ]
+    ends = [same_walk(opened, ant_run, brood, parent, one, fresh=3) for one in changes]
+    assert len(np.unique(np.round(ends, 6), axis=0)) == len(changes)  # each of them changes something
+
+
+def test_a_broken_motor_is_told_and_fresh_mutations_can_be_picked(opened: Any, ant_run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("warp", reason="Warp is not installed")
+    open_playground(opened, export_playground(ant_run, tmp_path / "page.html"))
+    opened.evaluate("document.getElementById('k').value = 4")
+    opened.mouse.click(400, 300)
+    batch = "window.playground.state.tab.batch"
+    until(opened, f"!!{batch}?.best")
+    opened.click("#motors button:nth-child(2)")
+    until(opened, f"{batch}.now !== {batch}.tried")
+    until(opened, "window.playground.state.actors.length === 2")  # the picked one, and how it walked before
+    said = opened.inner_text("#message")
+    best = opened.evaluate(f"{batch}.best.fresh")
+    assert said.startswith(f"Ankle_4 broken: number {best} now ends at (")
+    before, now = opened.evaluate(f"[{batch}.tried, {batch}.now].map((all) => all.map((one) => one.behavior))")
+    near = 0.1 * opened.evaluate("window.playground.state.tab.reach")
+    still = (np.linalg.norm(np.subtract(before, now), axis=1) <= near).sum()
+    assert f"Of the 4 mutations {still} still end" in said
+    opened.click("#message button")
+    until(opened, f"{batch}.numbers[0] === 4 && !!{batch}.best")
+    assert opened.inner_text("#message").startswith("Ankle_4 broken: of the 4 fresh mutations 4 to 7, number ")
+    opened.click("#mend")
+    until(opened, f"{batch}.now !== {batch}.tried")
+    until(opened, "document.getElementById('message').textContent.startsWith('As in training: number ')")
 
 
 @pytest.mark.parametrize("name", ["ant-max_entropy", "cheetah-max_entropy", "cheetah-mean_fitness"])

@@ -26,6 +26,10 @@ class Array(NamedTuple):
 
     kind: int
     address: int | Code
+    slot: int = 0
+    """Where a pointer is kept in memory too, for functions other than its own."""
+    owner: Any = None
+    """The function that a pointer belongs to; None for what everybody can read."""
 
 
 class Program(NamedTuple):
@@ -155,7 +159,8 @@ class Compiler:
     def _read(self, name: str) -> Code:
         found = self.find(name)
         if isinstance(found, Array):  # its address
-            return found.address if isinstance(found.address, Code) else constant(INT, found.address)
+            address = self._address(found)
+            return address if isinstance(address, Code) else constant(INT, address)
         if found.owner is not self.function:
             raise NameError(f"'{name}' belongs to another function.")
         return Code(found.kind, b"\x20" + count(found.number))
@@ -194,13 +199,20 @@ class Compiler:
         code = b"".join(converted(argument, kind).bytes for argument, kind in pairs)
         return Code(function.result[0], code + b"\x10" + count(index))
 
+    def _address(self, array: Array) -> int | Code:
+        """Where an array begins: a time step is a function of its own, and reads pointers that were set around it."""
+        if array.owner in (None, self.function):
+            return array.address
+        return Code(INT, constant(INT, 0).bytes + encoding.access(INT, array.slot, load=True))
+
     def _element(self, array: Array) -> tuple[bytes, int, int]:
         """The instructions for an element's address, its kind, and what is added to the address."""
         self.next("[")
         index = self.expression()
         self.next("]")
         shift = encoding.SIZES[array.kind]
-        base, offset = (array.address, 0) if isinstance(array.address, Code) else (None, array.address)
+        address = self._address(array)
+        base, offset = (address, 0) if isinstance(address, Code) else (None, address)
         if index.value is not None:
             offset += index.value << shift
             return (base or constant(INT, 0)).bytes, array.kind, offset
@@ -274,15 +286,20 @@ class Compiler:
     def _pointer(self, name: str, kind: int) -> None:
         """``base + elements``, counted in bytes here."""
         self.next("=")
-        base = self.find(self.next()).address
+        base = self._address(self.find(self.next()))
         local = self.function.local(INT)
         code = base if isinstance(base, Code) else constant(INT, base)
         while self.taken("+"):
             elements = self.binary(PRECEDENCE.index("* /"))
             code = operated("+", code, operated("<<", elements, constant(INT, encoding.SIZES[kind])))
-        self.function.body += code.bytes + b"\x21" + count(local.number)
         self.scopes[-1][f"{name} "] = local  # so that it is freed
-        self.scopes[-1][name] = Array(kind, Code(INT, b"\x20" + count(local.number)))
+        self._keep(name, kind, local.number, code.bytes + b"\x22")
+
+    def _keep(self, name: str, kind: int, number: int, code: bytes) -> None:
+        """A pointer that a local variable has after some instructions, and memory too."""
+        slot, self.top = self.top, self.top + 8
+        self.function.body += constant(INT, 0).bytes + code + count(number) + encoding.access(INT, slot, load=False)
+        self.scopes[-1][name] = Array(kind, Code(INT, b"\x20" + count(number)), slot, self.function)
 
     def _assignment(self) -> None:
         """``x = ...``, also ``+=`` and the like, ``x++`` and ``x--``, of a variable or an element."""
@@ -396,7 +413,7 @@ class Compiler:
         def write() -> None:
             for k, (name, kind) in enumerate(arguments.items()):
                 if kind.endswith("*"):
-                    self.scopes[-1][name] = Array(TYPES[kind.rstrip("*")], Code(INT, b"\x20" + count(k)))
+                    self._keep(name, TYPES[kind.rstrip("*")], k, b"\x20")
             while self.peek():
                 self.statement()
 

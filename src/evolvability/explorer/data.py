@@ -157,7 +157,15 @@ def robot(model: Any) -> dict[str, Any]:
         "joints": _rows(joints),
         "geoms": [geom for geom in _rows(geoms) if geom["kind"] != "plane"],
         "rest": model.qpos0.tolist(),
+        "motors": [_motor(model, index) for index in range(model.nu)],
     }
+
+
+def _motor(model: Any, index: int) -> dict[str, Any]:
+    """A motor's name, and the body that it moves; its joint's name where it has none, as in many models."""
+    joint = int(model.actuator_trnid[index, 0])
+    name = model.actuator(index).name or model.joint(joint).name
+    return {"name": name or f"motor {index + 1}", "body": int(model.jnt_bodyid[joint])}
 
 
 def _names(kinds: Any, prefix: str, values: HostArray) -> HostArray:

@@ -2,7 +2,8 @@
 
 A robot's episodes are compiled to WebAssembly from the same text that its CPU engine is made of, in double precision;
 mutations are drawn from the same counters as in the library. So a mutation's number names the same network and the same
-way on the ground in the page and in Python, to the bit: `replay_in_double` tells what a page shows.
+way on the ground in the page and in Python, to the bit: `replay_in_double` tells what a page shows, also after somebody
+has changed the friction, pushed the robot or broken a motor: these are inputs of the program.
 """
 
 import base64
@@ -12,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -34,8 +35,21 @@ from evolvability.tasks.replay import HostArray, Replay
 ROBOTS = ("cheetah", "ant")
 WORLDS = ("point", "maze", "navigation", "interference")
 CLICK = "Click anywhere on the ground: fresh mutations of the center are tried, and the nearest goes there."
+CHANGE = " Then change the world, and see which of them still go where they went."
 MOST_BYTES = 2_000_000  # of centers, or they are kept as 16-bit numbers
 SHOWN_MEMBERS = 1500  # of a recorded population
+CHANGED = ("friction", "gear")  # parameters of the physics that are inputs of a page's program, sorted
+
+
+class Changes(NamedTuple):
+    """What somebody has changed in a page: the same for every episode."""
+
+    friction: float = 1.0
+    """Times the friction of every shape."""
+    push: tuple[float, ...] = ()
+    """The robot's velocity at the start along x and y, in m/s."""
+    broken: tuple[int, ...] = ()
+    """The motors that do nothing."""
 
 
 def export_playground(run: Run, output: Path) -> Path:
@@ -43,7 +57,8 @@ def export_playground(run: Run, output: Path) -> Path:
     check_ending(output)
     name = run.path.resolve().name
     about = f"The run {name}: {run.config.task_title}, generation {run.rebuildable[-1] if run.rebuildable else 0}."
-    tab = make_tab(run.config.task, [run], about=f"{about}{_left_out(run)}\n\n{CLICK}")
+    more = CHANGE if run.config.task in ROBOTS else ""
+    tab = make_tab(run.config.task, [run], about=f"{about}{_left_out(run)}\n\n{CLICK}{more}")
     write_output(output, playground_html({"title": f"{name} · Evolvability ES", "tabs": [tab]}).encode())
     return output
 
@@ -104,22 +119,40 @@ def _setup(run: Run, task: Task) -> dict[str, Any]:
         return shared
     from mujoco_fused import DOUBLE, to_webassembly
 
-    from evolvability.tasks.engines.episodes import ARGUMENTS, episode_text
-    from evolvability.tasks.locomotion import robot_of
+    from evolvability.tasks.engines.episodes import ARGUMENTS, Given, episode_text
 
-    robot = robot_of(task.name, options)
-    program = to_webassembly(episode_text(robot, task.shapes, DOUBLE), {**ARGUMENTS, "tid": "int"})
+    robot: Any = task.stage and task.stage.robot
+    text = episode_text(robot, task.shapes, DOUBLE, Given(velocities=True, parameters=CHANGED))
+    program = to_webassembly(text, {**ARGUMENTS, "tid": "int"})
     return shared | {
         "program": {"code": packed(np.frombuffer(program.module, np.uint8)), "free": program.free},
         "size": sum(map(math.prod, task.shapes)),
         "observations": robot.num_observations,
         "behaviors": len(robot.behavior),
         "positions": robot.model.nq,
+        "velocities": robot.model.nv,
+        "pushes": _pushes(robot.model),
+        **{name: robot.parameters[name].tolist() for name in CHANGED},
         "joints": robot.num_joints,
         "start": robot.start.astype(np.float32).tolist(),
         "noise": options.start_noise,
         "early_termination": options.early_termination,
     }
+
+
+def _pushes(model: Any) -> list[int]:
+    """Which velocities are those of the whole robot along x and y: of a free joint, or of slides; none of an arm."""
+    import mujoco
+
+    root = model.jnt_bodyid[0]
+    slides = {}
+    for joint in np.flatnonzero(model.jnt_bodyid == root):
+        at, kind = int(model.jnt_dofadr[joint]), model.jnt_type[joint]
+        if kind == mujoco.mjtJoint.mjJNT_FREE:
+            return [at, at + 1]
+        if kind == mujoco.mjtJoint.mjJNT_SLIDE:
+            slides[int(np.abs(model.jnt_axis[joint]).argmax())] = at
+    return [slides[axis] for axis in (0, 1) if axis in slides]
 
 
 def _center(run: Run, parent: Parent, half: bool) -> dict[str, Any]:
@@ -159,7 +192,7 @@ def packed(array: HostArray) -> dict[str, Any]:
     return {"type": array.dtype.name, "bytes": base64.b64encode(content).decode()}
 
 
-def replay_in_double(run: Run) -> Replay:
+def replay_in_double(run: Run, changes: Changes = Changes()) -> Replay:  # noqa: B008 (frozen)
     """A robot's replay as a page computes it, to the bit: hand it a brood's key and sample, and a parent's memory."""
     from mujoco_fused import DOUBLE
 
@@ -170,4 +203,13 @@ def replay_in_double(run: Run) -> Replay:
     # Of circumstances, a page has the start's alone.
     options = replace(options, **circumstances_in(Circumstances(start_noise=options.start_noise)))
     robot = robot_of(run.config.task, options)
-    return cores_replay(robot, policy_of(robot, options), options, DOUBLE)
+    return cores_replay(robot, policy_of(robot, options), options, DOUBLE, _fixed(robot, changes))
+
+
+def _fixed(robot: Any, changes: Changes) -> tuple[HostArray, dict[str, HostArray]]:
+    """Velocities at the start, and the parameters of the physics."""
+    velocities, push = np.zeros(robot.model.nv), dict(zip(_pushes(robot.model), changes.push, strict=False))
+    velocities[list(push)] = list(push.values())
+    friction, gear = (robot.parameters[name] for name in CHANGED)
+    works = ~np.isin(np.arange(len(gear)), changes.broken)
+    return velocities, {"friction": changes.friction * friction, "gear": works * gear}

@@ -25,12 +25,14 @@ export function bodies(robot, pose) {
   return places;
 }
 
+const BROKEN = [0.2, 0.2, 0.22]; // the color of what a broken motor should move
+
 // Numbers that draw a robot, enlarged about a point of the ground and set aside: each shape's matrix, color and length.
-export function shapes(robot, pose, { size, ground: [x, y], aside, color }) {
+export function shapes(robot, pose, { size, ground: [x, y], aside, color, broken = [] }) {
   const enlarged = new DOMMatrix().translate(x, y + aside).scale3d(size).translate(-x, -y);
   const places = bodies(robot, pose).map((place) => enlarged.multiply(place));
   return robot.geoms.flatMap(({ body, kind, pos, quat, size: [radius, half] }) => {
     const place = placed(places[body], pos, quat).scale3d(radius);
-    return [...place.toFloat32Array(), ...color, kind === "capsule" ? half / radius : 0];
+    return [...place.toFloat32Array(), ...(broken.includes(body) ? BROKEN : color), kind === "capsule" ? half / radius : 0];
   });
 }

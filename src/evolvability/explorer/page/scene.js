@@ -49,9 +49,9 @@ export class Scene {
 
   // What is known is laid out and painted anew, as axes and options now are.
   setClouds() {
-    this.views.forEach(({ cloud, fresh }, index) => {
+    this.views.forEach(({ cloud, fresh, freshColors }, index) => {
       if (cloud) this.setCloud(index, cloud);
-      if (fresh) this.setPool(index, fresh);
+      if (fresh) this.setPool(index, fresh, freshColors);
     });
   }
 
@@ -63,7 +63,8 @@ export class Scene {
     const colors = shades(cloud, this.options.color, { ...view, places });
     const numbers = new Float32Array(2 * places.length);
     for (let k = 0; k < places.length / 3; k++) {
-      const light = view.chosen?.rows.has(k) === false ? 0.3 : 1; // beside members that were selected, others dim
+      const isDim = view.dimmed || view.chosen?.rows.has(k) === false; // beside those that were selected
+      const light = isDim ? 0.3 : 1;
       numbers.set([...places.subarray(3 * k, 3 * k + 3), ...colors.of(k).map((part) => light * part)], 6 * k);
     }
     const points = this.painter.upload("point", numbers, view.points);
@@ -78,12 +79,12 @@ export class Scene {
     return this.views[index].places.subarray(3 * row, 3 * row + 3);
   }
 
-  // Fresh mutations, as white points; of a single dimension beside the line, where the stacks leave room.
-  setPool(index, fresh) {
+  // Fresh mutations, as points, white ones by default; of a single dimension beside the line, where stacks leave room.
+  setPool(index, fresh, freshColors = fresh.map(() => [1, 1, 1])) {
     const view = this.views[index];
     const at = (one) => (view.flat ? [one[0], 0.035 * this.reach, 0] : spotOf(view, one));
-    const pool = this.painter.upload("point", fresh.flatMap((one) => [...at(one), 1, 1, 1]), view.pool);
-    Object.assign(view, { fresh, pool });
+    const pool = this.painter.upload("point", fresh.flatMap((one, k) => [...at(one), ...freshColors[k]]), view.pool);
+    Object.assign(view, { fresh, freshColors, pool });
   }
 
   // The part of the page that a run's view covers, in CSS pixels: side by side, or lines above each other.
@@ -212,12 +213,12 @@ export class Scene {
 
   // Numbers that draw an actor: its robot, or a ball where there is only a place.
   solid(view, actor) {
-    const { poses, color, slot } = actor;
+    const { poses, color, slot, broken } = actor;
     const [x, y] = this.position(actor);
     if (poses) {
       const aside = this.lane(view, slot);
       const pose = this.now(actor, poses, view.robot.rest.length);
-      return shapes(view.robot, pose, { size: this.options.size, ground: [x, y - aside], aside, color });
+      return shapes(view.robot, pose, { size: this.options.size, ground: [x, y - aside], aside, color, broken });
     }
     const radius = 0.016 * this.reach;
     const ball = new DOMMatrix().translate(x, y, radius).scale3d(radius);

@@ -32,14 +32,25 @@ def cores_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> En
     return on_threads("fused", robot, options, BLOCK, blocks)
 
 
-def cores_replay(robot: Robot, policy: Policy, options: LocomotionOptions, precision: Precision = FLOAT) -> Replay:
+def cores_replay(
+    robot: Robot,
+    policy: Policy,
+    options: LocomotionOptions,
+    precision: Precision = FLOAT,
+    fixed: tuple[HostArray, dict[str, HostArray]] | None = None,
+) -> Replay:
     """Episodes of a few members with every moment's pose; the same, to the bit, as this engine's.
 
-    With `DOUBLE` precision they are, to the bit, those of a page that simulates: see `fused.webassembly`.
+    ``fixed`` has velocities at the start and parameters of the physics for every episode, in place of drawn ones. With
+    these and `DOUBLE` precision episodes are, to the bit, those of a page that simulates: see `explorer.playground`.
     """
+    given = Given(velocities=True, parameters=tuple(sorted(fixed[1]))) if fixed else _given(options)
 
     def watched(sample: Sample, drawn: Drawn, moments: Moments) -> tuple[EpisodeResults, HostArray]:
-        kernel = episode_kernel(robot, policy.shapes, precision, _given(options))
+        kernel = episode_kernel(robot, policy.shapes, precision, given)
+        if fixed:
+            rows: Any = jax.tree.map(lambda row: np.tile(row, (sample.num_members, 1)), fixed)
+            drawn = Drawn(drawn.qpos, *rows)
         none_kept, frames = np.zeros(sample.num_members, bool), options.num_steps + 1
         return _run(robot, options, kernel, sample, drawn, none_kept, moments, frames, precision)
 

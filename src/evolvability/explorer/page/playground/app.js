@@ -1,6 +1,7 @@
 // The playground: tabs, the settings beside them, and the hands that use them.
 
 import { $, animate, button, goHome, redraw, say, scene, state, steer, zoom } from "explorer/stage";
+import { listenToChanges, showChanges } from "playground/changes";
 import { Crew } from "playground/crew";
 import { Evolve } from "playground/evolve";
 import { Ground } from "playground/ground";
@@ -37,6 +38,7 @@ async function choose(index) {
   const [low, high] = tab.sigmas ?? [-3, 3];
   Object.assign($("sigma"), { min: low, max: high, value: Math.log2(tab.factor) });
   showSigma();
+  showChanges(tab);
   tab.enter();
   redraw();
 }
@@ -67,7 +69,7 @@ function listenToSettings() {
   $("restart").onclick = () => state.tab.restart();
   $("clear").onclick = () => {
     state.tab.stop();
-    state.tab.batch = null;
+    Object.assign(state.tab, { batch: null, wanted: null });
     clear();
     state.tab.showPool([]);
   };
@@ -121,5 +123,6 @@ window.playground = { state, scene, tabs, crew, frames: 0 };
 document.title = $("title").textContent = table.title;
 listenToTabs();
 listenToSettings();
+listenToChanges();
 choose(0).then(listenToScene);
 animate(window.playground, pass, () => state.tab?.draw());

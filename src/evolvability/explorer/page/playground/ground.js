@@ -1,8 +1,14 @@
 // A tab with a ground to click: fresh mutations are drawn and tried, the nearest walks there, the others are dots.
+// Then the world may change, and the same mutations are tried again.
 
 import { nearest, spotOf, unitOfAll } from "explorer/axes";
 import { $, redraw, say, scene, unzipped } from "explorer/stage";
+import { told, UNCHANGED } from "playground/changes";
 import { clear, number, walk } from "playground/walkers";
+
+const NEAR = 0.1; // of the reach: a mutation that ends so near to where it went before still goes there
+const [STILL, ELSEWHERE] = [[0.43, 0.8, 0.35], [0.95, 0.35, 0.3]]; // colors
+const BEFORE = { label: "before", color: [0.45, 0.48, 0.53] };
 
 async function unpacked({ type, bytes }) {
   const TYPES = { uint8: Uint8Array, float32: Float32Array, float16: globalThis.Float16Array };
@@ -13,7 +19,7 @@ async function unpacked({ type, bytes }) {
 
 export class Ground {
   constructor(table, index, crew) {
-    Object.assign(this, table, { index, crew, next: 0, share: 1, factor: 1, batch: null, turn: 0 });
+    Object.assign(this, table, { index, crew, next: 0, share: 1, factor: 1, batch: null, turn: 0, changes: UNCHANGED });
     this.unit = unitOfAll(this.behavior);
     this.dimensions = this.behavior.length;
     this.flat = this.dimensions === 1;
@@ -99,29 +105,65 @@ export class Ground {
     redraw();
   }
 
-  showPool(tried) {
-    scene.setPool(0, tried.filter(({ valid }) => valid).map(({ behavior }) => behavior));
+  showPool(tried, colorOf = () => [1, 1, 1]) {
+    const usable = tried.filter(({ valid }) => valid);
+    this.dim(usable.length > 0);
+    scene.setPool(0, usable.map(({ behavior }) => behavior), usable.map(colorOf));
     redraw();
+  }
+
+  // Beside mutations that are tried, those of training dim.
+  dim(isDim) {
+    const [view] = scene.views;
+    if (isDim === Boolean(view.dimmed)) return;
+    view.dimmed = isDim;
+    scene.setClouds();
+  }
+
+  // Tries mutations in the world as it is now, unless something else is wanted meanwhile: then nothing comes back.
+  async attempts(numbers, what) {
+    this.stop();
+    const { turn, changes } = this;
+    const broken = changes.broken.map((motor) => this.robot.motors[motor].body);
+    const tried = [];
+    const attempt = async (fresh) => {
+      const found = await this.crew.attempt({ of: this.index, who: { fresh }, factor: this.factor, changes });
+      if (turn !== this.turn) return;
+      tried.push({ fresh, label: `no. ${fresh}`, broken, ...found });
+      this.showPool(tried);
+      say(`Trying ${what}: ${tried.length} of ${numbers.length} …`);
+    };
+    await Promise.all(numbers.map(attempt));
+    return turn === this.turn ? tried.toSorted((a, b) => a.fresh - b.fresh) : null;
   }
 
   // The paper's adaptation: k fresh mutations, of which the nearest to a place goes there.
   async send(target, numbers = this.fresh()) {
-    this.stop();
-    const { turn } = this;
-    const tried = [];
-    const attempt = async (fresh) => {
-      const found = await this.crew.attempt({ of: this.index, who: { fresh }, factor: this.factor });
-      if (turn !== this.turn) return;
-      tried.push({ fresh, label: `no. ${fresh}`, ...found });
-      this.showPool(tried);
-      say(`Trying ${numbers.length} fresh mutations: ${tried.length} …`);
-    };
+    this.wanted = { target, numbers };
     scene.views[0].aim = target;
     redraw();
-    await Promise.all(numbers.map(attempt));
-    if (turn !== this.turn) return;
-    this.batch = { target, numbers, tried: tried.toSorted((a, b) => a.fresh - b.fresh) };
+    const tried = await this.attempts(numbers, "fresh mutations");
+    if (!tried) return;
+    Object.assign(this, { batch: { target, numbers, tried, now: tried }, wanted: null });
     this.show();
+  }
+
+  // The world is another one: the mutations of the last click are tried again, and the picked one is still picked.
+  async change(changes) {
+    this.changes = changes;
+    if (this.wanted) return this.send(this.wanted.target, this.wanted.numbers);
+    if (!this.batch) return say(`${this.circumstances("As in training")}: click a place, and mutations are tried so.`);
+    const now = await this.attempts(this.batch.numbers, "the same mutations in the changed world");
+    if (!now) return;
+    this.batch.now = now;
+    clear();
+    this.show();
+  }
+
+  // What is different from training, as the beginning of a sentence.
+  circumstances(none) {
+    const words = told(this.changes, this.robot?.motors) || none;
+    return words.charAt(0).toUpperCase() + words.slice(1);
   }
 
   fresh() {
@@ -130,20 +172,46 @@ export class Ground {
     return numbers;
   }
 
-  // Those of the last click: who came nearest walks.
+  // Those of the last click: who came nearest walks. In a world that has changed since, it walks beside its former self.
   show() {
-    const { target, tried, numbers } = this.batch;
+    const { target, tried, now } = this.batch;
     const usable = tried.filter(({ valid }) => valid);
     if (!usable.length) return say("None of these mutations is valid: their simulations broke down.");
     const [chosen, missed] = nearest(usable.map(({ behavior }) => behavior), target);
     const best = usable[chosen];
     this.batch.best = best;
-    const others = $("all").checked && this.moves ? usable.filter((one) => one !== best) : [];
-    walk({ ...best, target: spotOf(scene, target) }, others);
-    const place = best.behavior.map((value) => number(value, 3)).join(", ");
-    const drawn = `Of the ${numbers.length} fresh mutations ${numbers[0]} to ${numbers.at(-1)}, number ${best.fresh}`;
-    const where = `${this.flat ? place : `(${place})`}${this.unit}`;
-    say(`${drawn} comes nearest: it ends at ${where}, ${number(missed)}${this.unit} from where you clicked.`);
+    const walker = now.find(({ fresh }) => fresh === best.fresh);
+    const others = now.filter((one) => $("all").checked && this.moves && one.valid && one !== walker);
+    if (walker !== best && this.moves) others.push({ ...best, look: BEFORE });
+    walk({ ...walker, target: spotOf(scene, target) }, others);
+    if (walker === best) this.tellPick(best, missed);
+    else this.tellChange(walker, missed);
+  }
+
+  place(behavior) {
+    const numbers = behavior.map((value) => number(value, 3)).join(", ");
+    return `${this.flat ? numbers : `(${numbers})`}${this.unit}`;
+  }
+
+  tellPick({ fresh, behavior }, missed) {
+    const { numbers } = this.batch;
+    const world = this.circumstances("");
+    const drawn = `${world ? `${world}: of` : "Of"} the ${numbers.length} fresh mutations ${numbers[0]} to ${numbers.at(-1)}`;
+    const ends = `it ends at ${this.place(behavior)}, ${number(missed)}${this.unit} from where you clicked`;
+    say(`${drawn}, number ${fresh} comes nearest: ${ends}.`);
+  }
+
+  tellChange({ fresh, behavior, valid }, missed) {
+    const { target, tried, now, numbers } = this.batch;
+    const away = (one, other) => Math.hypot(...one.map((x, j) => x - other[j]));
+    const isStill = (one) => one.valid && away(one.behavior, tried[one.fresh - numbers[0]].behavior) <= NEAR * this.reach;
+    this.showPool(now, (one) => (isStill(one) ? STILL : ELSEWHERE));
+    const off = `${number(away(behavior, target))}${this.unit} from where you clicked; it was ${number(missed)}${this.unit}`;
+    const ends = valid ? `now ends at ${this.place(behavior)}, ${off}` : "breaks down in the simulation";
+    const same = `Of the ${now.length} mutations ${now.filter(isStill).length} still end within`;
+    const rest = `${same} ${number(NEAR * this.reach)}${this.unit} of where they went (green; the others are red)`;
+    const again = `pick again among ${$("k").value} fresh ones`;
+    say(`${this.circumstances("As in training")}: number ${fresh} ${ends}. ${rest}.`, again, () => this.send(target));
   }
 
   // The same mutations again, of another center or with another sigma.

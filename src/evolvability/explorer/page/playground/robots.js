@@ -16,9 +16,10 @@ export class Robot {
       top = place + 8 * length;
       return [name, place];
     };
-    const { size, observations, behaviors, positions } = this;
+    const { size, observations, behaviors, positions, velocities, friction, gear } = this;
+    const given = positions + velocities + friction.length + gear.length;
     const lengths = {
-      parameters: size, pose: positions, kept: 1, mean: observations, std: observations,
+      parameters: size, given, kept: 1, mean: observations, std: observations,
       ended: behaviors, status: 1, seen: 1 + 2 * observations, path: (this.steps + 1) * positions,
     };
     this.at = Object.fromEntries(Object.entries(lengths).map(reserved));
@@ -28,18 +29,30 @@ export class Robot {
   }
 
   // What a network does: where it ends, whether the simulation held, and its pose at every moment that is shown.
-  episode(parameters, { mean, std }, key) {
+  // changes: {friction, push, broken}, as in evolvability.explorer.playground.
+  episode(parameters, { mean, std }, key, changes) {
     const { at, numbers, steps } = this;
     numbers.parameters.set(parameters);
-    numbers.pose.set(startPose(this, key));
+    numbers.given.set([...startPose(this, key), ...this.changed(changes)]);
     numbers.mean.set(mean);
     numbers.std.set(std);
     const settings = [steps, this.early_termination ? 1 : 0, steps + 1];
     this.exports.run(
-      at.parameters, at.pose, at.kept, at.mean, at.std, ...settings, at.ended, at.status, at.seen, at.path, 0,
+      at.parameters, at.given, at.kept, at.mean, at.std, ...settings, at.ended, at.status, at.seen, at.path, 0,
     );
     const [valid, taken] = new Int32Array(this.exports.memory.buffer, at.status, 2);
     return { behavior: Array.from(numbers.ended), valid: valid === 1, ...this.shown(taken) };
+  }
+
+  // What follows the pose: velocities at the start, everybody's friction, and the strength of motors.
+  changed({ friction, push, broken }) {
+    const speeds = new Float64Array(this.velocities);
+    for (const [k, place] of this.pushes.entries()) speeds[place] = push[k];
+    return [
+      ...speeds,
+      ...this.friction.map((own) => friction * own),
+      ...this.gear.map((own, k) => (broken.includes(k) ? 0 : own)),
+    ];
   }
 
   // Poses at no more moments a second than are shown, the last one among them.

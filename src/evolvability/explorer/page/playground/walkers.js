@@ -24,7 +24,7 @@ export function walk(best, others) {
   enter({ run: 0, ...best, slot, color: robotColor(slot) });
   others.forEach((other, k) => {
     const look = { label: "", slot: ALL_LANES * (k + 2), color: hued((360 * k) / others.length, 0.5) };
-    enter({ run: 0, ...other, ...look, isOther: true });
+    enter({ run: 0, ...other, ...look, ...other.look, isOther: true });
   });
   begin();
 }

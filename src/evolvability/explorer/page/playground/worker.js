@@ -8,15 +8,16 @@ const simulators = new Map();
 const centers = new Map();
 
 // {of, setup}: what is simulated under a name. {of, center}: what is mutated there from now on.
-// {of, who, factor}: a mutation to try, with so many times the standard deviation.
+// {of, who, factor, changes}: a mutation to try, with so many times the standard deviation, in a changed world.
 onmessage = ({ data: { of, setup, center, ...data } }) => {
   if (setup) simulators.set(of, new (setup.program ? Robot : World)(setup));
   else if (center) centers.set(of, { center, ...data });
   else postMessage(tried(of, data));
 };
 
-function tried(of, { who, factor }) {
+function tried(of, { who, factor, changes }) {
   const { center, population, scaling } = centers.get(of);
   const address = addressOf(population, who);
-  return simulators.get(of).episode(parametersAt(population, center, address, factor), scaling, address.start);
+  const parameters = parametersAt(population, center, address, factor);
+  return simulators.get(of).episode(parameters, scaling, address.start, changes);
 }
