@@ -19,15 +19,14 @@ from evolvability.tasks.registry import make_task
 
 RESULTS = Path(__file__).parents[1] / "results" / "paper-h200"
 CLICK = "Click anywhere on the ground: forty fresh mutations of the center are tried, and the nearest walks there."
+CHANGE = "\n\nThen change the world: break a motor, look how far the picked one gets, and pick again."
 ABOUT = {
     "cheetah": "A robot that runs on a line, with 74,246 numbers for a brain. Evolvability ES has found a brain whose "
     "small random changes make it run left or right, far away. Click left, then click right.\n\nStandard ES's brain "
-    "was trained to run right: move the slider, and see what the same changes do to it.\n\nThen change the world: break a "
-    "motor, look how far the picked one gets, and pick again.",
+    "was trained to run right: move the slider, and see what the same changes do to it." + CHANGE,
     "ant": "A robot with four legs and 75,272 numbers for a brain. Small random changes of the brain that Evolvability "
     "ES has found send it in every direction: the ring that you see. Click a place on it.\n\nStandard ES's brain was "
-    "trained to go right: move the slider, and see what the same changes do to it.\n\nThen change the world: break a motor, "
-    "look how far the picked one gets, and pick again.",
+    "trained to go right: move the slider, and see what the same changes do to it." + CHANGE,
     "waves": "The smallest example: a single number x, and a behavior f(x). A center's mutations differ most where the "
     "waves are highest, at x = 7.85.\n\nDrag sigma: with large steps the green landscape has one hill, and the center "
     "climbs it; with tiny steps every wave is a hill of its own, and the center is stuck on one. Click the picture to "
