@@ -107,6 +107,13 @@ def _options(name: str, arguments: list[str], kind: str, seen: dict[str, dict[st
         if before.keys() == rows.keys():
             different = "".join(f"{row}\n" for key, row in rows.items() if row != before[key])
             return f"\nIts options are those of {other}" + (f", but:\n\n{HEADER}{different}" if different else ".\n")
+    for other, before in seen.items():
+        same = [action for action in group._group_actions if before.get(action.dest) == rows[action.dest]]
+        if len(same) > 3:
+            seen[name] = rows
+            shared = ", ".join(f"`{action.option_strings[0].split(',')[0]}`" for action in same)
+            own = "".join(f"{row}\n" for key, row in rows.items() if before.get(key) != row)
+            return f"\nAs with {other}: {shared}. Its own:\n\n{HEADER}{own}"
     seen[name] = rows
     return f"\n{HEADER}" + "".join(f"{row}\n" for row in rows.values())
 

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from evolvability.tasks.from_world import task_from_world
     from evolvability.tasks.functions import function_task
     from evolvability.tasks.gymnasium import gymnasium_task
-    from evolvability.tasks.options import GymnasiumOptions
+    from evolvability.tasks.options import Ends, GymnasiumOptions, RobotOptions
     from evolvability.tasks.registry import make_task
+    from evolvability.tasks.robot_task import robot_task
     from evolvability.tasks.simulators import simulator_task
     from evolvability.tasks.world import Goals, Situation, World
     from evolvability.training.ask_tell import AskTell
@@ -73,6 +74,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "Distribution",
+    "Ends",
     "Goals",
     "GymnasiumOptions",
     "Info",
@@ -81,6 +83,7 @@ __all__ = [
     "PickedMutation",
     "Population",
     "Ramp",
+    "RobotOptions",
     "Run",
     "RunFolderError",
     "Sample",
@@ -117,6 +120,7 @@ __all__ = [
     "normal",
     "pick_mutation",
     "resume",
+    "robot_task",
     "robust",
     "sample_weights",
     "simulator_task",

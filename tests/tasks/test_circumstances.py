@@ -16,7 +16,7 @@ from evolvability.tasks.base import with_episodes, world_of
 from evolvability.tasks.engines.drawing import Drawn, draw
 from evolvability.tasks.locomotion import policy_of
 from evolvability.tasks.normalizer import no_moments
-from evolvability.tasks.observations import observe, slowed, touching
+from evolvability.tasks.observations import slowed, touching
 from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.robots import ROBOTS, Robot
 
@@ -80,7 +80,7 @@ def poses_by_hand(robot: Robot, name: str, sample: Sample, drawn: Drawn) -> Any:
         data.qvel[:] = 0 if drawn.qvel is None else drawn.qvel[row]
         states = [data.qpos.copy()]
         for _ in range(NUM_STEPS):
-            seen = observe(robot, robot.torso(data.qpos, data.qvel), data.qpos, data.qvel, contacts)
+            seen = robot.look(robot.view(data.qpos, data.qvel, contacts))
             data.ctrl[:] = np.clip(policy.apply(parameters[row], jnp.asarray(seen, jnp.float32)), -1, 1)
             mujoco.mj_step(model, data, robot.steps_per_control)
             data.qvel[:] = slowed(robot, data.qpos, data.qvel)

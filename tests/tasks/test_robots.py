@@ -6,10 +6,7 @@ import pytest
 from evolvability.tasks.observations import (
     MAX_POSITION,
     MAX_SPEED,
-    displacement,
-    has_fallen,
     is_plausible,
-    observe,
     slowed,
     touching,
 )
@@ -20,8 +17,13 @@ bodies = pytest.mark.parametrize("body", BODIES)
 
 
 def look(robot: Robot, qpos: np.ndarray, qvel: np.ndarray, contacts: np.ndarray) -> np.ndarray:
-    seen: np.ndarray = observe(robot, robot.torso(qpos, qvel), qpos, qvel, contacts)
+    seen: np.ndarray = robot.look(robot.view(qpos, qvel, contacts))
     return seen
+
+
+def has_fallen(robot: Robot, qpos: np.ndarray, qvel: np.ndarray, contacts: np.ndarray) -> bool:
+    assert robot.ends
+    return bool(robot.ends(robot.view(qpos, qvel, contacts)))
 
 
 @bodies
@@ -29,7 +31,7 @@ def look(robot: Robot, qpos: np.ndarray, qvel: np.ndarray, contacts: np.ndarray)
 def test_robots_have_the_papers_sizes(name: str, observations: int, torques: int, behaviors: int, body: str) -> None:
     robot = ROBOTS[name](body)
     assert (robot.num_observations, robot.num_joints, len(robot.behavior)) == (observations, torques, behaviors)
-    assert robot.model.nu == torques
+    assert robot.num_motors == torques
     np.testing.assert_array_equal(robot.model.actuator_ctrlrange, [[-1, 1]] * torques)
     assert robot.control_step == pytest.approx(0.0165)
 
@@ -121,9 +123,7 @@ def test_observation_is_the_same_in_both_array_libraries(robot: Robot) -> None:
     qpos = robot.start + 0.1 * random.normal(size=(5, robot.model.nq))
     qvel = random.normal(size=(5, robot.model.nv))
     contacts = random.integers(0, 2, (5, robot.num_links)).astype(float)
-    by_jax = observe(
-        robot, robot.torso(jnp.asarray(qpos), jnp.asarray(qvel)), *(jnp.asarray(a) for a in (qpos, qvel, contacts))
-    )
+    by_jax = robot.look(robot.view(*map(jnp.asarray, (qpos, qvel, contacts))))
     np.testing.assert_allclose(by_jax, look(robot, qpos, qvel, contacts), atol=1e-5)
 
 
@@ -170,16 +170,16 @@ def test_ant_falls_when_its_torso_leaves_the_height_range(body: str) -> None:
     for height, fallen in ((0.25, True), (0.27, False), (0.99, False), (1.01, body == "gymnasium")):
         qpos = robot.start.copy()
         qpos[2] = height
-        assert has_fallen(robot, robot.torso(qpos, qvel), np.zeros(4)) == fallen
+        assert has_fallen(robot, qpos, qvel, np.zeros(4)) == fallen
 
 
 def test_cheetah_falls_when_it_leans_too_far_or_off_its_feet() -> None:
     robot, qpos, qvel = cheetah(), np.zeros(9), np.zeros(9)
     on_feet, on_shin = np.array([1.0, 0, 0, 1, 0, 0]), np.array([1.0, 1, 0, 1, 0, 0])
-    assert not has_fallen(robot, robot.torso(qpos, qvel), on_feet)
-    assert has_fallen(robot, robot.torso(qpos, qvel), on_shin)
+    assert not has_fallen(robot, qpos, qvel, on_feet)
+    assert has_fallen(robot, qpos, qvel, on_shin)
     qpos[2] = 1.1
-    assert has_fallen(robot, robot.torso(qpos, qvel), on_feet)
+    assert has_fallen(robot, qpos, qvel, on_feet)
 
 
 @robots
@@ -195,4 +195,6 @@ def test_broken_states_are_implausible(robot: Robot) -> None:
 def test_displacement_is_measured_from_the_start(robot: Robot) -> None:
     qpos = robot.start.copy()
     qpos[:2] += [3.0, 4.0]
-    np.testing.assert_allclose(displacement(robot, qpos), [3.0, 4.0][: len(robot.behavior)])
+    np.testing.assert_allclose(
+        robot.measure(robot.view(qpos, np.zeros(robot.model.nv))), [3.0, 4.0][: len(robot.behavior)]
+    )

@@ -40,7 +40,8 @@ def tiny_task(name: str) -> Task:
     if name.endswith("-bullet"):
         pytest.importorskip("pybullet", reason=PYBULLET.kwargs["reason"])
     own = {field.name for field in dataclasses.fields(TASKS[name].options)}
-    return make_task(name, {option: value for option, value in TINY.items() if option in own})
+    file = {"model": "inverted_pendulum"} if name == "robot" else {}
+    return make_task(name, {option: value for option, value in TINY.items() if option in own} | file)
 
 
 @pytest.mark.parametrize("name", TASKS)

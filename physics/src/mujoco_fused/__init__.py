@@ -12,9 +12,10 @@ program for browsers.
 from mujoco_fused.arrays import symbols
 from mujoco_fused.emission import DOUBLE, FLOAT, Precision, emit, epilogue, prelude
 from mujoco_fused.errors import FusedError, MissingPackageError, ShapeError, UnsupportedModelError
-from mujoco_fused.expressions import Tape, literal
+from mujoco_fused.expressions import Tape, literal, within
 from mujoco_fused.kernel import jax_function, load_kernel, make_kernel, read_row, write_row
-from mujoco_fused.pairs import LEAST_FRICTION, needs_double
+from mujoco_fused.pairs import LEAST_FRICTION, Pair, needs_double
+from mujoco_fused.pairs import pairs as contact_pairs
 from mujoco_fused.parameters import NAMES as PARAMETERS
 from mujoco_fused.parameters import own_parameters
 from mujoco_fused.sensing import num_watched
@@ -31,6 +32,7 @@ __all__ = [
     "PARAMETERS",
     "FusedError",
     "MissingPackageError",
+    "Pair",
     "Precision",
     "Program",
     "ShapeError",
@@ -41,6 +43,7 @@ __all__ = [
     "Verified",
     "block",
     "compile",
+    "contact_pairs",
     "emit",
     "epilogue",
     "jax_function",
@@ -57,5 +60,6 @@ __all__ = [
     "to_webassembly",
     "unsupported",
     "verify",
+    "within",
     "write_row",
 ]

@@ -19,6 +19,12 @@ class Symbols(np.ndarray[Any, Any]):
     def __gt__(self, other: Any) -> Any:
         return _each(operator.gt)(self, other)
 
+    def __le__(self, other: Any) -> Any:
+        return _each(operator.le)(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _each(operator.ge)(self, other)
+
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         """Functions of such arrays."""
         return NAMESPACE
@@ -41,6 +47,11 @@ def _each(function: Any) -> Any:
 NAMESPACE = SimpleNamespace(
     **{name: _each(getattr(expressions, name)) for name in ("sin", "cos", "sqrt", "arctan2", "arcsin", "isfinite")},
     clip=_each(expressions.within),
+    where=_each(expressions.select),
+    abs=_each(abs),
+    minimum=_each(lambda one, two: expressions.select(one < two, one, two)),
+    maximum=_each(lambda one, two: expressions.select(one < two, two, one)),
+    sum=lambda array, axis=None: symbols(np.sum(array, axis)),
     remainder=_each(lambda value, whole: value - expressions.floor(value / whole) * whole),
     zeros_like=lambda array: symbols(np.zeros(np.shape(array))),
     stack=lambda arrays, axis=0: symbols(np.stack([np.asarray(array, object) for array in arrays], axis)),

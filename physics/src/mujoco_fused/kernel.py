@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -79,7 +80,8 @@ def make_kernel(
         threads: per block on a GPU.
     """
     wp = warp()
-    unique = f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    plain = re.sub(r"\W", "_", name)  # a file's name may have any letters
+    unique = f"{plain}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     native.__annotations__, whole.__annotations__ = {**types, "tid": int}, types
     native.__name__ = native.__qualname__ = f"native_{unique}"
     function: Any = wp.func_native(text)(native)

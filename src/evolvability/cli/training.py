@@ -22,7 +22,7 @@ from evolvability.core.errors import ConfigError
 from evolvability.methods.registry import MAML
 from evolvability.runs.files import check_is_run, command_line
 from evolvability.runs.trust import check_file_trust
-from evolvability.tasks.registry import make_task
+from evolvability.tasks.registry import ROBOT, is_robot_file, make_task
 from evolvability.training.processes import Processes, is_first, join
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _starting_values(task: str | None, arguments: Sequence[str]) -> Config:
     if first.preset and set(PRESETS.get(first.preset, ("", {}))[1]) & {key.split(".")[-1] for key, _ in flat(table)}:
         warnings.warn(f"{first.config} sets values of the preset {first.preset}, and wins.", stacklevel=1)
     named = table.pop("task", None)
-    if task is not None and named not in (None, task):
+    if task is not None and named not in (None, ROBOT if is_robot_file(task) else task):
         raise ConfigError(f"{first.config} is for task '{named}', but the task given is '{task}'.")
     # Help is given also where the task is missing.
     by_file, task = task is None, task or named or (UNNAMED if {"-h", "--help"} & set(arguments) else None)

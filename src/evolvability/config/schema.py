@@ -35,7 +35,7 @@ from evolvability.methods.registry import (
     objective_entry,
 )
 from evolvability.tasks.directions import check_goal
-from evolvability.tasks.registry import task_entry
+from evolvability.tasks.registry import ROBOT, is_robot_file, task_entry
 
 UNSET = arg(help_behavior_hint="")
 """Of an option without a default worth a word: help says nothing instead of "default: None"."""
@@ -114,8 +114,9 @@ class Config:
 
     @property
     def task_title(self) -> str:
-        """The task; of Gymnasium, with its environment."""
-        return " ".join(filter(None, (self.task, getattr(self.task_options, "env", ""))))
+        """The task; of Gymnasium, with its environment, and of a robot's file, with its name."""
+        file = Path(getattr(self.task_options, "model", "") if self.task == ROBOT else "").stem
+        return " ".join(filter(None, (self.task, getattr(self.task_options, "env", ""), file)))
 
     @property
     def from_python(self) -> list[str]:
@@ -198,6 +199,8 @@ def layered(
     """
     entry = task_entry(task)
     offers, values = offers or {}, values or {}
+    file = {"task_options": {"model": task}} if is_robot_file(task) else {}
+    task = ROBOT if file else task
     if preset is not None and preset not in PRESETS:
         raise ConfigError(unknown("preset", preset, PRESETS))
     presets = [PRESETS[preset][1], entry.presets.get(preset, {})] if preset else []
@@ -212,6 +215,7 @@ def layered(
         OBJECTIVES[chosen].defaults if chosen in OBJECTIVES else {},
         entry.objective_defaults.get(chosen, {}),
         *presets,
+        file,
         offers,
     )
     return combined(below, {**values, "objective": chosen})

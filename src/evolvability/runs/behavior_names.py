@@ -50,7 +50,8 @@ def _of_task(config: Config) -> list[str]:
     arguments = getattr(
         config.task_options, "env_arguments", "{}"
     )  # those of a folder from elsewhere are not passed on either
-    if config.task in TASKS and not own_code(config.task, config.task_options) and arguments == "{}":
+    is_file = bool(getattr(config.task_options, "model", ""))  # nor is a robot's
+    if config.task in TASKS and not own_code(config.task, config.task_options) and arguments == "{}" and not is_file:
         with suppress(ImportError, UserError):  # its simulator may not be installed here
             return list(make_task(config.task, config.task_options).behavior)
     return []

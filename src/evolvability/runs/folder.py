@@ -4,6 +4,7 @@
       config.toml          every setting; `ees train --config` repeats the run
       environment.json     versions, devices, commit
       behavior.json        the name of every behavior dimension, with its unit
+      robot.zip            the robot of a run that was given a file: its MJCF and all that belongs to it
       origin.json          the run this one started from, if any
       metrics.jsonl        one object per generation and seed, see docs/run-folder.md
       histograms.jsonl     a histogram of behaviors per generation and seed
@@ -47,10 +48,11 @@ from evolvability.runs.population import TrainedPopulation
 from evolvability.runs.rows import ROW_FILES, read_rows
 from evolvability.runs.sealed import Arrays, is_changed
 from evolvability.runs.trust import check_files, check_trust, remember
+from evolvability.tasks.archives import ROBOT_FILE, offer
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 
-FILES = ("config.toml", "environment.json", NAMES_FILE, "origin.json", *ROW_FILES)
+FILES = ("config.toml", "environment.json", NAMES_FILE, ROBOT_FILE, "origin.json", *ROW_FILES)
 ARRAY_FOLDERS = ("behaviors", "centers", "checkpoints")
 EXTRAS = ("adaptations", "races", "offspring")
 """Folders of what was made of a finished run."""
@@ -108,6 +110,11 @@ class Run(TrainedPopulation):
             warnings.warn(f"{self.path / 'config.toml'} is not as the run wrote it: edited, or damaged.", stacklevel=2)
         if self.config.seeds > MAX_SEEDS:
             raise RunFolderError(f"{self.path}: {self.config.seeds:,} seeds are too many; {MAX_SEEDS:,} at most.")
+        # The robot of this folder, not a file of that name elsewhere.
+        digest = getattr(self.config.task_options, "digest", None)
+        if digest == "":
+            raise RunFolderError(f"{self.path} names a robot's file without its checksum, so it is not opened.")
+        offer(digest or "", self.path / ROBOT_FILE)
         if trust:
             remember(self.path, self.config)
 

@@ -20,6 +20,7 @@ from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES, arrays_pat
 from evolvability.runs.rows import ROW_FILES, Row, read_rows, to_lines
 from evolvability.runs.sealed import Arrays
 from evolvability.runs.trust import check_files
+from evolvability.tasks.archives import ROBOT_FILE, archive_of
 
 
 class RunWriter:
@@ -34,6 +35,8 @@ class RunWriter:
     def create(self, config: Config, origin: dict[str, Any] | None = None, behavior: Sequence[str] = ()) -> None:
         """A new folder for a run, what is to be known of the run it starts from, and the names of its behaviors."""
         self.make_folders()
+        if (robot := archive_of(getattr(config.task_options, "digest", ""))) is not None:
+            sealed.write_whole(self.path / ROBOT_FILE, robot)
         sealed.write_whole(self.path / "environment.json", sealed.to_json(describe_environment(), indent=2).encode())
         if origin is not None:
             sealed.write_whole(self.path / "origin.json", sealed.to_json(origin, indent=2).encode())

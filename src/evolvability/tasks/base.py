@@ -53,6 +53,8 @@ class Task:
     """`() -> World`, the task's episodes step by step on the device, where it has them."""
     shapes: Shapes = ()
     """The shapes of the arrays that a parameter vector is made of, for populations that treat matrices differently."""
+    options: Any = None
+    """Of a robot from a file: its `RobotOptions`, from which its task can be made again by name."""
     actions: Actions | None = None
     """How outputs become actions, where parameters are a network (`policies.mlp`) that sees observations scaled by the
     statistics in `memory`, if there are any; None where parameters are anything else."""

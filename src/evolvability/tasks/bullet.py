@@ -20,7 +20,7 @@ NOTE = "Its wheels are for Linux on x86-64 and Python 3.11; elsewhere a compiler
 
 def cheetah_bullet(options: BulletOptions = BulletOptions()) -> Task:  # noqa: B008 (frozen)
     """PyBullet's half-cheetah: 26 observations, 6 torques, 74,246 parameters; behavior is the torso's final x."""
-    check_planar(options.direction)
+    check_planar(options.direction, "cheetah")
     return _bullet("cheetah-bullet", "HalfCheetahBulletEnv-v0", "x", options)
 
 

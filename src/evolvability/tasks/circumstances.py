@@ -73,8 +73,13 @@ def usual_circumstances(options: Any) -> Circumstances:
     return replace(Circumstances(), **own | {"start_noise": own["start_noise"] or START_NOISE})
 
 
-def check_motors(circumstances: Circumstances, robot: Any) -> None:
-    """Refuse more failed motors than a robot has."""
-    most, got = robot.num_joints, circumstances.failed_motors
+def check_circumstances(circumstances: Circumstances, robot: Any) -> None:
+    """Refuse what a robot cannot be put into."""
+    most, got = robot.num_motors, circumstances.failed_motors
     if got > most:
         raise ConfigError(f"failed_motors must be {most} or less (the {robot.name} has {most} motors), got {got}.")
+    if circumstances.push and not robot.ground:
+        raise ConfigError(f"push: the {robot.name} stands on a fixed base, and cannot be pushed. Set push to 0.")
+    if circumstances.motor_strength and robot.model.actuator_biasprm[:, 1:].any():
+        text = f"the {robot.name} has motors that hold a position or a speed, whose strength is not one number"
+        raise ConfigError(f"motor_strength: {text}. Set motor_strength to 0.")

@@ -24,10 +24,10 @@ def heading(direction: str) -> tuple[float, float]:
     return round(math.cos(radians), 12) + 0.0, round(math.sin(radians), 12) + 0.0
 
 
-def check_planar(direction: str) -> None:
+def check_planar(direction: str, name: str) -> None:
     """Refuse a direction in which a robot that moves in a plane cannot run."""
     if heading(direction)[1] != 0:
-        raise ConfigError(f"direction: the cheetah runs right (0 degrees) or left (180), got {direction}.")
+        raise ConfigError(f"direction: the {name} runs right (0 degrees) or left (180), got {direction}.")
 
 
 def check_goal(text: str) -> None:

@@ -1,5 +1,6 @@
 """The paper's locomotion tasks, `cheetah` and `ant`: a robot driven by a network, its behavior where it ends up."""
 
+import functools
 import importlib.util
 import warnings
 from typing import Any
@@ -8,15 +9,14 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from evolvability.core.errors import install_line, missing_extra
+from evolvability.core.errors import ConfigError, install_line, missing_extra
 from evolvability.core.types import Outcome, Sample
-from evolvability.tasks.actions import clipped
 from evolvability.tasks.base import Task
-from evolvability.tasks.circumstances import check_motors
+from evolvability.tasks.circumstances import check_circumstances
 from evolvability.tasks.directions import check_planar, heading
-from evolvability.tasks.engines.base import TORQUE_LIMIT, Engine
+from evolvability.tasks.engines.base import Engine
 from evolvability.tasks.normalizer import Moments, merge, no_moments
-from evolvability.tasks.options import AntOptions, LocomotionOptions
+from evolvability.tasks.options import AntOptions, EpisodeOptions, LocomotionOptions
 from evolvability.tasks.policies import Policy, mlp
 from evolvability.tasks.replay import Replay, Stage
 from evolvability.tasks.world import World
@@ -24,7 +24,6 @@ from evolvability.tasks.world import World
 
 def cheetah(options: LocomotionOptions = LocomotionOptions()) -> Task:  # noqa: B008 (frozen)
     """The planar half-cheetah (section 5.2): 26 observations, 6 torques; behavior is its final x."""
-    check_planar(options.direction)
     return _locomotion("cheetah", options)
 
 
@@ -34,16 +33,23 @@ def ant(options: AntOptions = AntOptions()) -> Task:  # noqa: B008 (frozen)
 
 
 def _locomotion(name: str, options: LocomotionOptions) -> Task:
-    robot = robot_of(name, options)
-    check_motors(options, robot)
+    return driven(robot_of(name, options), options)
+
+
+def driven(robot: Any, options: EpisodeOptions) -> Task:
+    """A robot as a task: networks drive it."""
+    check_circumstances(options, robot)
     policy = policy_of(robot, options)
     engine, replay = _engine(robot, policy, options)
-    forward = jnp.array(heading(options.direction)[: len(robot.behavior)])
+    number = len(robot.behavior)
+    if number == 1:
+        check_planar(options.direction, robot.name)
+    forward = jnp.zeros(number).at[:2].set(jnp.array(heading(options.direction)[:number]))
 
     def evaluate(key: Array, sample: Sample, memory: Moments) -> tuple[Outcome, Moments]:
         done = engine.run(key, sample, memory)
         # Not `outcome`: the engine tells who broke down, by bounds far narrower than that function's.
-        return Outcome(done.displacement, done.displacement @ forward, done.valid, done.num_steps), done.seen
+        return Outcome(done.behavior, done.behavior @ forward, done.valid, done.num_steps), done.seen
 
     def world() -> World:
         _require_warp("Episodes that are followed step by step")
@@ -52,7 +58,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         return device_world(robot, policy, options)
 
     return Task(
-        name,
+        robot.name,
         robot.behavior,
         policy.init,
         evaluate,
@@ -64,7 +70,7 @@ def _locomotion(name: str, options: LocomotionOptions) -> Task:
         stage=Stage(replay, robot.control_step, engine.name.partition(",")[0], robot.model, robot),
         world=world,
         shapes=policy.shapes,
-        actions=clipped(robot.num_joints, TORQUE_LIMIT),
+        actions=robot.actions,
     )
 
 
@@ -77,19 +83,20 @@ def robot_of(name: str, options: LocomotionOptions) -> Any:
     return ROBOTS[name](options.body, SolverSettings(options.solver_iterations, options.solver_line_search_iterations))
 
 
-def policy_of(robot: Any, options: LocomotionOptions) -> Policy:
+def policy_of(robot: Any, options: EpisodeOptions) -> Policy:
     """The networks that drive it."""
-    return mlp((robot.num_observations, options.hidden, options.hidden, robot.num_joints))
+    return mlp((robot.num_observations, options.hidden, options.hidden, robot.num_motors))
 
 
-def _engine(robot: Any, policy: Any, options: LocomotionOptions) -> tuple[Engine, Replay]:
-    """The engine that is asked for, or the faster one where it is installed; and members watched again, on the CPU."""
+def _engine(robot: Any, policy: Any, options: EpisodeOptions) -> tuple[Engine, Replay]:
+    """The engine that is asked for, or the faster one where it can be; and members watched again, on the CPU."""
     if options.engine == "fused":
         _require_warp("The engine fused")
-    if options.engine == "mujoco" or importlib.util.find_spec("warp") is None:
+    if options.engine == "mujoco" or importlib.util.find_spec("warp") is None or obstacles(robot):
         if options.engine == "auto":
-            text = "MuJoCo's library steps the robots; with warp-lang they are several times faster. Install it with:"
-            warnings.warn(f"{text} {install_line('warp')}", stacklevel=2)
+            warnings.warn(_slower(robot), stacklevel=2)
+        elif options.engine == "fused":
+            raise ConfigError(f"The {robot.name} is not compiled. {' '.join(obstacles(robot))}")
         from evolvability.tasks.engines.mujoco import mujoco_engine, mujoco_replay
 
         return mujoco_engine(robot, policy, options), mujoco_replay(robot, policy, options)
@@ -102,6 +109,32 @@ def _engine(robot: Any, policy: Any, options: LocomotionOptions) -> tuple[Engine
     from evolvability.tasks.engines.device import device_engine
 
     return device_engine(robot, policy, options), replay
+
+
+@functools.cache
+def obstacles(robot: Any) -> tuple[str, ...]:
+    """Why a robot cannot be compiled; empty where it can."""
+    if robot.links:  # the paper's robots: they were made to be
+        return ()
+    from mujoco_fused import needs_double, unsupported
+
+    found = unsupported(robot.model)
+    if not found and needs_double(robot.model):
+        found.append("It has contacts with less friction than 0.2, for which float32 has too few digits.")
+    from evolvability.tasks.tracing import untraceable
+
+    return (*found, *untraceable(robot))
+
+
+def _slower(robot: Any) -> str:
+    """Why MuJoCo's library steps a robot, and what would be faster."""
+    if importlib.util.find_spec("warp") is None:
+        text = "MuJoCo's library steps the robots; with warp-lang they are several times faster. Install it with:"
+        return f"{text} {install_line('warp')}"
+    reasons = " ".join(obstacles(robot))
+    return (
+        f"MuJoCo's library steps the {robot.name}, as it cannot be compiled, which is several times faster. {reasons}"
+    )
 
 
 def _require_warp(what: str) -> None:

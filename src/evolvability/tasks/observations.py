@@ -1,11 +1,17 @@
-"""What a robot sees and whether its episode goes on: pure functions of arrays, NumPy's or JAX's, for every engine.
+"""What the paper's robots see and when they have fallen, and what is asked of every robot: pure functions of arrays.
 
-The observation is that of PyBullet's locomotion tasks: height above the start, sine and cosine of the angle to a target
-far along +x, 0.3 times the velocity in a frame turned by yaw, roll, pitch; each joint's position scaled to its limits
-and 0.1 times its speed; one contact flag a link. Its values are clipped to +-5.
+The paper's observation is that of PyBullet's locomotion tasks: height above the start, sine and cosine of the angle to
+a target far along +x, 0.3 times the velocity in a frame turned by yaw, roll, pitch; each joint's position scaled to its
+limits and 0.1 times its speed; one contact flag per link. Its values are clipped to +-5.
 """
 
-from evolvability.tasks.robots import Arrays, Robot, Torso
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from evolvability.tasks.replay import HostArray
+from evolvability.tasks.views import Arrays, View
 
 TARGET_DISTANCE = 1000.0  # meters, as in PyBullet
 OBSERVATION_LIMIT = 5.0
@@ -15,43 +21,64 @@ MAX_SPEED = 30.0
 """Meters a second beyond which a simulation has broken down: in sound physics the worst torques give a torso 10."""
 
 
-def observe(robot: Robot, torso: Torso, qpos: Arrays, qvel: Arrays, contacts: Arrays) -> Arrays:
-    """(..., num_observations) what the robot sees.
+def pybullet_observation(start_height: float, joint_range: HostArray) -> Callable[[View], Arrays]:
+    """What the paper's robots see; joint_range: (num_joints, 2) of the joints that come last."""
+    number = len(joint_range)
 
-    Args:
-        robot: the robot.
-        torso: where its torso is, ``robot.torso(qpos, qvel)``.
-        qpos: (..., num_positions) generalized positions.
-        qvel: (..., num_velocities) generalized velocities.
-        contacts: (..., num_links) 1 where a link touches the floor.
-    """
-    xp = qpos.__array_namespace__()
-    x, y, z = torso.position
-    angle = xp.arctan2(-y, TARGET_DISTANCE - x) - torso.yaw
-    # Velocities are turned by minus yaw: from the world's axes to those that the robot faces.
-    cos, sin = xp.cos(torso.yaw), xp.sin(torso.yaw)
-    vx, vy, vz = (0.3 * part for part in torso.velocity)
-    body = [
-        z - robot.start_height,
-        xp.sin(angle),
-        xp.cos(angle),
-        cos * vx + sin * vy,
-        cos * vy - sin * vx,
-        vz,
-        torso.roll,
-        torso.pitch,
-    ]
-    # The robot's own numbers are float64; an engine's may be float32.
-    low, high = robot.joint_range.T.astype(qpos.dtype)
-    angles = (2 * qpos[..., -robot.num_joints :] - (low + high)) / (high - low)
-    speeds = 0.1 * qvel[..., -robot.num_joints :]
-    # Position and speed of one joint side by side, as PyBullet orders them.
-    joints = xp.stack([angles, speeds], axis=-1).reshape(*qpos.shape[:-1], -1)
-    observation = xp.concatenate([xp.stack(body, axis=-1), joints, contacts], axis=-1)
-    return xp.clip(observation, -OBSERVATION_LIMIT, OBSERVATION_LIMIT)
+    def look(view: View) -> Arrays:
+        xp, torso, qpos, qvel = view.xp, view.torso, view.qpos, view.qvel
+        x, y, z = torso.position
+        angle = xp.arctan2(-y, TARGET_DISTANCE - x) - torso.yaw
+        # Velocities are turned by minus yaw: from the world's axes to those that the robot faces.
+        cos, sin = xp.cos(torso.yaw), xp.sin(torso.yaw)
+        vx, vy, vz = (0.3 * part for part in torso.velocity)
+        body = [
+            z - start_height,
+            xp.sin(angle),
+            xp.cos(angle),
+            cos * vx + sin * vy,
+            cos * vy - sin * vx,
+            vz,
+            torso.roll,
+            torso.pitch,
+        ]
+        # The robot's own numbers are float64; an engine's may be float32.
+        low, high = joint_range.T.astype(qpos.dtype)
+        angles = (2 * qpos[..., -number:] - (low + high)) / (high - low)
+        speeds = 0.1 * qvel[..., -number:]
+        # Position and speed of one joint side by side, as PyBullet orders them.
+        joints = xp.stack([angles, speeds], axis=-1).reshape(*qpos.shape[:-1], -1)
+        observation = xp.concatenate([xp.stack(body, axis=-1), joints, view.contacts], axis=-1)
+        return xp.clip(observation, -OBSERVATION_LIMIT, OBSERVATION_LIMIT)
+
+    return look
 
 
-def slowed(robot: Robot, qpos: Arrays, qvel: Arrays) -> Arrays:
+def displacement(start: HostArray) -> Callable[[View], Arrays]:
+    """How far from its start a robot is, whose positions begin with the coordinates of its behavior."""
+
+    def measure(view: View) -> Arrays:
+        return view.qpos[..., : len(start)] - start.astype(view.qpos.dtype)
+
+    return measure
+
+
+def fallen_beyond(
+    low: float = -np.inf, high: float = np.inf, pitch_limit: float = np.inf, knees: tuple[int, ...] = ()
+) -> Callable[[View], Arrays]:
+    """Whether a torso is too low or too high, leans too far, or stands on links that it must not stand on."""
+
+    def has_fallen(view: View) -> Arrays:
+        height = view.torso.position[2]
+        fallen = (height < low) | (height > high) | (abs(view.torso.pitch) > pitch_limit)
+        for link in knees:
+            fallen = fallen | (view.contacts[..., link] > 0)
+        return fallen
+
+    return has_fallen
+
+
+def slowed(robot: Any, qpos: Arrays, qvel: Arrays) -> Arrays:
     """(..., num_velocities) velocities after a control step in air, which slows all links alike.
 
     Not a force of MuJoCo's: its damping of the root would slow the torso, and joints would have to pull the rest.
@@ -63,7 +90,7 @@ def slowed(robot: Robot, qpos: Arrays, qvel: Arrays) -> Arrays:
     return qvel * (1 - robot.drag * robot.control_step * (1 + speed))[..., None]
 
 
-def touching(robot: Robot, sensordata: Arrays) -> Arrays:
+def touching(robot: Any, sensordata: Arrays) -> Arrays:
     """(..., num_links) 1.0 where a link touches the floor, from the sensors of its place and direction."""
     # Of each link its center (x, y, z) and the direction of its axis (x, y, z). MuJoCo computes sensors before it
     # integrates: after a step they are one time step old, in every engine.
@@ -74,27 +101,10 @@ def touching(robot: Robot, sensordata: Arrays) -> Arrays:
     return (lowest < robot.contact_distance).astype(sensors.dtype)
 
 
-def has_fallen(robot: Robot, torso: Torso, contacts: Arrays) -> Arrays:
-    """(...) whether the robot has fallen: too low, too high, leaning too far, or on links it must not stand on."""
-    low, high = robot.height_range
-    height = torso.position[2]
-    fallen = (height < low) | (height > high) | (abs(torso.pitch) > robot.pitch_limit)
-    if robot.standing_links is not None:
-        for link in set(range(robot.num_links)) - set(robot.standing_links):
-            fallen = fallen | (contacts[..., link] > 0)
-    return fallen
-
-
-def is_plausible(torso: Torso, qpos: Arrays, qvel: Arrays) -> Arrays:
+def is_plausible(torso: Any, qpos: Arrays, qvel: Arrays) -> Arrays:
     """(...) whether a state is finite and within what a robot can reach; otherwise its simulation has broken down."""
     xp = qpos.__array_namespace__()
     plausible = xp.isfinite(qpos.sum(axis=-1) + qvel.sum(axis=-1))  # a sum is finite only if its terms are
     for position, velocity in zip(torso.position, torso.velocity, strict=True):
         plausible = plausible & (abs(position) < MAX_POSITION) & (abs(velocity) < MAX_SPEED)
     return plausible
-
-
-def displacement(robot: Robot, qpos: Arrays) -> Arrays:
-    """(..., num_behaviors) how far from its start the robot is, in the coordinates of its behavior."""
-    num_behaviors = len(robot.behavior)  # x comes first in every robot's positions, then y if it has one
-    return qpos[..., :num_behaviors] - robot.start[:num_behaviors].astype(qpos.dtype)

@@ -1,9 +1,10 @@
 """The options of every task: dataclasses, each field with its sentence. None of them needs JAX."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
-from tyro.conf import arg
+from tyro.conf import Suppress, arg
 
 from evolvability.core.errors import ConfigError
 from evolvability.tasks.circumstances import Circumstances
@@ -88,16 +89,14 @@ class NavigationOptions(WorldOptions):
 
 
 @dataclass(frozen=True)
-class LocomotionOptions(Circumstances):
-    """Options of the locomotion tasks."""
+class EpisodeOptions(Circumstances):
+    """Options of every robot."""
 
     num_steps: int = 1000
-    """Control steps per episode, 0.0165 s each."""
-    body: Literal["paper", "gymnasium"] = "paper"
-    """The robot's masses, joints and motors: PyBullet's, which the paper used, or those of Gymnasium's assets."""
+    """Control steps per episode."""
     engine: Literal["auto", "fused", "mujoco"] = "auto"
     """What steps the physics: fused (MuJoCo's, compiled for this robot) or mujoco (its own library, on CPU cores);
-    auto picks fused where warp-lang is installed."""
+    auto picks fused where warp-lang is installed and the model can be compiled."""
     direction: str = "right"
     """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
     early_termination: bool = False
@@ -106,19 +105,32 @@ class LocomotionOptions(Circumstances):
     """Probability that a member's observations enter the running statistics that observations are scaled by."""
     hidden: int = 256
     """Units in each of the network's two hidden layers."""
-    solver_iterations: int = 8
-    """Iterations of the physics' constraint solver, at most."""
-    solver_line_search_iterations: int = 8
-    """Line-search iterations in each of them, at most."""
     threads: int = 0
     """CPU threads that step robots; 0 for the GPU, or all cores where there is none."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, num_steps=1, hidden=1, threads=0)
-        at_least(self, solver_iterations=1, solver_line_search_iterations=1)
         check_share(self)
         heading(self.direction)
+
+
+@dataclass(frozen=True)
+class LocomotionOptions(EpisodeOptions):
+    """Options of the paper's locomotion tasks."""
+
+    num_steps: int = 1000
+    """Control steps per episode, 0.0165 s each."""
+    body: Literal["paper", "gymnasium"] = "paper"
+    """The robot's masses, joints and motors: PyBullet's, which the paper used, or those of Gymnasium's assets."""
+    solver_iterations: int = 8
+    """Iterations of the physics' constraint solver, at most."""
+    solver_line_search_iterations: int = 8
+    """Line-search iterations in each of them, at most."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, solver_iterations=1, solver_line_search_iterations=1)
 
 
 @dataclass(frozen=True)
@@ -127,6 +139,69 @@ class AntOptions(LocomotionOptions):
 
     early_termination: bool = True
     """End an episode when the torso sinks below 0.26 m (or, of the body gymnasium, rises above 1 m)."""
+
+
+@dataclass(frozen=True)
+class RobotOptions(EpisodeOptions):
+    """Options of a robot of your own."""
+
+    model: Annotated[str, arg(metavar="FILE")] = ""
+    """An MJCF, such as my.xml, or the name of one of Gymnasium's models, such as swimmer."""
+    root: str = "auto"
+    """The body that walks; auto for the first that is free, or slides in two directions without a motor."""
+    control_step: float = 0.02
+    """Seconds per control step, rounded to whole time steps of the model."""
+    num_steps: int = 500
+    """Control steps per episode."""
+    observation: str = "auto"
+    """What it sees: parts with commas, of root, joints, contacts, sensors, the name of a sensor, site:NAME.xyz; auto
+    for the first three."""
+    behavior: str = "auto"
+    """What counts: root.xy, body:NAME.xyz, site:NAME.xyz or sensor:NAME; auto for the root's way along the ground, or
+    where the end of the longest chain of bodies is."""
+    average: bool = False
+    """Whether behavior is the mean over the episode, and not what it is at its end."""
+    start: str = "home"
+    """The keyframe it starts in; home is the model's own pose where there is no keyframe of that name."""
+    early_termination: bool = True
+    """End an episode when the root leaves its heights, or a body touches that must not."""
+    min_height: float = 0.0
+    """The root's height below which an episode ends; 0 for none."""
+    max_height: float = 0.0
+    """The root's height above which an episode ends; 0 for none."""
+    must_not_touch: Annotated[tuple[str, ...], arg(metavar="BODY", help_behavior_hint="")] = ()
+    """Bodies that end an episode when they touch the floor."""
+    action_scale: float = 1.0
+    """By an output of 1 a control moves by this times half of its range, from its middle or from the first pose."""
+    observation_share: float = 0.05
+    """Probability that a member's observations enter the running statistics that observations are scaled by."""
+    hidden: int = 64
+    """Units in each of the network's two hidden layers."""
+    digest: Annotated[str, Suppress] = ""
+    """The SHA-256 of the robot's archive, which a run folder holds; empty before it was read."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # TOML has lists. The dataclass is frozen, so it is put in order past it.
+        object.__setattr__(self, "must_not_touch", tuple(self.must_not_touch))
+        for name in ("control_step", "action_scale"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ConfigError(f"{name} must be positive, got {getattr(self, name)}.")
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What ends an episode of a robot before its time.
+
+    Examples:
+        >>> Ends(height=(0.2, 1.0), touch=("trunk",)).height
+        (0.2, 1.0)
+    """
+
+    height: tuple[float, float] = (0.0, 0.0)
+    """The heights that the root must stay between, in meters; 0 for none."""
+    touch: tuple[str, ...] = ()
+    """Bodies that must not touch the floor."""
 
 
 @dataclass(frozen=True)

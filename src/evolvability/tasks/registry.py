@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evolvability.core.entries import FROM_PYTHON, loaded
@@ -81,6 +82,18 @@ ANT_LAPTOP: dict[str, Any] = {
     "task_options": {"body": "gymnasium", "num_steps": 1000, "observation_share": 0.05, "hidden": 64},
 }
 
+ROBOT = "robot"
+"""The task of robots that are files."""
+ROBOT_PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {
+        "population_size": 10_000,
+        "generations": 100,
+        "noise_dtype": "bfloat16",
+        "task_options": {"hidden": 256},
+    },
+    "laptop": {"population_size": 256, "generations": 60, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.01},
+    "smoke": {"population_size": 16, "generations": 3, "task_options": {"num_steps": 20, "observation_share": 0.25}},
+}
 
 ES_MAML_PAIRS: dict[str, Any] = {"fitness_shaping": "none", "l2": 0.0}
 """Not ranks: the two members of a pair share a goal, and their difference tells what goals of others would drown."""
@@ -147,6 +160,13 @@ TASKS: dict[str, TaskEntry] = {
         objective_defaults=ES_MAML_FEW,
         presets=LOCOMOTION_PRESETS | {"laptop": ANT_LAPTOP, "dependable": ANT_DEPENDABLE},
     ),
+    ROBOT: TaskEntry(
+        "a robot of your own: ees train my.xml",
+        ".tasks.robot_task:robot",
+        task_options.RobotOptions,
+        {"population_size": 256, "l2": 0.005},
+        presets=ROBOT_PRESETS,
+    ),
     "gymnasium": TaskEntry(
         "any Gymnasium environment: --env ID",
         ".tasks.gymnasium:gymnasium_named",
@@ -169,15 +189,28 @@ TASKS: dict[str, TaskEntry] = {
 }
 
 
+def is_robot_file(name: str) -> bool:
+    """Whether a task's name is that of a robot's file.
+
+    >>> is_robot_file("robots/my.xml"), is_robot_file("ant")
+    (True, False)
+    """
+    return Path(name).suffix.lower() in (".xml", ".mjcf", ".urdf")
+
+
 def task_entry(name: str) -> TaskEntry:
     """The entry of a registered task, or one for ``module:name``: a Task, or a function that returns one."""
+    if is_robot_file(name):
+        return TASKS[ROBOT]
     own = partial(TaskEntry, defaults={**NO_L2, "population_size": 256}, presets={"released-code": NO_L2})
     if name.startswith(FROM_PYTHON):
         return own(f"given from Python: {name.removeprefix(FROM_PYTHON)}", _not_by_name)
     if ":" in name:
         return own(f"your own: {name}", lambda options: _own_task(name))
     if name not in TASKS:
-        raise ConfigError(unknown("task", name, TASKS, also=", or module:name for one of your own"))
+        raise ConfigError(
+            unknown("task", name, TASKS, also=", a robot's file such as my.xml, or module:name for one of your own")
+        )
     return TASKS[name]
 
 
@@ -189,6 +222,8 @@ def make_task(name: str, options: Any = None) -> "Task":
         ('x', 'y')
     """
     entry = task_entry(name)
+    if is_robot_file(name):
+        name, options = ROBOT, {"model": name} | (options or {})
     if options is None or isinstance(options, dict):
         known = [option.name for option in dataclasses.fields(entry.options)]
         for option in set(options or {}) - set(known):

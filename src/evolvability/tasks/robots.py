@@ -21,29 +21,29 @@ import numpy as np
 from mujoco_fused import own_parameters
 
 from evolvability.tasks import paper_bodies
+from evolvability.tasks.actions import Actions, clipped
+from evolvability.tasks.observations import displacement, fallen_beyond, pybullet_observation
 from evolvability.tasks.replay import HostArray
+from evolvability.tasks.views import Arrays, View
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 TIME_STEP = 0.00825  # seconds, of the body gymnasium
 
 BODIES = ("paper", "gymnasium")
 
-Arrays = Any
-"""A NumPy or JAX array with any leading axes."""
-
 
 class Torso(NamedTuple):
-    """Where a torso is: (x, y, z), its velocity along them, and angles, each (...)."""
+    """Where a torso is: (x, y, z), its velocity along them, and, of the paper's robots, angles, each (...)."""
 
     position: tuple[Arrays, Arrays, Arrays]
     """Its x, y and z."""
     velocity: tuple[Arrays, Arrays, Arrays]
     """Its velocity along x, y and z."""
-    roll: Arrays
+    roll: Arrays = 0.0
     """The angle about its x axis."""
-    pitch: Arrays
+    pitch: Arrays = 0.0
     """The angle about its y axis."""
-    yaw: Arrays
+    yaw: Arrays = 0.0
     """The angle about its z axis."""
 
 
@@ -59,7 +59,7 @@ class SolverSettings:
 
 @dataclass(frozen=True, eq=False)  # each is itself: what was compiled for it can be looked up
 class Robot:
-    """A robot on a plane."""
+    """Any MuJoCo model that a network drives: how it is controlled, what it sees, what it did, and when it is over."""
 
     name: str
     """The robot's name."""
@@ -69,26 +69,42 @@ class Robot:
     """The model's time steps in one control step."""
     start: HostArray
     """(num_positions,) the pose at the start."""
-    start_height: float
-    """The torso's height then."""
-    behavior: tuple[str, ...]
-    """The names of the coordinates that make up its behavior."""
     torso: Callable[[Arrays, Arrays], Torso]
-    """`(positions, velocities) -> Torso`."""
+    """`(positions, velocities) -> Torso`: what is followed on the ground, and must not go astray."""
+    actions: Actions
+    """From a network's outputs to controls."""
+    look: Callable[[View], Arrays]
+    """`(view) -> (..., num_observations)`, what it sees."""
+    measure: Callable[[View], Arrays]
+    """`(view) -> (..., num_behaviors)`, what it has done by now."""
+    behavior: tuple[str, ...]
+    """The names of what is measured."""
+    num_observations: int
+    """The length of an observation."""
+    joints: tuple[int, ...]
+    """Where in positions the joints are that a start varies: all that turn or slide, but for the root's own."""
     joint_range: HostArray
-    """(num_joints, 2) limits of the driven joints, which come last in positions and velocities."""
-    links: tuple[int, ...]
-    """The capsule geoms whose contacts with the floor are observed."""
-    contact_distance: float
+    """(num_joints, 2) their limits."""
+    ends: Callable[[View], Arrays] | None = None
+    """`(view) -> (...)`, whether its episode is over; None where it never is before its time."""
+    ground: tuple[int, ...] = ()
+    """Where in velocities its root's along x and y are; empty where it stands on a fixed base."""
+    root: int = 0
+    """The body that is its root; 0 where the model stands on a fixed base."""
+    touching: tuple[int, ...] = ()
+    """The bodies whose contacts with the floor a view has."""
+    links: tuple[int, ...] = ()
+    """Of the paper's robots: the capsules whose contacts with the floor are watched while physics is stepped."""
+    contact_distance: float = 0.0
     """A link nearer to the floor than this touches it."""
     drag: float = 0.0
     """The share of its velocities that it loses per second at rest; in motion, times 1 + speed in m/s."""
-    height_range: tuple[float, float] = (-np.inf, np.inf)
-    """Where the torso must stay while it stands."""
-    pitch_limit: float = np.inf
-    """How far the torso may lean while it stands."""
-    standing_links: tuple[int, ...] | None = None
-    """Of the links, those that may touch the floor then; None for all."""
+    is_averaged: bool = False
+    """Whether its behavior is the mean over its episode, not what it is in the end."""
+    archive: bytes = b""
+    """Its file with all assets, see `evolvability.tasks.mjcf`; empty of robots that are made otherwise."""
+    uses_sensors: bool = False
+    """Whether it reads sensors that only MuJoCo's own library computes."""
 
     @property
     def control_step(self) -> float:
@@ -102,18 +118,22 @@ class Robot:
 
     @property
     def num_joints(self) -> int:
-        """Driven joints, which is also the number of torques."""
-        return len(self.joint_range)
+        """Joints that a start varies."""
+        return len(self.joints)
+
+    @property
+    def num_motors(self) -> int:
+        """Controls, which is also the number of a network's outputs."""
+        return int(self.model.nu)
 
     @property
     def num_links(self) -> int:
-        """Links whose floor contacts are observed."""
+        """Links that are watched."""
         return len(self.links)
 
-    @property
-    def num_observations(self) -> int:
-        """The length of an observation: 8 of the torso, 2 per joint, 1 per link."""
-        return 8 + 2 * self.num_joints + self.num_links
+    def view(self, qpos: Arrays, qvel: Arrays, contacts: Arrays = None, sensordata: Any = None) -> View:
+        """The robot at one moment; contacts: (..., num_links) of links that are watched."""
+        return View(self, qpos, qvel, contacts if self.links else None, sensordata)
 
 
 # In the order of PyBullet's contact flags.
@@ -146,9 +166,8 @@ def cheetah(
         pitch = xp.remainder(qpos[..., 2] + np.pi, 2 * np.pi) - np.pi
         return Torso(position, velocity, zero, pitch, zero)
 
-    # Of the links, 0 and 3 are the feet.
-    standing: dict[str, Any] = {"pitch_limit": 1.0, "standing_links": (0, 3)}
-    return _robot("cheetah", body, model, model.qpos0, ("x (m)",), torso, CHEETAH_LINKS, **standing)
+    fallen = fallen_beyond(pitch_limit=1.0, knees=(1, 2, 4, 5))  # of the links, all but the feet
+    return _robot("cheetah", body, model, model.qpos0, ("x (m)",), torso, CHEETAH_LINKS, fallen)
 
 
 @functools.cache
@@ -165,7 +184,8 @@ def ant(body: str = "paper", solver: SolverSettings = SOLVER, fit: paper_bodies.
     # PyBullet's ant starts with its legs stretched out, 0.2 m higher.
     start = model.qpos0 if body == "paper" else model.numeric("init_qpos").data
     behavior = "x (m)", "y (m)"
-    return _robot("ant", body, model, start, behavior, _free_torso, ANT_LINKS, height_range=ANT_HEIGHTS[body])
+    fallen = fallen_beyond(*ANT_HEIGHTS[body])
+    return _robot("ant", body, model, start, behavior, _free_torso, ANT_LINKS, fallen)
 
 
 def _free_torso(qpos: Arrays, qvel: Arrays) -> Torso:
@@ -216,24 +236,32 @@ def _robot(
     behavior: tuple[str, ...],
     torso: Callable[[Arrays, Arrays], Torso],
     links: tuple[str, ...],
-    **limits: Any,
+    fallen: Callable[[View], Arrays],
 ) -> Robot:
-    is_paper = body == "paper"
+    is_paper, num_joints = body == "paper", model.nu
     margin = float(model.geom("floor").margin[0] + model.geom(links[0]).margin[0])
+    # One motor per driven joint, and these come last: after the root's.
+    joint_range = np.array(model.jnt_range[-num_joints:])
+    start_height = float(torso(np.array(start), np.zeros(model.nv)).position[2])
     return Robot(
         name=name,
         model=model,
         steps_per_control=round(paper_bodies.CONTROL_STEP / model.opt.timestep),
         start=np.array(start),
-        start_height=float(torso(np.array(start), np.zeros(model.nv)).position[2]),
-        behavior=behavior,
         torso=torso,
-        # One motor per driven joint, and these come last: after the root's.
-        joint_range=np.array(model.jnt_range[-model.nu :]),
+        actions=clipped(num_joints, 1.0),
+        look=pybullet_observation(start_height, joint_range),
+        measure=displacement(np.array(start[: len(behavior)])),
+        behavior=behavior,
+        num_observations=8 + 2 * num_joints + len(links),
+        joints=tuple(range(model.nq - num_joints, model.nq)),
+        joint_range=joint_range,
+        ends=fallen,
+        ground=tuple(range(len(behavior))),  # x comes first, then y if there is one
+        root=model.body("torso").id,
         links=tuple(model.geom(link).id for link in links),
         contact_distance=paper_bodies.CONTACT_DISTANCE[name] if is_paper else margin,
         drag=paper_bodies.DRAG if is_paper else 0.0,
-        **limits,
     )
 
 

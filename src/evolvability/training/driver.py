@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from jax import Array
 
 from evolvability.config.pieces import Pieces, split_pieces
 from evolvability.config.schema import Config, layered
+from evolvability.config.tables import merged
 from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError, RunFolderError, TaskError, unknown
 from evolvability.core.populations import Population
@@ -32,6 +33,7 @@ from evolvability.runs.trained import describe_origin
 from evolvability.runs.trust import check_trust, remember
 from evolvability.runs.writer import RunWriter, locked
 from evolvability.tasks.base import Task
+from evolvability.tasks.registry import ROBOT
 from evolvability.tasks.replay import HostArray
 from evolvability.training.evolution import Evolution
 from evolvability.training.interrupts import Terminated, terminations
@@ -128,7 +130,8 @@ def evolve(
     """
     settings, pieces = split_pieces(settings)
     if config is None:
-        config = layered(task if isinstance(task, str) else FROM_PYTHON + task.name, values=settings)
+        name, settings = _named(task, settings)
+        config = layered(name, values=settings)
     elif settings:
         raise ConfigError(f"Give either a whole config or single settings, got both: {', '.join(settings)}.")
     elif isinstance(task, str) and task != config.task:
@@ -140,7 +143,15 @@ def evolve(
         evolution = Evolution(config, own_task, None if are_none(workers) else pool, pieces)
         state, did = train(evolution, None if output is None else Path(output), each)
     metrics = metric_arrays(rows, config.seeds)
-    return TrainingResult(state, metrics, evolution.given, config, own_task is None, did, pieces.population)
+    by_name = own_task is None or own_task.options is not None
+    return TrainingResult(state, metrics, evolution.given, evolution.config, by_name, did, pieces.population)
+
+
+def _named(task: Task | str, settings: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """What a run's task is recorded as, and the settings; a robot from a file can be made again by name."""
+    if isinstance(task, str) or task.options is None:
+        return (task if isinstance(task, str) else FROM_PYTHON + task.name), settings
+    return ROBOT, merged({"task_options": asdict(task.options)}, settings)
 
 
 def train(

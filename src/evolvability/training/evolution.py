@@ -61,6 +61,8 @@ class Evolution:
         check_pieces(config, pieces)
         self.config = config
         self.given = task = task or make_task(config.task, config.task_options)  # as it was given, or is named
+        if type(task.options) is type(config.task_options):
+            self.config = config = replace(config, task_options=task.options)
         if config.explores:
             if pool is not None:
                 raise ConfigError("Actions are drawn on the device, not on workers. Leave out workers, or action_std.")

@@ -16,18 +16,15 @@ from evolvability.core.cores import num_cores
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.drawing import Drawn, draw
 from evolvability.tasks.normalizer import Moments, pool
-from evolvability.tasks.options import LocomotionOptions
+from evolvability.tasks.options import EpisodeOptions
 from evolvability.tasks.replay import HostArray, Recording, Replay
-
-TORQUE_LIMIT = 1.0
-"""Of every motor, in units of its gear."""
 
 
 class EpisodeResults(NamedTuple):
     """What became of every member's episode."""
 
-    displacement: Array
-    """(num_members, num_behaviors) from the start to where the episode ended."""
+    behavior: Array
+    """(num_members, num_behaviors) what each had done when its episode ended, or did on average."""
     valid: Array
     """(num_members,) False where the simulation broke down."""
     num_steps: Array
@@ -57,7 +54,7 @@ Blocks = Callable[[Moments], Callable[[Sample, Drawn, HostArray], EpisodeResults
 """``(moments) -> (sample, drawn, kept) -> EpisodeResults`` in NumPy's arrays; ``seen`` is of members that are kept."""
 
 
-def on_threads(name: str, robot: Any, options: LocomotionOptions, most: int, blocks: Blocks) -> Engine:
+def on_threads(name: str, robot: Any, options: EpisodeOptions, most: int, blocks: Blocks) -> Engine:
     """An engine on the cores of a CPU: a block of draws, ``most`` of them, goes through its episodes on one thread."""
     num_threads = options.threads or num_cores()
 
@@ -88,7 +85,7 @@ def on_threads(name: str, robot: Any, options: LocomotionOptions, most: int, blo
 
 def host_replay(
     robot: Any,
-    options: LocomotionOptions,
+    options: EpisodeOptions,
     watched: Callable[[Sample, Drawn, Moments], tuple[EpisodeResults, HostArray]],
 ) -> Replay:
     """Episodes to watch, from ``(sample, drawn, moments) -> (episodes, (num_members, num_frames, num_positions))``."""
@@ -101,7 +98,7 @@ def host_replay(
             episodes, frames = watched(_in_float32(jax.tree.map(np.asarray, sample)), drawn, moments)
         poses = frames.astype(np.float32)
         return Recording(
-            behavior=np.asarray(episodes.displacement),
+            behavior=np.asarray(episodes.behavior),
             valid=np.asarray(episodes.valid),
             num_frames=np.asarray(episodes.num_steps) + 1,
             path=np.stack(robot.torso(poses, np.zeros_like(poses)).position[:2], axis=-1),

@@ -23,14 +23,14 @@ from mujoco_fused import (
     make_kernel,
     prelude,
     read_row,
-    symbols,
+    within,
     write_row,
 )
 
-from evolvability.tasks.engines.base import TORQUE_LIMIT
 from evolvability.tasks.engines.drawing import Drawn
-from evolvability.tasks.observations import has_fallen, is_plausible, observe, slowed
+from evolvability.tasks.observations import is_plausible, slowed
 from evolvability.tasks.robots import Robot
+from evolvability.tasks.tracing import scene
 
 
 class Progress(NamedTuple):
@@ -58,7 +58,7 @@ def first_of(robot: Robot, drawn: Drawn) -> Progress:
     number, poses = len(drawn.qpos), drawn.qpos
     still, ones = jnp.zeros((number, robot.model.nv)), jnp.ones(number, jnp.int32)
     moving = still if drawn.qvel is None else drawn.qvel
-    seen = observe(robot, robot.torso(poses, moving), poses, moving, jnp.zeros((number, robot.num_links)))
+    seen = robot.look(robot.view(poses, moving, jnp.zeros((number, robot.num_links))))
     return Progress(poses, moving, still, seen, ones, ones)
 
 
@@ -117,7 +117,7 @@ def _text(robot: Robot, early_termination: bool, parameters: tuple[str, ...] = (
     return f"""
 const int may_fall = {int(early_termination)};
 R q[{model.nq}], v[{model.nv}], w[{model.nv}], u[{model.nu}], observation[{robot.num_observations}];
-R clearance[{robot.num_links}], contacts[{robot.num_links}];
+R clearance[{max(robot.num_links, 1)}], contacts[{max(robot.num_links, 1)}];
 int running = running_in.data[tid], good = 1;
 {before}
 if (running) {{
@@ -146,50 +146,52 @@ def row_of(robot: Robot, parameters: tuple[str, ...], array: str, first: int) ->
 
 def advanced(robot: Robot, parameters: tuple[str, ...]) -> str:
     """One control step: limited torques, physics, air, and the verdict in ``good`` and ``running``."""
-    torque = literal(TORQUE_LIMIT)
-    limited = f"u[i] < -{torque} ? -{torque} : (u[i] > {torque} ? {torque} : u[i])"
     physics = emit(robot.model, robot.steps_per_control, robot.links, parameters)
     return f"""
-for (int i = 0; i < {robot.model.nu}; i++) {{ good = good && ISFINITE(u[i]); u[i] = {limited}; }}
+{_acted(robot)}
 {physics}{_slowed(robot)}{_judged(robot)}"""
 
 
-def scene(robot: Robot) -> tuple[Tape, Any, Any, Any]:
-    """A tape, and the state that a robot is seen in."""
+def _acted(robot: Robot) -> str:
+    """Controls, of a network's outputs."""
+    number, (low, high, middle, half) = robot.num_motors, robot.actions[:4]
+    if not middle.any() and (half == 1).all() and (low == -high).all() and (high == high[0]).all():
+        most = literal(float(high[0]))
+        limited = f"u[i] < -{most} ? -{most} : (u[i] > {most} ? {most} : u[i])"
+        return f"for (int i = 0; i < {number}; i++) {{ good = good && ISFINITE(u[i]); u[i] = {limited}; }}"
     tape = Tape()
-    position, velocity = (
-        symbols(tape.inputs(name, size)) for name, size in (("q", robot.model.nq), ("v", robot.model.nv))
-    )
-    return tape, position, velocity, symbols(tape.inputs("contacts", robot.num_links))
+    outputs = tape.inputs("u", number)
+    acted = [float(middle[k]) + float(half[k]) * within(outputs[k], low[k], high[k]) for k in range(number)]
+    checked = f"for (int i = 0; i < {number}; i++) good = good && ISFINITE(u[i]);\n"
+    return checked + block(tape.code((f"u[{k}]", value) for k, value in enumerate(acted)))
 
 
 def observed(robot: Robot) -> str:
     """``observation``, of a state."""
-    tape, position, velocity, contacts = scene(robot)
-    seen = observe(robot, robot.torso(position, velocity), position, velocity, contacts)
-    return block(tape.code((f"observation[{k}]", value) for k, value in enumerate(seen)))
+    tape, view = scene(robot)
+    return block(tape.code((f"observation[{k}]", value) for k, value in enumerate(robot.look(view))))
 
 
 def _slowed(robot: Robot) -> str:
     """Velocities after the air had its share."""
     if not robot.drag:
         return ""
-    tape, position, velocity, _ = scene(robot)
-    after = slowed(robot, position, velocity)
+    tape, view = scene(robot)
+    after = slowed(robot, view.qpos, view.qvel)
     return block(tape.code((f"v[{k}]", value) for k, value in enumerate(after)))
 
 
 def _judged(robot: Robot) -> str:
     """Whether the episode goes on."""
-    tape, position, velocity, contacts = scene(robot)
-    torso = robot.torso(position, velocity)
-    plausible = np.asarray(is_plausible(torso, position, velocity)).item()
+    tape, view = scene(robot)
+    plausible = np.asarray(is_plausible(view.torso, view.qpos, view.qvel)).item()
     text = tape.code(keep=[plausible]) + f"good = good && {literal(plausible)};\n"
     text += "if (!good) running = 0;\n"
     height = literal(robot.contact_distance)
     flags = f"for (int i = 0; i < {robot.num_links}; i++) contacts[i] = clearance[i] < {height} ? R(1) : R(0);\n"
-    tape, position, velocity, contacts = scene(robot)
-    fallen = np.asarray(has_fallen(robot, robot.torso(position, velocity), contacts)).item()
-    return block(
-        text + "else {\n" + flags + tape.code(keep=[fallen]) + f"if (may_fall && {literal(fallen)}) running = 0;\n}}\n"
-    )
+    over = ""
+    if robot.ends is not None:
+        tape, view = scene(robot)
+        ended = np.asarray(robot.ends(view)).item()
+        over = tape.code(keep=[ended]) + f"if (may_fall && {literal(ended)}) running = 0;\n"
+    return block(text + "else {\n" + (flags if robot.links else "") + over + "}\n")

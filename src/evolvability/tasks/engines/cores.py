@@ -13,7 +13,7 @@ from evolvability.tasks.engines.base import Engine, EpisodeResults, host_replay,
 from evolvability.tasks.engines.drawing import Drawn
 from evolvability.tasks.engines.episodes import Given, episode_kernel
 from evolvability.tasks.normalizer import Moments, scaling
-from evolvability.tasks.options import LocomotionOptions
+from evolvability.tasks.options import EpisodeOptions
 from evolvability.tasks.policies import Policy
 from evolvability.tasks.replay import HostArray, Replay
 from evolvability.tasks.robots import Robot
@@ -22,7 +22,7 @@ BLOCK = 8
 """Draws per call of the compiled function: enough that Python's share is small, few enough that no core waits long."""
 
 
-def cores_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
+def cores_engine(robot: Robot, policy: Policy, options: EpisodeOptions) -> Engine:
     """An engine for the cores of a CPU, which drives a robot with a network family."""
     kernel = load_kernel(episode_kernel(robot, policy.shapes, FLOAT, _given(options)), "cpu")
 
@@ -35,7 +35,7 @@ def cores_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> En
 def cores_replay(
     robot: Robot,
     policy: Policy,
-    options: LocomotionOptions,
+    options: EpisodeOptions,
     precision: Precision = FLOAT,
     fixed: tuple[HostArray, dict[str, HostArray]] | None = None,
 ) -> Replay:
@@ -57,13 +57,13 @@ def cores_replay(
     return host_replay(robot, options, watched)
 
 
-def _given(options: LocomotionOptions) -> Given:
+def _given(options: EpisodeOptions) -> Given:
     return Given(velocities=options.push > 0, parameters=options.parameters)
 
 
 def _run(
     robot: Robot,
-    options: LocomotionOptions,
+    options: EpisodeOptions,
     kernel: wp.Kernel,
     sample: Sample,
     drawn: Drawn,

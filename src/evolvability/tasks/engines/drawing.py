@@ -28,7 +28,7 @@ def draw(keys: Array, robot: Any, circumstances: Circumstances) -> Drawn:
     poses = jax.vmap(lambda key: _pose(key, robot, circumstances.start_noise))(keys)
     if not (circumstances.push or circumstances.parameters):
         return Drawn(poses, None, {})
-    shape = (len(LUCK), max(robot.num_joints, 2))
+    shape = (len(LUCK), max(robot.num_joints, robot.num_motors, 2))
     numbers = jax.vmap(lambda key: jax.random.uniform(jax.random.fold_in(key, FOLD), shape))(keys)
     luck = {name: numbers[:, row] for row, name in enumerate(LUCK)}
     physics = {name: DRAWS[name](luck, robot, circumstances) for name in circumstances.parameters}
@@ -44,17 +44,16 @@ Luck = dict[str, Array]
 
 def _pose(key: Array, robot: Any, noise: float) -> Array:
     pose = jnp.asarray(robot.start, jnp.float32)
-    if noise == 0:
+    if noise == 0 or not robot.joints:
         return pose
     offset = jax.random.uniform(key, (robot.num_joints,), minval=-noise, maxval=noise)
-    # The driven joints come last; the root starts where it always does.
-    return pose.at[-robot.num_joints :].add(offset)
+    # The root starts where it always does.
+    return pose.at[np.array(robot.joints)].add(offset)
 
 
 def _velocity(luck: Luck, robot: Any, push: float) -> Array:
     along = push * luck["push"][:, :1] * _directions(luck["push"], robot)
-    # As in behaviors, x comes first, then y if there is one.
-    return jnp.pad(along, ((0, 0), (0, robot.model.nv - along.shape[1])))
+    return jnp.zeros((len(along), robot.model.nv)).at[:, np.array(robot.ground)].set(along)
 
 
 def _friction(luck: Luck, robot: Any, circumstances: Circumstances) -> Array:
@@ -67,7 +66,7 @@ def _mass(luck: Luck, robot: Any, circumstances: Circumstances) -> Array:
 
 
 def _gear(luck: Luck, robot: Any, circumstances: Circumstances) -> Array:
-    strengths, chances = (luck[name][:, : robot.num_joints] for name in ("motor_strength", "failed_motors"))
+    strengths, chances = (luck[name][:, : robot.num_motors] for name in ("motor_strength", "failed_motors"))
     works = jnp.argsort(jnp.argsort(chances)) >= circumstances.failed_motors
     return _own(robot, "gear") * _factors(strengths, circumstances.motor_strength) * works
 
@@ -97,8 +96,8 @@ def _factors(numbers: Array, share: float) -> Array:
 
 
 def _directions(numbers: Array, robot: Any) -> Array:
-    """(num_episodes, num_behaviors) directions that the robot can go in, by the second of each episode's numbers."""
+    """(num_episodes, 1 or 2) directions that the robot can go in, by the second of each episode's numbers."""
     turn = numbers[:, 1:2]
-    if len(robot.behavior) == 1:
+    if len(robot.ground) == 1:
         return jnp.where(turn < 0.5, -1.0, 1.0)
     return jnp.concatenate([jnp.cos(2 * jnp.pi * turn), jnp.sin(2 * jnp.pi * turn)], axis=1)

@@ -12,10 +12,10 @@ import warp as wp
 from mujoco_fused import FLOAT, Precision, block, epilogue, literal, make_kernel, prelude
 
 from evolvability.core.noise import Shapes
-from evolvability.tasks.engines.control import advanced, observed, row_of, scene
+from evolvability.tasks.engines.control import advanced, observed, row_of
 from evolvability.tasks.normalizer import LIMIT
-from evolvability.tasks.observations import displacement
 from evolvability.tasks.robots import Robot
+from evolvability.tasks.tracing import scene
 
 ARGUMENTS = {"params": "R**", "poses": "R**", "kept": "int*", "mean": "R*", "std": "R*"}
 ARGUMENTS |= dict.fromkeys(("num_steps", "may_fall", "frames"), "int")
@@ -70,14 +70,16 @@ def episode_text(robot: Robot, shapes: Shapes, precision: Precision, given: Give
 def _episode(robot: Robot, shapes: Shapes, given: Given) -> str:
     nq, nv, nu, num_seen = robot.model.nq, robot.model.nv, robot.model.nu, robot.num_observations
     row, pointers = row_of(robot, given.parameters, "poses", nq + nv * given.velocities)
+    # C++ knows no array without elements.
+    num_links, total = max(robot.num_links, 1), f"R total[{len(robot.behavior)}] = {{}};\n" if robot.is_averaged else ""
     velocity = f"poses.data[(size_t)tid * {row} + {nq} + i]" if given.velocities else "R(0)"
     return f"""
 const R* p = params.data + (size_t)tid * {sum(map(math.prod, shapes))};
 R* const moments = seen.data + (size_t)tid * {1 + 2 * num_seen};
-R q[{nq}], v[{nv}], w[{nv}], u[{nu}], before[{nq}], clearance[{robot.num_links}], contacts[{robot.num_links}];
+R q[{nq}], v[{nv}], w[{nv}], u[{nu}], before[{nq}], clearance[{num_links}], contacts[{num_links}];
 R observation[{num_seen}], inputs[{num_seen}];
 int steps = 0, good = 1, running = 1;
-{pointers}for (int i = 0; i < {nq}; i++) q[i] = poses.data[(size_t)tid * {row} + i];
+{total}{pointers}for (int i = 0; i < {nq}; i++) q[i] = poses.data[(size_t)tid * {row} + i];
 for (int i = 0; i < {nv}; i++) {{ v[i] = {velocity}; w[i] = R(0); }}
 for (int i = 0; i < {robot.num_links}; i++) contacts[i] = R(0);
 for (int i = 0; i < {1 + 2 * num_seen}; i++) moments[i] = R(0);
@@ -94,7 +96,7 @@ while (running && steps < num_steps) {{
   {advanced(robot, given.parameters)}
   // What has broken down stays where it was. Not a condition of the loop: LLVM compiles that into something else.
   if (!good) {{ for (int i = 0; i < {nq}; i++) q[i] = before[i]; }}
-}}
+{_summed(robot)}}}
 for (int i = 0; i < {nq} && steps < frames; i++) path.data[((size_t)tid * frames + steps) * {nq} + i] = q[i];
 status.data[(size_t)tid * 2] = good; status.data[(size_t)tid * 2 + 1] = steps;
 {_arrived(robot)}
@@ -113,10 +115,21 @@ def _noted(num_seen: int) -> str:
 """
 
 
+def _summed(robot: Robot) -> str:
+    """What is measured after every step, where behavior is the mean of it."""
+    if not robot.is_averaged:
+        return ""
+    tape, view = scene(robot)
+    values = [literal(value) for value in robot.measure(view)]
+    return block(tape.code(keep=robot.measure(view)) + "".join(f"total[{k}] += {v};\n" for k, v in enumerate(values)))
+
+
 def _arrived(robot: Robot) -> str:
-    tape, position, _, _ = scene(robot)
-    way, size = displacement(robot, position), len(robot.behavior)
-    return tape.code((f"ended.data[(size_t)tid * {size} + {k}]", value) for k, value in enumerate(way))
+    tape, view = scene(robot)
+    size = len(robot.behavior)
+    if robot.is_averaged:
+        return f"for (int i = 0; i < {size}; i++) ended.data[(size_t)tid * {size} + i] = total[i] / R(steps);\n"
+    return tape.code((f"ended.data[(size_t)tid * {size} + {k}]", one) for k, one in enumerate(robot.measure(view)))
 
 
 def _network(shapes: Shapes) -> str:

@@ -11,20 +11,21 @@ import numpy as np
 from mujoco.batch import Batch, SimulationError
 
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import TORQUE_LIMIT, Engine, EpisodeResults, host_replay, on_threads
+from evolvability.tasks.engines.base import Engine, EpisodeResults, host_replay, on_threads
 from evolvability.tasks.engines.drawing import Drawn
 from evolvability.tasks.normalizer import LIMIT, Moments, include, scaling
-from evolvability.tasks.observations import displacement, has_fallen, is_plausible, observe, slowed, touching
-from evolvability.tasks.options import LocomotionOptions
+from evolvability.tasks.observations import is_plausible, slowed, touching
+from evolvability.tasks.options import EpisodeOptions
 from evolvability.tasks.policies import Policy
 from evolvability.tasks.replay import HostArray, Replay
 from evolvability.tasks.robots import Robot
+from evolvability.tasks.views import View
 
 BLOCK = 128
 """Draws per block, at most: many make Python's share of a control step small, few let their noise stay in cache."""
 
 
-def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> Engine:
+def mujoco_engine(robot: Robot, policy: Policy, options: EpisodeOptions) -> Engine:
     """An engine of native MuJoCo, which drives a robot with a network family."""
 
     def blocks(moments: Moments) -> Callable[[Sample, Drawn, HostArray], EpisodeResults]:
@@ -34,7 +35,7 @@ def mujoco_engine(robot: Robot, policy: Policy, options: LocomotionOptions) -> E
     return on_threads("mujoco", robot, options, BLOCK, blocks)
 
 
-def mujoco_replay(robot: Robot, policy: Policy, options: LocomotionOptions) -> Replay:
+def mujoco_replay(robot: Robot, policy: Policy, options: EpisodeOptions) -> Replay:
     """Episodes of a few members with every moment's pose; the same, to the bit, as this engine's."""
 
     def watched(sample: Sample, drawn: Drawn, moments: Moments) -> tuple[EpisodeResults, HostArray]:
@@ -68,7 +69,7 @@ def _give(batch: Batch, physics: dict[str, Any]) -> None:
 class _Block:
     """The episodes of a few members, on the calling thread."""
 
-    def __init__(self, robot: Robot, policy: Policy, options: LocomotionOptions, sample: Sample, drawn: Drawn) -> None:
+    def __init__(self, robot: Robot, policy: Policy, options: EpisodeOptions, sample: Sample, drawn: Drawn) -> None:
         number = len(drawn.qpos)
         self.robot, self.policy, self.options = robot, policy, options
         self.networks = policy.build(sample)
@@ -83,7 +84,10 @@ class _Block:
         self.running = np.ones(number, bool)
         self.valid: Any = np.ones(number, bool)
         self.contacts = np.zeros((number, robot.num_links))
-        self.torso = robot.torso(self.qpos, self.qvel)
+        self.total: Any = np.zeros((number, len(robot.behavior)))
+        if robot.uses_sensors:
+            self.batch.forward()  # which fills in what sensors read at the start
+        self.view = self._look()
 
     def run(
         self,
@@ -101,35 +105,44 @@ class _Block:
             # When all have ended early one frame is too many, and beyond every `num_frames`.
             if not self.running.any():
                 break
-            observation = observe(self.robot, self.torso, self.qpos, self.qvel, self.contacts)
+            observation = self.robot.look(self.view)
             if len(blank):
                 seen = include(seen, observation[kept], self.running[kept])
             num_steps += self.running
             scaled = np.clip((observation.astype(np.float32) - mean) / std, -LIMIT, LIMIT)
-            self._advance(np.clip(self.policy.act(self.networks, scaled), -TORQUE_LIMIT, TORQUE_LIMIT))
+            self._advance(self.robot.actions(self.policy.act(self.networks, scaled)))
         watch(self.qpos)
-        return EpisodeResults(displacement(self.robot, self.qpos).astype(np.float32), self.valid, num_steps, seen)
+        did = self.total / num_steps[:, None] if self.robot.is_averaged else self.robot.measure(self.view)
+        return EpisodeResults(did.astype(np.float32), self.valid, num_steps, seen)
 
-    def _advance(self, torques: Any) -> None:
+    def _look(self) -> View:
+        return self.robot.view(
+            self.qpos, self.qvel, self.contacts, self.sensordata if self.robot.uses_sensors else None
+        )
+
+    def _advance(self, controls: Any) -> None:
         """One control step of the episodes that go on; those that end or break down stay where they are."""
-        before = self.qpos.copy()
-        finite = np.isfinite(torques)
-        self.ctrl[:] = np.where(finite, torques, 0)  # MuJoCo would do the same, and write a log file about it
+        before, moving = self.qpos.copy(), self.running.copy()
+        finite = np.isfinite(controls)
+        self.ctrl[:] = np.where(finite, controls, 0)  # MuJoCo would do the same, and write a log file about it
         try:
             running = None if self.running.all() else np.flatnonzero(self.running)
             self.batch.step(running, nstep=self.robot.steps_per_control)
         except SimulationError as error:
             self.qpos[error.ids] = np.nan  # so that it is found implausible below
         self.qvel[:] = np.where(self.running[:, None], slowed(self.robot, self.qpos, self.qvel), self.qvel)
-        self.torso = self.robot.torso(self.qpos, self.qvel)
-        good = is_plausible(self.torso, self.qpos, self.qvel) & finite.all(axis=1)
+        self.view = self._look()
+        good = is_plausible(self.view.torso, self.qpos, self.qvel) & finite.all(axis=1)
         if not good.all():
             broken = ~good
             # Back where it was, and at rest: observations stay finite, and a broken state is not stepped again.
             self.qpos[broken], self.qvel[broken] = before[broken], 0
-            self.torso = self.robot.torso(self.qpos, self.qvel)
             self.valid &= good
             self.running &= good
-        self.contacts = np.where(self.running[:, None], touching(self.robot, self.sensordata), self.contacts)
-        if self.options.early_termination:
-            self.running &= ~has_fallen(self.robot, self.torso, self.contacts)
+        if self.robot.links:
+            self.contacts = np.where(self.running[:, None], touching(self.robot, self.sensordata), self.contacts)
+        self.view = self._look()
+        if self.robot.is_averaged:
+            self.total += np.where(moving[:, None], self.robot.measure(self.view), 0)
+        if self.options.early_termination and self.robot.ends is not None:
+            self.running &= ~self.robot.ends(self.view)

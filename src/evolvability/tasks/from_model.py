@@ -1,0 +1,347 @@
+"""A `Robot` of any MuJoCo model: what it sees, how it is driven and what counts as its behavior, by defaults."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from evolvability.core.errors import ConfigError, unknown
+from evolvability.tasks.actions import Actions
+from evolvability.tasks.kinematics import BALL, FREE, SLIDE, Kinematics
+from evolvability.tasks.options import RobotOptions
+from evolvability.tasks.replay import HostArray
+from evolvability.tasks.robots import Robot, Torso
+from evolvability.tasks.views import Arrays, Frame, NotCompiledError, View, floor_pairs, named, stacked
+
+AUTO = "auto"
+PARTS = ("root", "joints", "contacts", "sensors")
+"""What an observation may be made of, beside places and single sensors."""
+SPEED = 0.1  # what a joint's speed is multiplied by when it is seen
+FORMS = "root.xy, body:NAME.xyz, site:NAME.xyz or sensor:NAME"
+
+Function = Callable[[View], Arrays]
+
+
+class Part(NamedTuple):
+    """Something that can be told of a robot at one moment."""
+
+    look: Function
+    """`(view) -> (..., num_values)`."""
+    names: tuple[str, ...]
+    """The names of its values."""
+
+
+class OwnFunctions(NamedTuple):
+    """What a user wrote in the place of names."""
+
+    observation: Function | None = None
+    """`(view) -> (..., num_observations)`."""
+    behavior: Function | None = None
+    """`(view) -> (..., num_behaviors)`."""
+
+
+def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: OwnFunctions = OwnFunctions()) -> Robot:  # noqa: B008
+    """A robot of a model, as its options say."""
+    start = _start(model, options.start, name)
+    root = _root(model, options.root, name)
+    outline = Outline(model, root, start)
+    behavior = _own_part(own.behavior) if own.behavior else outline.behavior(options.behavior)
+    seen = _own_part(own.observation) if own.observation else outline.observation(options.observation)
+    touching = tuple(body for body in range(1, model.nbody) if floor_pairs(model, body))
+    steps = max(1, round(options.control_step / model.opt.timestep))
+    followed = root or outline.tip
+    robot = Robot(
+        name=name,
+        model=model,
+        steps_per_control=steps,
+        start=start,
+        torso=_followed(model, followed),
+        actions=_actions(model, start, _home_controls(model, options.start), options.action_scale),
+        look=seen.look,
+        measure=behavior.look,
+        behavior=behavior.names,
+        num_observations=0,
+        joints=outline.joints,
+        joint_range=np.array(model.jnt_range[list(outline.turning)]),
+        ends=outline.ends(options),
+        ground=outline.ground,
+        root=root,
+        touching=touching,
+        is_averaged=options.average,
+    )
+    return _measured(robot, named_behavior=own.behavior is None)
+
+
+def _measured(robot: Robot, *, named_behavior: bool) -> Robot:
+    """The robot with the sizes of what it sees and does, by a look at it in its first pose."""
+    data = mujoco.MjData(robot.model)
+    data.qpos[:] = robot.start
+    mujoco.mj_forward(robot.model, data)
+    uses_sensors = False
+    try:
+        for look in (robot.look, robot.measure):
+            look(robot.view(robot.start, data.qvel))
+    except NotCompiledError:
+        uses_sensors = True
+    view = robot.view(robot.start, data.qvel, sensordata=data.sensordata)
+    sizes = [np.shape(look(view)) for look in (robot.look, robot.measure)]
+    for what, shape in zip(("observation", "behavior"), sizes, strict=True):
+        if len(shape) != 1 or not shape[0]:
+            raise ConfigError(f"{robot.name}: its {what} must be (..., number) values, got an array of shape {shape}.")
+    names = robot.behavior if named_behavior else tuple(f"behavior {k}" for k in range(sizes[1][0]))
+    return replace(robot, num_observations=sizes[0][0], behavior=names, uses_sensors=uses_sensors)
+
+
+def _own_part(function: Function) -> Part:
+    def look(view: View) -> Arrays:
+        found = function(view)
+        return stacked(found, view.qpos[..., 0]) if isinstance(found, (tuple, list)) else found
+
+    return Part(look, ())
+
+
+class Outline:
+    """What of a model is its root, and what are its joints."""
+
+    def __init__(self, model: mujoco.MjModel, root: int, start: HostArray) -> None:
+        self.model, self.root, self.start = model, root, start
+        chain = set(_chain(model, root))
+        driven = _driven(model)
+        joints = [j for j in range(model.njnt) if model.jnt_bodyid[j] not in chain or j in driven]
+        self.turning = tuple(j for j in joints if model.jnt_type[j] not in (FREE, BALL))
+        """The joints that turn about an axis or slide, but for the root's own."""
+        self.joints = tuple(int(model.jnt_qposadr[j]) for j in self.turning)
+        """Where they are in positions."""
+        self.loose = tuple(j for j in joints if model.jnt_type[j] in (FREE, BALL))
+        """Other joints: of balls, and of things that lie around."""
+        self.ground = _ground(model, chain) if root else ()
+        depth = [len(_chain(model, body)) for body in range(model.nbody)]
+        self.tip = int(np.argmax(depth))
+        """The end of the longest chain of bodies."""
+
+    def behavior(self, text: str) -> Part:
+        """A behavior by name."""
+        if text == AUTO:
+            axes = "xy" if len(self.ground) == 2 else "x"
+            text = f"root.{axes}" if self.root else f"body:{self.model.body(self.tip).name or self.tip}.xyz"
+        return self._part(text)
+
+    def observation(self, text: str) -> Part:
+        """An observation by the names of its parts."""
+        parts = [*(["root"] if self.root else []), "joints", "contacts"] if text == AUTO else text.split(",")
+        looks = [getattr(self, f"_{one}")() if one in PARTS else self._part(one).look for one in parts]
+
+        def look(view: View) -> Arrays:
+            return view.xp.concatenate([one(view) for one in looks], axis=-1)
+
+        return Part(look, ())
+
+    def ends(self, options: RobotOptions) -> Function | None:
+        """When an episode is over; None for never before its time."""
+        low, high, touching = options.min_height, options.max_height, options.must_not_touch
+        if (low or high) and not self.root:
+            raise ConfigError("min_height and max_height are those of a root, and this model stands on a fixed base.")
+        bodies = [named(self.model, "body", name) for name in touching]
+        if not (low or high or bodies):
+            return None
+
+        def over(view: View) -> Arrays:
+            height, ended = view.torso.position[2], False
+            ended = (height < low) | ended if low else ended
+            ended = (height > high) | ended if high else ended
+            for body in bodies:
+                ended = (view.touches(body) > 0.5) | ended
+            return ended
+
+        return over
+
+    def _root(self) -> Function:
+        def look(view: View) -> Arrays:
+            frame = view.root
+            parts = [frame.position[..., 2:], frame.down, frame.own_velocity, SPEED * frame.own_spin]
+            return view.xp.concatenate(parts, axis=-1)
+
+        return look
+
+    def _joints(self) -> Function:
+        model = self.model
+        places, speeds = list(self.joints), [int(model.jnt_dofadr[j]) for j in self.turning]
+        home = [float(self.start[place]) for place in places]
+        for j in self.loose:
+            at, dof, is_free = int(model.jnt_qposadr[j]), int(model.jnt_dofadr[j]), model.jnt_type[j] == FREE
+            places += range(at, at + (7 if is_free else 4))
+            speeds += range(dof, dof + (6 if is_free else 3))
+            home += [0.0] * (7 if is_free else 4)
+
+        def look(view: View) -> Arrays:
+            angles = [view.qpos[..., place] - own for place, own in zip(places, home, strict=True)]
+            return stacked(angles + [SPEED * view.qvel[..., dof] for dof in speeds], view.qpos[..., 0])
+
+        return look
+
+    def _contacts(self) -> Function:
+        return lambda view: view.contacts
+
+    def _sensors(self) -> Function:
+        if not self.model.nsensor:
+            raise ConfigError("observation: the model has no sensors. Add <sensor>, or leave the observation at auto.")
+        names = [self.model.sensor(number).name for number in range(self.model.nsensor)]
+        if "" in names:
+            raise ConfigError(f"observation: sensor {names.index('')} of the model has no name. Give it one.")
+        return lambda view: view.xp.concatenate([view.sensor(name) for name in names], axis=-1)
+
+    def _part(self, text: str) -> Part:
+        """A place, such as ``site:tray.xyz``, or a sensor."""
+        if found := re.fullmatch(r"(root|body:(.+)|site:(.+))\.([xyz]+)", text):
+            kind, body, site, axes = found.groups()
+            return self._place(kind, body or site or "", axes)
+        name = text.removeprefix("sensor:")
+        if text.startswith("sensor:") or name in [self.model.sensor(k).name for k in range(self.model.nsensor)]:
+            size = int(self.model.sensor_dim[named(self.model, "sensor", name)])
+            return Part(
+                lambda view: view.sensor(name), tuple(f"{name} {k}" for k in range(size)) if size > 1 else (name,)
+            )
+        raise ConfigError(unknown("part of a robot", text, [*PARTS, *FORMS.replace(" or", ",").split(", ")]))
+
+    def _place(self, kind: str, name: str, axes: str) -> Part:
+        model, columns = self.model, ["xyz".index(axis) for axis in axes]
+        if kind == "root" and not self.root:
+            raise ConfigError("The model stands on a fixed base and has no root. Name a body or a site: site:NAME.xyz.")
+        number = named_or_number(model, kind.partition(":")[0], name) if name else self.root
+
+        def frame(view: View) -> Frame:
+            places = view.kinematics
+            return Frame(
+                places.on("site", number) if kind.startswith("site") else places.body(number), view.qpos[..., 0]
+            )
+
+        # A root counts from where it starts, along the ground; others from the world's origin.
+        begin = frame(View(_Still(model), self.start, np.zeros(model.nv))).position if kind == "root" else np.zeros(3)
+        offset = [float(begin[c]) if c < 2 else 0.0 for c in columns]
+
+        def look(view: View) -> Arrays:
+            place = frame(view).parts.place
+            return stacked(
+                [place[c] - own if own else place[c] for c, own in zip(columns, offset, strict=True)], view.qpos[..., 0]
+            )
+
+        return Part(look, tuple(f"{name} {axis} (m)".strip() for axis in axes))
+
+
+class _Still(NamedTuple):
+    """As much of a robot as it takes to look at a model."""
+
+    model: Any
+    root: int = 0
+
+
+def named_or_number(model: mujoco.MjModel, kind: str, name: str) -> int:
+    """A body or site by name, or by its number where it has none."""
+    return int(name) if name.isdecimal() and int(name) < getattr(model, f"n{kind}") else named(model, kind, name)
+
+
+def _start(model: mujoco.MjModel, name: str, robot: str) -> HostArray:
+    """The pose of a keyframe; of `home`, that of the model where it has no such keyframe."""
+    names = [model.key(number).name for number in range(model.nkey)]
+    if name in names:
+        return np.array(model.key(name).qpos)
+    if name != "home":
+        raise ConfigError(f"{robot}: {unknown('keyframe', name, [*names, 'home'])}")
+    return np.array(model.qpos0)
+
+
+def _home_controls(model: mujoco.MjModel, name: str) -> HostArray | None:
+    names = [model.key(number).name for number in range(model.nkey)]
+    return np.array(model.key(name).ctrl) if name in names and model.key(name).ctrl.any() else None
+
+
+def _root(model: mujoco.MjModel, name: str, robot: str) -> int:
+    """The body that is free, or slides without a motor in two directions, and carries motors; 0 for a fixed base."""
+    if name != AUTO:
+        return named(model, "body", name)
+    driven = _driven(model)
+    moved = {body for joint in driven for body in _chain(model, int(model.jnt_bodyid[joint]))}
+    free = [int(body) for body in model.jnt_bodyid[model.jnt_type == FREE]]
+    # A ball that lies around is not a root; of free bodies alone, without a motor on any, nobody knows.
+    likely = [body for body in free if body in moved] or free
+    if len(likely) > 1:
+        names = [model.body(body).name or str(body) for body in likely]
+        text = f"{robot} has {len(likely)} free bodies ({', '.join(names)})"
+        raise ConfigError(f"{text}: say which of them is the robot's root, e.g. --root {names[0]}.")
+    slides = [int(model.jnt_bodyid[j]) for j in range(model.njnt) if model.jnt_type[j] == SLIDE and j not in driven]
+    planar = [body for body in slides if slides.count(body) > 1 and body in moved]
+    return next(iter(likely + planar), 0)
+
+
+def _driven(model: mujoco.MjModel) -> set[int]:
+    """The joints that motors drive."""
+    return set(model.actuator_trnid[model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_JOINT), 0].tolist())
+
+
+def _chain(model: mujoco.MjModel, body: int) -> list[int]:
+    """A body and those that it hangs on, but for the world."""
+    found = []
+    while body:
+        found.append(body)
+        body = int(model.body_parentid[body])
+    return found
+
+
+def _ground(model: mujoco.MjModel, chain: set[int]) -> tuple[int, ...]:
+    """Where in velocities a root's along x and y are."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    found: dict[int, int] = {}
+    for joint in range(model.njnt):
+        if model.jnt_bodyid[joint] not in chain:
+            continue
+        dof = int(model.jnt_dofadr[joint])
+        if model.jnt_type[joint] == FREE:
+            found |= {0: dof, 1: dof + 1}
+        elif model.jnt_type[joint] == SLIDE:
+            found[int(np.argmax(np.abs(data.xaxis[joint])))] = dof
+    return tuple(found[axis] for axis in (0, 1) if axis in found)
+
+
+def _followed(model: mujoco.MjModel, body: int) -> Callable[[Arrays, Arrays], Torso]:
+    def torso(qpos: Arrays, qvel: Arrays) -> Torso:
+        moving = Kinematics(model, qpos, qvel).body(body)
+        return Torso(tuple(moving.place), tuple(moving.velocity))
+
+    return torso
+
+
+def _actions(model: mujoco.MjModel, start: HostArray, home: HostArray | None, scale: float) -> Actions:
+    """Controls over their ranges: of motors around the middle, of those that hold a position around the first pose."""
+    rows = [_range(model, number, start, home) for number in range(model.nu)]
+    low, middle, high = np.array(rows).T
+    half = scale * (high - low) / 2
+    return Actions((low - middle) / half, (high - middle) / half, middle, half, (model.nu,), "float32")
+
+
+def _range(model: mujoco.MjModel, number: int, start: HostArray, home: HostArray | None) -> tuple[float, float, float]:
+    """The lowest control, that of an output of 0, and the highest."""
+    actuator = model.actuator(number)
+    low, high = (float(end) for end in model.actuator_ctrlrange[number])
+    joint = int(model.actuator_trnid[number, 0]) if model.actuator_trntype[number] == mujoco.mjtTrn.mjTRN_JOINT else -1
+    holds = model.actuator_biasprm[number, 1] < 0 and joint >= 0 and model.jnt_type[joint] > BALL
+    if not holds:
+        low, high = (low, high) if model.actuator_ctrllimited[number] else (-1.0, 1.0)
+        return _checked(low, (low + high) / 2, high, actuator.name or str(number))
+    gear = float(model.actuator_gear[number, 0])
+    at_start = gear * float(start[model.jnt_qposadr[joint]]) if home is None else float(home[number])
+    if not model.actuator_ctrllimited[number]:
+        limits = sorted(gear * model.jnt_range[joint]) if model.jnt_limited[joint] else (at_start - 1, at_start + 1)
+        low, high = float(limits[0]), float(limits[1])
+    return _checked(low, float(np.clip(at_start, low, high)), high, actuator.name or str(number))
+
+
+def _checked(low: float, middle: float, high: float, name: str) -> tuple[float, float, float]:
+    if not low < high:
+        raise ConfigError(
+            f"The actuator '{name}' has the range {low:g} to {high:g}, in which nothing can be controlled."
+        )
+    return low, middle, high
