@@ -24,7 +24,8 @@ from evolvability.config.schema import PRESETS
 from evolvability.config.tables import flat
 from evolvability.core.entries import POPULATIONS, loaded
 from evolvability.methods.registry import OBJECTIVES
-from evolvability.tasks.registry import TASKS
+from evolvability.tasks.options import EpisodeOptions
+from evolvability.tasks.registry import TASKS, TaskEntry
 
 TRAINS = {"train": [training.UNNAMED], "maml": ["point", "--objective", "maml"]}
 """Commands whose options depend on the task, with what to parse for their pages."""
@@ -119,12 +120,23 @@ def _options(name: str, arguments: list[str], kind: str, seen: dict[str, dict[st
 
 
 def tasks_page() -> str:
-    """Every task: what it is, the values it starts from, its presets and its own options."""
+    """Presets, and every task but the robots."""
     parts = ["# Tasks and presets\n\nA task replaces some defaults of `ees train` and adds options of its own.\n"]
     parts.append("\n| preset | for | values for every task |\n|---|---|---|\n")
     parts += [f"| `{name}` | {about} | {_values(values)} |\n" for name, (about, values) in PRESETS.items()]
+    return "".join(parts) + _tasks(lambda entry: not issubclass(entry.options, EpisodeOptions))
+
+
+def robots_page() -> str:
+    """Every robot."""
+    return "# Robots\n" + _tasks(lambda entry: issubclass(entry.options, EpisodeOptions))
+
+
+def _tasks(chosen: Callable[[TaskEntry], bool]) -> str:
+    """Tasks: what each is, the values it starts from, its presets and its own options."""
+    parts: list[str] = []
     seen: dict[str, dict[str, str]] = {}
-    for name, entry in TASKS.items():
+    for name, entry in ((name, entry) for name, entry in TASKS.items() if chosen(entry)):
         parts.append(f"\n## {name}\n\n{entry.summary[0].upper()}{entry.summary[1:]}.\n")
         named = [("", entry.defaults)]
         named += [(f" with `--objective {key}`", value) for key, value in entry.objective_defaults.items()]
@@ -152,7 +164,7 @@ def objectives_page() -> str:
 
 def names() -> list[str]:
     """The pages' file names."""
-    return ["tasks.md", "objectives.md", *(f"{name}.md" for name in cli.COMMANDS)]
+    return ["tasks.md", "robots.md", "objectives.md", *(f"{name}.md" for name in cli.COMMANDS)]
 
 
 @functools.cache
@@ -160,6 +172,7 @@ def pages() -> dict[str, str]:
     """Every page by its file's name."""
     return {
         "tasks.md": tasks_page(),
+        "robots.md": robots_page(),
         "objectives.md": objectives_page(),
         **{f"{name}.md": command_page(name) for name in cli.COMMANDS},
     }

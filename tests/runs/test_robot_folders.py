@@ -22,7 +22,9 @@ CART = """
   <worldbody>
     <body name="cart">
       <joint name="slide" type="slide" axis="1 0 0"/><geom type="mesh" mesh="box" mass="1"/>
-      <body name="pole"><joint name="hinge" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 0.5" size="0.02"/></body>
+      <body name="pole">
+        <joint name="hinge" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 0.5" size="0.02"/>
+      </body>
     </body>
   </worldbody>
   <actuator><motor joint="slide" gear="10" ctrlrange="-1 1"/></actuator>
