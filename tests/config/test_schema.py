@@ -77,7 +77,7 @@ def test_any_character_in_a_text_is_read_back(text: str, tmp_path: Path) -> None
     [
         ({"sigma": -1.0}, r"sigma .*-1\.0"),
         ({"sigma": float("nan")}, "sigma .*finite"),
-        ({"population_size": 7}, "population_size .*even.*--no-mirrored.*7"),
+        ({"population_size": 7}, "population_size .*even.*mirrored=False.*7"),
         ({"population_size": 0}, "population_size .*2 or more.*0"),
         ({"population_size": 2}, "population_size .*4 or more for mirrored.*2"),
         ({"population_size": 2.5}, r"population_size: .*int.*2\.5"),

@@ -233,14 +233,14 @@ def test_they_are_terms_of_sums_and_climbed_by_every_population() -> None:
 
 
 def test_one_episode_is_refused_in_a_sentence() -> None:
-    with pytest.raises(ConfigError, match=r"compares episodes of the same member.*--episodes 2"):
+    with pytest.raises(ConfigError, match=r"compares episodes of the same member.*episodes=2"):
         max_covariance()(make_outcome(jnp.zeros((4, 1))), jnp.zeros(4))
     with pytest.raises(ConfigError, match="episodes must be 2 or more for max_information"):
         Config("point", objective="max_information", episodes=1)
 
 
 def test_episodes_of_a_task_that_does_not_vary_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"does not vary.*--start-noise"):
+    with pytest.raises(ConfigError, match=r"does not vary.*start_noise"):
         evolve("point", objective="max_variance", episodes=2, generations=1, population_size=4)
 
 

@@ -141,7 +141,7 @@ def test_a_downloaded_policy_is_the_mutation_that_was_watched(which: str, ant_ru
 def test_parameters_that_are_no_network_are_not_saved_as_a_policy(pattern_run: Run) -> None:
     explorer = Explorer([pattern_run])
     assert not json.loads(explorer.answer("robot?run=0"))["acts"]
-    with pytest.raises(ConfigError, match="are not a network"):
+    with pytest.raises(ConfigError, match="not a policy"):
         explorer.answer("policy?run=0&seed=0&generation=30&member=0")
 
 

@@ -47,7 +47,7 @@ def test_of_many_mutations_some_are_drawn_and_all_are_counted(tmp_path: Path) ->
 
 def test_a_run_with_one_episode_is_refused_in_a_sentence(tmp_path: Path) -> None:
     run = with_behaviors(written(tmp_path / "run", config(), np.ones((1, 1))), 0, np.ones((1, 4, 1)))
-    with pytest.raises(ConfigError, match=r"luck from skill. Train with --episodes 2.*ees measure .*--episodes 4"):
+    with pytest.raises(ConfigError, match=r"luck from skill. Train with episodes=2.*ees measure .*--episodes 4"):
         draw_figure("episodes", [run], tmp_path / "figure.png")
 
 

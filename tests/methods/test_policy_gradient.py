@@ -262,7 +262,7 @@ def test_bad_explorations_are_refused() -> None:
         evolve("interference", action_std=0.1)
     with pytest.raises(ConfigError, match="workers"):
         evolve("point", **SETTINGS, workers=1)
-    with pytest.raises(ConfigError, match="--goal"):
+    with pytest.raises(ConfigError, match="goal='right'"):
         evolve("navigation", action_std=0.1, objective="mean_fitness")
 
 

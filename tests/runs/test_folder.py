@@ -316,7 +316,7 @@ def test_what_evolve_returns_and_its_run_folder_have_the_same_names_for_the_same
     result = evolve("interference", output=tmp_path / "run", progress=False, **settings)
 
     def refused(one: Any) -> None:
-        with pytest.raises(ConfigError, match="not a network"):
+        with pytest.raises(ConfigError, match="not a policy"):
             one.policy(one.center, of_seed=3)
 
     calls: dict[str, Callable[[Any], Any]] = {

@@ -224,9 +224,9 @@ def test_what_cannot_act_says_so(cart: TrainingResult, tmp_path: Path) -> None:
         cart.policy(np.zeros(2), of_seed=3)
     run = evolve(function_task(lambda x: x, jnp.zeros(2)), generations=1, population_size=4, progress=False)
     assert run.pick("left", mutations=3, repeats=1).performance > 0
-    with pytest.raises(ConfigError, match="are not a network"):
+    with pytest.raises(ConfigError, match="not a policy"):
         run.policy(run.center)
-    with pytest.raises(ConfigError, match="are not a network"):
+    with pytest.raises(ConfigError, match="not a policy"):
         run.pick("left", mutations=3, repeats=1).policy.save(tmp_path / "arm.safetensors")
 
 

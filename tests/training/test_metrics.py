@@ -27,7 +27,7 @@ def test_a_member_that_blows_up_is_named_once_per_run() -> None:
         "learning_rate": 1e-6,
         "seed": 3,
     }
-    with pytest.warns(UserWarning, match="--behavior-shaping robust") as caught:
+    with pytest.warns(UserWarning, match="behavior_shaping=.robust.") as caught:
         shares = evolve(task, objective="max_variance", **settings).metrics["outlier"]
     assert (shares > 1 / 3).sum() > 1
     assert len(caught) == 1

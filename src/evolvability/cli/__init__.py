@@ -16,7 +16,7 @@ from rich.table import Table
 
 from evolvability.cli.printing import console, errors
 from evolvability.core.entries import PACKAGE, loaded
-from evolvability.core.errors import ConfigError, UserError, unknown
+from evolvability.core.errors import ConfigError, UserError, shell_words, unknown
 from evolvability.training.interrupts import Terminated
 
 COMMANDS = {
@@ -56,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):  # a name may have letters that a terminal has not
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
-        _answer(arguments)
+        with shell_words():
+            _answer(arguments)
     except UserError as error:
         _fail(str(error))
     except BrokenPipeError:  # the reader of our output has gone, as `head` does

@@ -15,7 +15,7 @@ from evolvability.config.objective_text import names_in, normalize_objective
 from evolvability.config.options import OF_POPULATIONS, OWNERS, build_options, objective_options, place_options
 from evolvability.config.tables import flat, from_table, merged
 from evolvability.core.entries import FROM_PYTHON, population_entry
-from evolvability.core.errors import ConfigError, unknown
+from evolvability.core.errors import ConfigError, given, unknown
 from evolvability.core.settings import (
     ONE_OR_MORE,
     POSITIVE,
@@ -238,7 +238,10 @@ def combined(offers: Mapping[str, Any], values: Mapping[str, Any]) -> Config:
         raise ConfigError(f"population: a text such as 'normal' is expected, got {population!r}.")
     names = {f.name for f in dataclasses.fields(Config)}.union(OWNERS)
     for key in set(values) - names:
-        raise ConfigError(unknown("configuration key", key, names))
+        task = str(values.get("task") or offers.get("task"))
+        if key in {f.name for f in dataclasses.fields(task_entry(task).options)}:
+            raise ConfigError(f"{key} is an option of task '{task}': give task_options={{'{key}': {values[key]!r}}}.")
+        raise ConfigError(unknown("configuration key", key, names, also=": see evolvability.Config"))
     below = place_options(offers, objective, population, offered=True)
     given = place_options(values, objective, population)
     return from_table(merged(below, given) | {"objective": objective}, Config)
@@ -282,7 +285,7 @@ def _validate(config: Config) -> None:
     mirrored, population = config.population_options.mirrored, population_entry(config.population)
     terms = {name: objective_entry(name) for name in names_in(config.objective)}
     even = config.population_size % 2 == 0 or not mirrored
-    must(even, "population_size", "even, since mirrored members come in pairs (or use --no-mirrored)")
+    must(even, "population_size", f"even, since mirrored members come in pairs (or give {given(mirrored=False)})")
     # Two mirrored behaviors are equally far from their mean: both weigh the same, and nothing but rounding is left.
     of_spread = [issubclass(term.options, BehaviorOptions) and not term.needs_fitness for term in terms.values()]
     pulls = config.population_size > 2 or not mirrored or not all(of_spread)

@@ -2,10 +2,14 @@
 
 import difflib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
+MANY = 30
 CLONE = Path(__file__).parents[3]  # the repository, if the package runs from a clone of it
 
 
@@ -29,8 +33,43 @@ class RunFolderError(UserError):
     """A run folder that cannot be written, read or resumed."""
 
 
+_in_shell = ContextVar("_in_shell", default=False)
+
+
+@contextmanager
+def shell_words() -> Iterator[None]:
+    """Inside, texts for people name settings as the command line does, and as Python does elsewhere."""
+    token = _in_shell.set(True)
+    try:
+        yield
+    finally:
+        _in_shell.reset(token)
+
+
+def in_words(python: str, shell: str) -> str:
+    """Advice to whoever calls: from Python the one, from the command line the other."""
+    return shell if _in_shell.get() else python
+
+
+def given(**settings: Any) -> str:
+    """Settings as the caller would write them.
+
+    >>> given(goal="left", mirrored=False)
+    "goal='left', mirrored=False"
+    >>> with shell_words():
+    ...     given(goal="left", mirrored=False)
+    '--goal left --no-mirrored'
+    """
+    python = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    return in_words(python, " ".join(_option(name.replace("_", "-"), value) for name, value in settings.items()))
+
+
+def _option(name: str, value: Any) -> str:
+    return f"--{'' if value else 'no-'}{name}" if isinstance(value, bool) else f"--{name} {value}"
+
+
 def unknown(kind: str, name: str, available: Iterable[str], *, also: str = "") -> str:
-    """The text for a name that does not exist: what may have been meant, and what there is.
+    """The text for a name that does not exist: what may have been meant, and what there is, unless that is `MANY`.
 
     Examples:
         >>> unknown("task", "antt", ["ant", "cheetah"])
@@ -39,7 +78,8 @@ def unknown(kind: str, name: str, available: Iterable[str], *, also: str = "") -
     names = sorted(available)
     close = difflib.get_close_matches(name, names, n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
-    return f"Unknown {kind} '{name}'.{hint} Available: {', '.join(names)}{also}."
+    there_are = f"There are {len(names)}" if len(names) >= MANY else f"Available: {', '.join(names)}"
+    return f"Unknown {kind} '{name}'.{hint} {there_are}{also}."
 
 
 def missing_extra(purpose: str, package: str | None, extra: str, *, note: str = "") -> ConfigError:

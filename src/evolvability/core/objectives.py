@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from evolvability.core.density import cross_density, kernel_density
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, given
 from evolvability.core.expectation import expect
 from evolvability.core.shaping import (
     Shaping,
@@ -134,7 +134,7 @@ def shaped_episodes(name: str, shaping: Shaping, outcome: Outcome) -> Array:
     """(num_members, num_episodes, num_behaviors) shaped over all episodes of all members, and centered."""
     if outcome.episodes is None:
         raise ConfigError(
-            f"{name} compares episodes of the same member, but each has one. Set episodes to 2 or more (--episodes 2)."
+            f"{name} compares episodes of the same member, but each has one. Ask for two or more: {given(episodes=2)}."
         )
     rows = outcome.by_episode()
     shaped = shaping(rows.behavior, rows.valid)

@@ -4,8 +4,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from evolvability.core.errors import TaskError
 from evolvability.core.noise import Noise, rows
 
 PyTree = Any
@@ -153,6 +155,24 @@ def merge_episodes(outcome: Outcome, number: int) -> Outcome:
     return Outcome(behavior.mean(axis=1), fitness.mean(axis=1), valid.all(axis=1), num_steps.sum(axis=1), behavior)
 
 
+def described(value: Any) -> str:
+    """What somebody's code returned, in words.
+
+    >>> described({"x": 1.0}), described(np.zeros(3)), described(None)
+    ("a dict with the keys 'x'", 'an array of shape (3,)', 'None')
+    """
+    if value is None:
+        return "None"
+    if hasattr(value, "shape"):
+        return f"an array of shape {tuple(value.shape)}"
+    if isinstance(value, dict):
+        return f"a dict with the keys {', '.join(map(repr, value))}"
+    if isinstance(value, int | float):
+        return f"the number {value!r}"
+    kind = type(value).__name__
+    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+
+
 LARGEST = 1e15  # behaviors and fitness beyond it do not count as valid: float32 could not hold the sum of their squares
 
 
@@ -168,6 +188,10 @@ def make_outcome(behavior: Array, fitness: Array | None = None, num_steps: Array
         >>> make_outcome(jnp.array([[1.0], [jnp.nan]])).valid
         Array([ True, False], dtype=bool)
     """
+    if np.ndim(behavior) != 2 or not hasattr(behavior, "__len__"):
+        advice = " A number per member becomes a column by behavior[:, None]." if np.ndim(behavior) == 1 else ""
+        expected = "behavior must have the shape (num_members, num_behaviors)"
+        raise TaskError(f"make_outcome: {expected}, got {described(behavior)}.{advice}")
     behavior = jnp.asarray(behavior, jnp.float32)
     fitness = jnp.zeros(len(behavior)) if fitness is None else jnp.asarray(fitness, jnp.float32)
     num_steps = jnp.ones(len(behavior), jnp.int32) if num_steps is None else num_steps

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from evolvability.core.errors import ConfigError, UserError
+from evolvability.core.errors import ConfigError, UserError, given
 from evolvability.explorer.page import page
 from evolvability.explorer.service import Explorer
 
@@ -48,7 +48,7 @@ class Server(ThreadingHTTPServer):
         except (OSError, OverflowError) as error:  # OverflowError: of a port above 65535
             raise ConfigError(
                 f"Port {port} of {host} cannot be used: {getattr(error, 'strerror', '') or error}. "
-                "Choose another --port, or 0 for any."
+                f"Choose another port, or any: {given(port=0)}."
             ) from None
 
     def verify_request(self, request: Any, client_address: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, in_words
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
 from evolvability.figures.behaviors import check_comparable
 from evolvability.figures.style import Array, add_colorbar, letter, new_figure, told_apart
@@ -37,7 +37,7 @@ def data_from_runs(runs: Sequence[Run]) -> Illumination:
     """Every run's recorded members, fed to archives with common cells."""
     check_comparable(runs)
     if (number := len(runs[0].behavior_names)) != 2:  # before an archive of more is filled
-        choose = " Choose two, e.g. --dimensions 0,1." if number > 2 else ""
+        choose = f" Choose two: {in_words('Run(path, dimensions=(0, 1))', '--dimensions 0,1')}." if number > 2 else ""
         raise ConfigError(f"Archives of two behavior dimensions are drawn, but {runs[0].path} has {number}.{choose}")
     by, worst = archive_scale(runs), worst_fitness(runs)
     panels: dict[str, list[Line]] = {curve: [] for curve in CURVES}

@@ -15,7 +15,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, hsv_to_rgb
 from matplotlib.figure import Figure
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, given
 from evolvability.figures.behaviors import SHOWN, check_comparable, representative
 from evolvability.figures.style import ZERO_LINE, Array, add_note, grid, letter, new_figure, percent
 from evolvability.runs.files import command_line
@@ -139,8 +139,8 @@ def _luck(name: str, run: Run, seed: int) -> Luck:
     episodes = recorded_episodes(run, seed)
     if episodes is None:
         raise ConfigError(
-            f"{run.path} has one episode per mutation, which cannot tell luck from skill. Train with --episodes 2 or "
-            f"more, or measure its center: {command_line('measure', run.path, '--episodes', '4')}"
+            f"{run.path} has one episode per mutation, which cannot tell luck from skill. Train with "
+            f"{given(episodes=2)}, or measure its center: {command_line('measure', run.path, '--episodes', '4')}"
         )
     if not len(episodes):
         raise ConfigError(f"{run.path} has no valid member in its last recorded generation.")

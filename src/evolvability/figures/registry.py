@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
-from evolvability.core.errors import ConfigError, unknown
+from evolvability.core.errors import ConfigError, given, unknown
 from evolvability.figures import (
     adaptation,
     behaviors,
@@ -62,7 +62,7 @@ def draw_figure(name: str, runs: Sequence[Run], output: Path | None = None) -> P
     if not runs:
         raise ConfigError(f"The figure '{name}' shows runs, but none was given. Give at least one run folder.")
     if any(run.dimensions for run in runs) and name not in OF_BEHAVIORS:
-        raise ConfigError(f"--dimensions is for {', '.join(OF_BEHAVIORS)}; the figure '{name}' has other axes.")
+        raise ConfigError(f"dimensions are for {', '.join(OF_BEHAVIORS)}; the figure '{name}' has other axes.")
     return save_figure(lambda: FIGURES[name](runs), output or Path(f"{name}.png"))
 
 
@@ -72,7 +72,7 @@ def save_figure(draw: Callable[[], Figure], output: Path) -> Path:
     if suffix not in METADATA:
         raise ConfigError(
             f"The output of a figure must end in {', '.join(METADATA)}, got '{output}'. "
-            f"Write e.g. --output {output.with_suffix('.png') if output.name else 'figure.png'}."
+            f"Write e.g. {given(output=str(output.with_suffix('.png') if output.name else 'figure.png'))}."
         )
     content = io.BytesIO()
     with paper_style():

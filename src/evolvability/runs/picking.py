@@ -16,7 +16,7 @@ from evolvability.runs.parents import Parent
 from evolvability.runs.policy import TrainedPolicy
 from evolvability.tasks.base import Task, with_episodes
 from evolvability.tasks.circumstances import Circumstances, circumstances_in, usual_circumstances
-from evolvability.tasks.directions import FITNESS
+from evolvability.tasks.directions import FITNESS, FORMS
 from evolvability.tasks.goals import Goal, goal_named, mean_score
 from evolvability.tasks.registry import make_task
 from evolvability.tasks.replay import HostArray
@@ -41,6 +41,10 @@ class PickedMutation(NamedTuple):
     """(num_mutations, repeats) the scores of every mutation in further evaluations, in circumstances that differ."""
     behavior: HostArray
     """(num_mutations, num_behaviors) the behavior of every mutation in the first evaluation."""
+
+    def __repr__(self) -> str:
+        how_well = f"performance {self.performance:.4g} in {self.repeated.shape[1]} evaluations"
+        return f"PickedMutation({self.chosen} of {len(self.scores)}, {how_well})"
 
 
 def pick(
@@ -92,6 +96,9 @@ def pick_keys(key: Array) -> Array:
 def goal_of(parent: Parent, goal: str | Goal) -> Goal:
     """A goal by its name; the fitness of a run that was given a goal is that goal."""
     if not isinstance(goal, str):
+        if not callable(goal):
+            as_text = f" Write it as a text: '{goal}'." if isinstance(goal, int | float) else ""
+            raise ConfigError(f"A goal is {FORMS}, or a function of an outcome, got {goal!r}.{as_text}")
         return goal
     return goal_named(parent.config.goal if goal == FITNESS and parent.config.goal else goal, parent.task)
 

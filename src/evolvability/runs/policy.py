@@ -109,7 +109,8 @@ class TrainedPolicy:
 def acting(policy: TrainedPolicy) -> Actions:
     """What a policy's outputs mean; parameters that are not a network are refused."""
     if policy.actions is None:
-        raise ConfigError(f"Parameters of task '{policy.task}' are not a network, so they see nothing and do not act.")
+        unsaid = "does not say what its parameters see and how they act (Task.actions)"
+        raise ConfigError(f"Task '{policy.task}' {unsaid}, so they are not a policy.")
     return policy.actions
 
 

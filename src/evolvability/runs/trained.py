@@ -37,7 +37,7 @@ def inherited(
     missing = set(range(config.seed, config.seed + config.seeds)) - set(origin.seeds)
     if missing:
         known = f"{origin.seeds.start} to {origin.seeds.stop - 1}"
-        raise ConfigError(f"{origin.path} has the seeds {known}, but not {min(missing)}: choose --seed and --seeds.")
+        raise ConfigError(f"{origin.path} has the seeds {known}, but not {min(missing)}: choose seed and seeds.")
     generation, arrays = load_checkpoint(origin.path)
     found = parents_from(arrays, origin.config, task, generation, where=str(origin.path))
     # The new run's seeds may be some of the old one's.

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evolvability.config.schema import Config
 from evolvability.core.cores import machine_memory
-from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.core.errors import ConfigError, RunFolderError, in_words
 from evolvability.runs.files import user_folder
 from evolvability.tasks.registry import own_code
 
@@ -41,7 +41,8 @@ def objection(path: Path, config: Config) -> str:
 def check_trust(path: Path, config: Config) -> None:
     """Refuse to make the task of a folder that this user has neither trained nor trusted, where that would run code."""
     if doubt := objection(path, config):
-        raise ConfigError(f"{doubt}. If you do, add --trust, which is remembered; in Python: Run(path, trust=True).")
+        add = in_words("open it with Run(path, trust=True)", "add --trust")
+        raise ConfigError(f"{doubt}. If you do, {add}, which is remembered.")
 
 
 def check_file_trust(file: Path, config: Config, *, trust: bool) -> None:

@@ -148,12 +148,12 @@ def locked(path: Path) -> Iterator[None]:
         known = (path / ".lock").read_text(errors="replace")[:100].split()
         holder = f"process {' on '.join(known[:2])}" if known else "another process"
         raise RunFolderError(
-            f"{path} is in use: {holder} is writing to it. Wait for it, or choose another --output. If that machine "
+            f"{path} is in use: {holder} is writing to it. Wait for it, or choose another output. If that machine "
             f"is gone for good, remove {path / '.lock'}."
         ) from None
     except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
         why = getattr(error, "strerror", None) or error
-        raise RunFolderError(f"{path} cannot be written: {why}. Choose another --output.") from None
+        raise RunFolderError(f"{path} cannot be written: {why}. Choose another output.") from None
     try:
         yield
     finally:

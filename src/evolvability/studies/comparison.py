@@ -11,7 +11,7 @@ from rich.console import Group as Lines
 from rich.table import Table
 from rich.text import Text
 
-from evolvability.core.errors import ConfigError, unknown
+from evolvability.core.errors import ConfigError, given, unknown
 from evolvability.runs.files import markdown_text
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import load_adaptation
@@ -109,7 +109,7 @@ def _last_common(runs: Sequence[Run], metric: str) -> int | None:
         return None
     common = set.intersection(*map(set, lasts))
     if not common:
-        raise ConfigError(f"{metric}: there is no generation that all runs have. Try --generation last.")
+        raise ConfigError(f"{metric}: there is no generation that all runs have. Try {given(generation='last')}.")
     return max(common)
 
 
@@ -122,7 +122,7 @@ def _remarks(groups: Sequence[RunGroup], common: int | None) -> list[str]:
     numbers = "; ".join(f"{number} in {' and '.join(names)}" for number, names in lengths.items())
     remarks = [f"Different numbers of generations: {numbers}."] if len(lengths) > 1 else []
     if common is not None:
-        remarks.append(f"Compared at generation {common}, the last that all have; --generation chooses another.")
+        remarks.append(f"Compared at generation {common}, the last that all have; generation chooses another.")
     different = [f"{name} ({_values_text(name, values)})" for name, values in differing_settings(groups).items()]
     return remarks + ([f"Settings differ: {'; '.join(different)}."] if different else [])
 
@@ -268,7 +268,7 @@ def _metric(run: Run, name: str, generation: int | None) -> list[float]:
     if not 0 <= generation < values.shape[1]:
         raise ConfigError(f"{run.path} has the generations 0 to {values.shape[1] - 1}, but not {generation}.")
     if not np.isfinite(values).any():  # another method's; a metric that is missing now and then is of a collapsed run
-        hint = " It takes two or more episodes per member: --episodes 2." if name == "repeatability" else ""
+        hint = f" It takes two or more episodes per member: {given(episodes=2)}." if name == "repeatability" else ""
         raise ConfigError(f"{run.path} has no value of '{name}'.{hint}")
     return [float(value) for value in values[:, generation]]
 

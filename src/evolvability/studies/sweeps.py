@@ -67,7 +67,7 @@ class Planned:
             there, here = found.get(key), asked[key]
             raise RunFolderError(
                 f"{self.path} holds a run of another configuration: {key} is {there} there and {here} here. "
-                "Choose another --output, or remove that folder."
+                "Choose another output, or remove that folder."
             )
         return "done" if run.is_complete else "begun"
 

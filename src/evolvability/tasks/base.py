@@ -10,9 +10,9 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from evolvability.core.errors import ConfigError, TaskError
+from evolvability.core.errors import ConfigError, TaskError, given, in_words
 from evolvability.core.noise import Shapes
-from evolvability.core.types import Outcome, PyTree, Sample, merge_episodes
+from evolvability.core.types import Outcome, PyTree, Sample, described, merge_episodes
 from evolvability.tasks.actions import Actions
 from evolvability.tasks.replay import Stage
 from evolvability.tasks.world import World
@@ -65,9 +65,10 @@ def with_episodes(task: Task, number: int) -> Task:
     if number == 1:
         return task
     if not task.varies:
+        start_noise = in_words("task_options={'start_noise': 0.1}", "--start-noise 0.1")
         raise ConfigError(
             f"Task '{task.name}' does not vary: all {number} episodes of a member would be the same. Let its "
-            "circumstances differ (robots: --start-noise 0.1), or set episodes to 1."
+            f"circumstances differ ({start_noise} for robots), or ask for {given(episodes=1)}."
         )
 
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
@@ -102,12 +103,18 @@ def checked_names(task: str, names: Iterable[str], num_behaviors: int) -> tuple[
 def checked_result(behavior: Any, fitness: Any) -> int:
     """How many dimensions a behavior has, where it is a number or a vector, and the fitness a number or None."""
     # Shapes alone are looked at: of a function that JAX compiles there are no values yet.
-    shape, fitness_shape = np.shape(behavior), () if fitness is None else np.shape(fitness)
-    if len(shape) > 1 or 0 in shape:
-        raise TaskError(f"The behavior must be a number or a vector, such as (x, y), got an array of shape {shape}.")
-    if fitness_shape:
-        raise TaskError(f"The fitness must be a single number, got an array of shape {fitness_shape}.")
+    if not _is_numeric(behavior) or len(shape := np.shape(behavior)) > 1 or 0 in shape:
+        advice = " Leave out the names, and give them as behavior_names=(...)." if isinstance(behavior, dict) else ""
+        expected = "The behavior must be a number or a vector, such as (x, y)"
+        raise TaskError(f"{expected}, got {described(behavior)}.{advice}")
+    if fitness is not None and not (_is_numeric(fitness) and np.shape(fitness) == ()):
+        raise TaskError(f"The fitness must be a single number, got {described(fitness)}.")
     return shape[0] if shape else 1
+
+
+def _is_numeric(value: Any) -> bool:
+    kind = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
+    return bool(jnp.issubdtype(kind, jnp.number) or jnp.issubdtype(kind, jnp.bool_))
 
 
 def behavior_and_fitness(result: Any, is_pair: bool) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from evolvability.core.errors import ConfigError, missing_extra
+from evolvability.core.errors import ConfigError, in_words, missing_extra
 from evolvability.tasks.actions import Actions, choice
 from evolvability.tasks.base import Task, checked_result
 from evolvability.tasks.episodes import Episode, Measure, named_behavior, named_fitness
@@ -33,7 +33,8 @@ PURPOSE_REMEMBER = 1 << 16
 def gymnasium_named(options: GymnasiumOptions) -> Task:
     """The task of an environment's id, as the command line asks for it."""
     if not options.env:
-        raise ConfigError("Task 'gymnasium': which environment? Give its id, e.g. --env BipedalWalker-v3.")
+        give = in_words("task_options={'env': 'BipedalWalker-v3'}", "--env BipedalWalker-v3")
+        raise ConfigError(f"Task 'gymnasium': which environment? Give its id, e.g. {give}.")
     try:
         arguments = json.loads(options.env_arguments)
     except ValueError:

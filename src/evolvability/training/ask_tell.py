@@ -11,7 +11,7 @@ from jax import Array
 
 from evolvability.config.build import objective_named
 from evolvability.config.objective_text import needs_fitness
-from evolvability.core.errors import TaskError
+from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.objectives import Objective
 from evolvability.core.populations import Population, normal
 from evolvability.core.stateful_objectives import StatefulObjective
@@ -27,9 +27,11 @@ class AskTell:
     Args:
         start: the parameters evolution starts from, any pytree of floats.
         population_size: mutations per generation.
-        population: the distribution of mutations.
+        sigma: the mutations' standard deviation, default: 0.02; not beside a ``population``, which has its own.
+        learning_rate: Adam's step size, default: 0.01; not beside an ``optimizer``, which has its own.
+        population: the distribution of mutations; default: `normal`.
         objective: what to maximize: an objective, or a name as on the command line.
-        optimizer: any optax optimizer.
+        optimizer: any optax optimizer; default: Adam.
         l2: weight decay of the center.
         seed: of the mutations.
 
@@ -48,6 +50,8 @@ class AskTell:
         start: PyTree,
         *,
         population_size: int = 256,
+        sigma: float | None = None,
+        learning_rate: float | None = None,
         population: Population | None = None,
         objective: Objective | StatefulObjective | str = "max_entropy",
         optimizer: optax.GradientTransformation | None = None,
@@ -55,11 +59,13 @@ class AskTell:
         seed: int = 0,
     ) -> None:
         flat, self._unflatten = flattened(start)
-        population = normal() if population is None else population
+        if (sigma is not None and population is not None) or (learning_rate is not None and optimizer is not None):
+            raise ConfigError("AskTell: a population has its own sigma, an optimizer its own learning_rate: give one.")
+        population = normal(0.02 if sigma is None else sigma) if population is None else population
         algorithm = evolvability_es(
             population,
             objective_named(objective) if isinstance(objective, str) else objective,
-            optax.adam(0.01) if optimizer is None else optimizer,
+            optax.adam(0.01 if learning_rate is None else learning_rate) if optimizer is None else optimizer,
             population_size=population_size,
             l2=l2,
         )
@@ -69,12 +75,11 @@ class AskTell:
         self._needs_fitness = isinstance(objective, str) and needs_fitness(objective)
         self._ask: Callable[..., Any] = jax.jit(algorithm.ask)
         self._step: Callable[..., tuple[State, Info, Outcome]] = jax.jit(
-            lambda state, did, fitness: step(
-                algorithm, with_outcome(algorithm, population, make_outcome(did, fitness)), state
-            )
+            lambda state, outcome: step(algorithm, with_outcome(algorithm, population, outcome), state)
         )
         self.state = algorithm.init(jax.random.key(seed), centers)
         """What the next generation needs: save it to go on later."""
+        self._num_behaviors = 0  # not known before anything was told
         self._unasked: State | None = None  # the state that a tell led to, until its mutations are asked for
 
     @property
@@ -102,13 +107,23 @@ class AskTell:
         # A state that was assigned may have been asked in another process, and so may a loop that has told nothing yet.
         if self.state is self._unasked:
             raise TaskError(f"tell: the mutations of generation {self.generation} were not asked for yet. Call ask.")
-        behavior = self._checked("behavior", behavior, (1, 2))
+        # A number per member becomes a behavior of one dimension.
+        behavior = self._checked("behavior", behavior, (1, 2)).reshape(self._population_size, -1)
+        number = self._num_behaviors or behavior.shape[1]
+        if behavior.shape[1] != number:
+            raise TaskError(
+                f"tell: behaviors of {number} dimension(s) are expected, as before, got {behavior.shape[1]}."
+            )
         if fitness is None and self._needs_fitness:
             raise TaskError("tell: the objective is about fitness, so it is needed beside the behavior.")
         fitness = None if fitness is None else self._checked("fitness", fitness, (1,))
-        # A number per member becomes a behavior of one dimension.
-        self.state, info, _ = self._step(self.state, behavior.reshape(len(behavior), -1), fitness)
-        self._unasked = self.state
+        outcome = make_outcome(behavior, fitness)
+        if not outcome.valid.any():
+            what = "behavior" if fitness is None else "behavior and fitness"
+            none = f"tell: none of the {self._population_size} mutations has a finite {what}"
+            raise TaskError(f"{none}. Look for NaN in what evaluates them.")
+        self.state, info, _ = self._step(self.state, outcome)
+        self._unasked, self._num_behaviors = self.state, number
         return info
 
     def _checked(self, name: str, values: Any, ndims: tuple[int, ...]) -> Array:

@@ -33,6 +33,7 @@ from evolvability.runs.trained import describe_origin
 from evolvability.runs.trust import check_trust, remember
 from evolvability.runs.writer import RunWriter, locked
 from evolvability.tasks.base import Task
+from evolvability.tasks.checking import check_is_task
 from evolvability.tasks.registry import ROBOT
 from evolvability.tasks.replay import HostArray
 from evolvability.training.evolution import Evolution
@@ -128,6 +129,7 @@ def evolve(
         >>> run.pick("left", mutations=10).policy([0.0, 0.0, 0.0, 0.0]).shape  # the action at an observation
         (2,)
     """
+    check_is_task(task)
     settings, pieces = split_pieces(settings)
     if config is None:
         name, settings = _named(task, settings)
@@ -249,7 +251,7 @@ def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWrite
         # A process killed while it made the folder leaves some of these names behind, and no config.toml.
         unknown = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
         if unknown:
-            raise RunFolderError(f"{output} is not empty (it has {min(unknown)}). Choose another --output.")
+            raise RunFolderError(f"{output} is not empty (it has {min(unknown)}). Choose another output.")
     # Locked before it is looked into: another process may be making a run here at this moment.
     writer = _locked_folder(output, held)
     if (output / "config.toml").exists():
@@ -257,7 +259,7 @@ def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWrite
         raise RunFolderError(f"{output} already holds a run. Go on with: {again}; or choose another --output.")
     left = [file for name in ARRAY_FOLDERS for file in (output / name).glob("*")]
     if left:  # its configuration was lost: new files among those would be taken for one run
-        raise RunFolderError(f"{output} holds what is left of a run, such as {min(left)}. Choose another --output.")
+        raise RunFolderError(f"{output} holds what is left of a run, such as {min(left)}. Choose another output.")
     origin = describe_origin(Run(config.start_from)) if config.start_from else None
     remember(output, config)  # what this user names is trusted
     writer.create(config, origin, evolution.task.behavior)

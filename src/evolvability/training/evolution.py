@@ -18,7 +18,7 @@ from evolvability.config.build import build_algorithm, build_population
 from evolvability.config.objective_text import needs_fitness
 from evolvability.config.pieces import Pieces, check_pieces
 from evolvability.config.schema import Config, to_toml
-from evolvability.core.errors import ConfigError, UserError
+from evolvability.core.errors import ConfigError, UserError, given
 from evolvability.core.keys import noise_key
 from evolvability.core.strategy import Algorithm, Info, State
 from evolvability.core.types import Outcome
@@ -29,11 +29,19 @@ from evolvability.methods.registry import ES_MAML, MAML
 from evolvability.runs.folder import Run
 from evolvability.runs.trained import inherited
 from evolvability.tasks.base import Task, with_episodes, world_of
+from evolvability.tasks.checking import checked, trace
 from evolvability.tasks.goals import judge, with_goal
 from evolvability.tasks.registry import make_task
 from evolvability.training.generation import Where, exploring, in_chunks, on_workers, seed_by_seed, start, step, whole
 from evolvability.training.interrupts import delayed_interrupts
-from evolvability.training.metrics import MAX_RECORDED_CENTER, Rows, metric_rows, outlier_notice, with_entropy
+from evolvability.training.metrics import (
+    MAX_RECORDED_CENTER,
+    Rows,
+    metric_rows,
+    outlier_notice,
+    sameness_notice,
+    with_entropy,
+)
 from evolvability.training.processes import agree
 from evolvability.training.sharding import replicated, spread_population, spread_task, usable
 from evolvability.workers.evaluator import Evaluator
@@ -63,6 +71,8 @@ class Evolution:
         self.given = task = task or make_task(config.task, config.task_options)  # as it was given, or is named
         if type(task.options) is type(config.task_options):
             self.config = config = replace(config, task_options=task.options)
+        is_own = ":" in config.task  # of the user's, as an object or as module:name
+        task = checked(task) if is_own else task
         if config.explores:
             if pool is not None:
                 raise ConfigError("Actions are drawn on the device, not on workers. Leave out workers, or action_std.")
@@ -89,6 +99,9 @@ class Evolution:
         self._jit = partial(jax.jit, compiler_options=_compiler_options(config))
         self._compile = partial(self._jit, out_shardings=replicated(self.devices))
         self._begin = self._batch(partial(start, self.algorithm, self.task, self.population.num_components))
+        if is_own and isinstance(self.algorithm, Algorithm) and not (self.task.on_host or config.explores):
+            one_seed = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), self.template())
+            trace(self.task, self.algorithm.ask, one_seed)
         self._step = self._prepared_step()
         # The episodes of MAML are not draws of a population: all belong to its one center.
         draws = jnp.arange(1) if is_maml else self.population.draws(config.population_size)
@@ -162,6 +175,8 @@ class Evolution:
             rows = metric_rows(self.config, self.task.has_fitness, generation, values, centers, seconds)
             # Before it is handed on: a generation that is refused is not recorded, and a resumed run does it again.
             self._check_invalid(generation, values)
+            if generation == 0 and (text := sameness_notice(self.config, self.task.behavior, did)):
+                warnings.warn(text, stacklevel=2)
             if not is_said and (text := outlier_notice(self.config, generation, values["outlier"])):
                 warnings.warn(text, stacklevel=2)
                 is_said = True
@@ -200,7 +215,7 @@ def _asked(task: Task, config: Config) -> Task:
     if not task.has_fitness and needs_fitness(config.objective):
         raise ConfigError(
             f"Task '{task.name}' has no fitness{' with drawn actions' if config.explores else ''}, so the objective "
-            f"{config.objective} has none to climb. Give it one with --goal."
+            f"{config.objective} has none to climb. Give it one, such as {given(goal='right')}."
         )
     return task
 
@@ -212,5 +227,5 @@ def _devices(config: Config, task: Task, num_signs: int) -> Any:
         return usable(jax.devices(), (config.chunk_size or config.population_size) // num_signs)
     if jax.process_count() > 1:
         what = "MAML, and members that draw their actions," if in_world else f"Task '{task.name}', without JAX,"
-        raise ConfigError(f"{what} cannot be spread over several processes. For a robot choose --engine fused.")
+        raise ConfigError(f"{what} cannot be spread over several processes. For a robot choose engine fused.")
     return jax.local_devices()[:1]

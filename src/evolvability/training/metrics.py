@@ -1,16 +1,18 @@
 """What is kept of a generation: rows of metrics, and arrays of behaviors."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
+from evolvability.config.objective_text import names_in
 from evolvability.config.schema import Config
 from evolvability.core.entropy import entropy
+from evolvability.core.errors import given
 from evolvability.core.types import Outcome
-from evolvability.methods.registry import ES_MAML
+from evolvability.methods.registry import ES_MAML, objective_entry
 from evolvability.runs.sealed import Arrays
 
 Array = np.ndarray[Any, Any]
@@ -72,9 +74,23 @@ def outlier_notice(config: Config, generation: int, shares: Array) -> str:
         return ""
     return (
         f"generation {generation}: one of {number} members holds {share:.0%} of the variance of a behavior, so the "
-        "center follows its noise. If it blew up, try --behavior-shaping robust. Further generations like this are not "
-        "named: see the metric `outlier`."
+        f"center follows its noise. If it blew up, try {given(behavior_shaping='robust')}. Further generations like "
+        "this are not named: see the metric `outlier`."
     )
+
+
+def sameness_notice(config: Config, names: Sequence[str], outcome: Outcome) -> str:
+    """What to say where all members of the first generation do the same, so that nothing can be weighed; mostly ""."""
+    if all(objective_entry(name).needs_fitness for name in names_in(config.objective)):
+        return ""
+    for did in valid_episodes(outcome):
+        if len(did) > 1 and (did == did[0]).all():
+            where = ", ".join(f"{name} = {value:.4g}" for name, value in zip(names, did[0], strict=True))
+            return (
+                f"all {len(did)} members did the same ({where}), so the center has nowhere to go. Does the behavior "
+                f"depend on the parameters? If it does, give larger mutations: sigma is {config.options.get('sigma')}."
+            )
+    return ""
 
 
 def behavior_arrays(component: Any, outcome: Outcome) -> Arrays:

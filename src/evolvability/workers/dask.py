@@ -14,7 +14,7 @@ from distributed import Client
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
-from evolvability.core.errors import ClusterError, ConfigError, UserError
+from evolvability.core.errors import ClusterError, ConfigError, UserError, in_words
 from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, Pool
 from evolvability.workers.worker import Broadcast, Recipe, WorkerReport
 
@@ -24,16 +24,16 @@ GONE = (OSError, CommClosedError, TimeoutError, CancelledError, asyncio.Cancelle
 
 def connect(where: str) -> Client:
     """A client of the scheduler at an address, or of the one that wrote a scheduler file."""
-    is_address = "://" in where
+    is_address, what = "://" in where, in_words("workers", "--dask")
     if not is_address and not Path(where).is_file():
         raise ConfigError(
-            f"--dask: tcp://host:8786 or a scheduler file is expected, and there is no such file as '{where}'."
+            f"{what}: tcp://host:8786 or a scheduler file is expected, and there is no such file as '{where}'."
         )
     try:
         return Client(where) if is_address else Client(scheduler_file=where)
     except (OSError, ValueError, TypeError, TimeoutError) as error:  # TypeError: of TLS without certificates
         raise ConfigError(
-            f"--dask: no scheduler answers at {where} ({str(error) or type(error).__name__}). "
+            f"{what}: no scheduler answers at {where} ({str(error) or type(error).__name__}). "
             "Start one with: dask scheduler"
         ) from None
 

@@ -21,7 +21,7 @@ import numpy as np
 from jax import Array
 
 from evolvability.config.schema import Config
-from evolvability.core.errors import ClusterError, ConfigError
+from evolvability.core.errors import ClusterError, ConfigError, given
 from evolvability.core.keys import noise_key
 from evolvability.core.populations import Population
 from evolvability.core.strategy import State
@@ -138,8 +138,8 @@ def _check_losses(pool: Pool, slots: int, error: LostError) -> None:
     pool.lost_in_a_row += 1
     if pool.lost_in_a_row >= MAX_LOST_PER_SLOT * max(slots, 1) + MAX_LOST:
         raise ClusterError(
-            f"{pool.lost_in_a_row} calls in a row came to nothing; of the last one {error}. Try one member in this "
-            "process, with --workers 0: what ends workers is seen there."
+            f"{pool.lost_in_a_row} calls in a row came to nothing; of the last one {error}. Try it in this "
+            f"process, with {given(workers=0)}: what ends workers is seen there."
         )
 
 

@@ -24,6 +24,8 @@ MAX_STARTS = 3  # so many processes in a row may die while they get ready before
 WATCH_SECONDS = 0.2  # between looks at the workers' memory
 MAX_WORDS = 400  # letters of a worker's last words
 MAX_STDERR = 1 << 20  # bytes kept of what a worker writes
+UNGUARDED = 78
+"""The exit code of a worker that was about to start workers itself."""
 SAFE_PATH = "PYTHONSAFEPATH"
 MEMORY_SHARE = 0.9  # of the machine's memory, for all workers together
 
@@ -146,14 +148,16 @@ class _Worker:
     def _last_words(self) -> str:
         self._pass_on()
         words, self._words = " ".join(self._words.split()), ""
-        code = None
-        if self._process is not None:
-            # Its executor asks, too: whoever asks second gets nothing until the first has noted the answer.
-            until = time.monotonic() + 1
-            while (code := self._process.exitcode) is None and time.monotonic() < until:
-                time.sleep(0.01)
+        code = self._exit_code()
         how = f" ({signal.Signals(-code).name})" if code and code < 0 else f" (exit code {code})" if code else ""
         return f"{how}, whose last words were: {words}" if words else f"{how}, without a word"
+
+    def _exit_code(self) -> int | None:
+        # Its executor asks, too: whoever asks second gets nothing until the first has noted the answer.
+        until, code = time.monotonic() + 1, None
+        while self._process and (code := self._process.exitcode) is None and time.monotonic() < until:
+            time.sleep(0.01)
+        return code
 
     def close(self) -> None:
         """End it for good."""
@@ -174,10 +178,12 @@ class _Worker:
                 self._process = next(iter((executor._processes or {}).values()), None)
             self.process_id = first_call.result()
         except futures.BrokenExecutor as error:
+            if self._exit_code() != UNGUARDED:
+                raise ClusterError(f"A worker process could not start{self._last_words()}.") from error
             raise ClusterError(
-                f"A worker process could not start{self._last_words()}. In a script, what starts workers must be "
-                "under `if __name__ == '__main__':`, because every worker imports the script."
-            ) from error
+                "Every worker process imports this script, so what starts workers must not run there. Put it under: "
+                "if __name__ == '__main__':"
+            ) from None
 
     def _end(self) -> None:
         """At once, even a process that is stopped."""
