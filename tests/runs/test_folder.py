@@ -217,7 +217,7 @@ def test_a_second_process_is_refused(copy: Path) -> None:
 
 
 def test_a_folder_that_holds_a_run_is_not_overwritten(evolution: Evolution, copy: Path) -> None:
-    with pytest.raises(RunFolderError, match=r"already holds a run.*ees resume"):
+    with pytest.raises(RunFolderError, match=r"already holds a run.*resume"):
         train(evolution, copy)
 
 

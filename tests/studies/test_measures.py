@@ -258,8 +258,11 @@ def test_parameters_that_cannot_be_measured_are_refused(
     interference = ("--task", "interference")
     expected = {
         (str(tmp_path / "two.npy"),): "--task cheetah",
-        (str(tmp_path / "two.npy"), *interference): "has 2 parameters, but task 'interference'",
-        (str(tmp_path / "both.safetensors"), *interference): "there are: a, b",
+        (str(tmp_path / "two.npy"), *interference): "1 numbers are expected for task 'interference'",
+        (
+            str(tmp_path / "both.safetensors"),
+            *interference,
+        ): "does not fit task 'interference': nothing is expected, got b (1,)",
         (str(tmp_path / "text.txt"), *interference): ".safetensors or .npy",
         (str(tmp_path / "none.npy"), *interference): "no file of parameters",
         (str(run.path), "--task", "point"): "'interference', not of 'point'",

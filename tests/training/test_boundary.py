@@ -165,13 +165,12 @@ def test_a_loop_that_is_told_nothing_but_nan_says_so() -> None:
 
 
 def test_a_loop_takes_sigma_and_learning_rate() -> None:
-    small, large = (
-        AskTell(jnp.zeros(30), population_size=64, sigma=sigma, learning_rate=sigma) for sigma in (0.1, 1.0)
-    )
+    settings: dict[str, Any] = {"population_size": 64, "objective": "mean_fitness"}
+    small, large = (AskTell(jnp.zeros(30), sigma=size, learning_rate=size, **settings) for size in (0.1, 1.0))
     drawn = [np.asarray(loop.ask()) for loop in (small, large)]
     assert drawn[1].std() == pytest.approx(10 * drawn[0].std(), rel=1e-4)
-    small.tell(drawn[0][:, :2])
-    large.tell(drawn[1][:, :2])
+    small.tell(drawn[0], fitness=drawn[0][:, 0])
+    large.tell(drawn[1], fitness=drawn[1][:, 0])
     # Adam's first step is its step size.
     assert np.asarray(abs(large.center)).max() == pytest.approx(1.0, rel=0.01)
     assert np.asarray(abs(small.center)).max() == pytest.approx(0.1, rel=0.01)

@@ -93,6 +93,9 @@ def objective_options(given: Any, objective: str) -> Any:
 
 def no_object(name: str, recorded: str) -> ConfigError:
     """The error where a piece would have to be built from its record."""
+    if name == "start_from":
+        kept = "centers/000000.safetensors in its run folder has them"
+        return ConfigError(f"This run started from arrays that were given from Python; {kept}: start from that file.")
     return ConfigError(
         f"This run's {name}, {recorded}, was given from Python as an object, which no folder holds. Give it again from "
         f"Python: evolvability.resume(path, {name}=...)" + " or Run(path, population=...)" * (name == "population")

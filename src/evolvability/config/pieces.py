@@ -6,6 +6,7 @@ gives them again.
 """
 
 from collections.abc import Callable
+from os import PathLike
 from typing import Any, NamedTuple
 
 import jax
@@ -53,6 +54,14 @@ def split_pieces(settings: dict[str, Any]) -> tuple[dict[str, Any], Pieces]:
             raise ConfigError(f"{setting} is a matter of the {name}, which is an object here. Give it to that.")
     values = settings | {key: value for record in records.values() for key, value in record.items()}
     return values, Pieces(**{name: piece for name, piece in given.items() if values[name].startswith(FROM_PYTHON)})
+
+
+def split_start(settings: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Settings as a configuration records them, and the arrays to start from, where those are given as such."""
+    start = settings.get("start_from", "")
+    if isinstance(start, str | PathLike):
+        return (settings | {"start_from": str(start)} if start else settings), None
+    return settings | {"start_from": FROM_PYTHON + type(start).__name__}, start
 
 
 def check_pieces(config: Config, pieces: Pieces) -> None:

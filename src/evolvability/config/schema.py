@@ -92,8 +92,8 @@ class Config:
 
     generations: int = setting(100, ONE_OR_MORE, same_course=True)
     """How many generations to run."""
-    start_from: Annotated[str, arg(metavar="RUN"), UNSET] = ""
-    """A run folder of the same task, whose trained population is where this run starts; each seed from its own."""
+    start_from: Annotated[str, arg(metavar="PATH"), UNSET] = ""
+    """Where this run starts: a run folder of the same task, each seed from its own, or a file of weights."""
     seed: int = setting(0, Rule("between 0 and 2^31", lambda value: 0 <= value < 2**31), same_course=True)
     """The seed of the run, and of the first of several."""
     seeds: int = setting(1, ONE_OR_MORE, same_course=True)

@@ -1,20 +1,54 @@
-"""Where a run starts from: what it inherits of a finished one, and what it records of it."""
+"""Where a run starts from: what it inherits of a finished one or takes from the user, and what it records of it."""
 
 import hashlib
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from evolvability.config.schema import Config, to_table
+from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Parameters, PyTree
-from evolvability.runs.checkpoints import load_checkpoint
+from evolvability.runs.checkpoints import load_checkpoint, named_arrays
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import parents_from
+from evolvability.runs.starts import PICKLES, start_in
 from evolvability.tasks.base import Task
+
+
+def is_run(source: PyTree) -> bool:
+    """Whether what a run starts from is a run folder, and not a file or arrays."""
+    if not isinstance(source, str | PathLike) or not str(source) or str(source).startswith(FROM_PYTHON):
+        return False
+    path = Path(source)
+    return path.is_dir() or not (path.is_file() or path.suffix in (".npy", ".safetensors", *PICKLES))
+
+
+def taken(
+    source: PyTree, config: Config, task: Task, keys: Array, num_components: int
+) -> tuple[Array, Parameters, PyTree]:
+    """As `inherited`, of a file of arrays or of arrays: one center for all seeds, or one per seed."""
+    where = str(source) if isinstance(source, str | PathLike) else "start_from"
+    found = start_in(source, task)
+    centers = found.centers[:, None]
+    if len(centers) not in (1, config.seeds):
+        raise ConfigError(f"{where}: a center for all seeds, or one for each of {config.seeds}, got {len(centers)}.")
+    memory = jax.tree.map(lambda leaf: np.asarray(leaf)[None], task.memory)
+    if found.memory:
+        expected = {name: leaf.shape[1:] for name, leaf in named_arrays({"memory": memory}).items()}
+        if (given := {name: array.shape[1:] for name, array in found.memory.items()}) != expected:
+            raise ConfigError(f"{where}: its statistics of observations are {given}, but the task's {expected}.")
+        leaves = [found.memory[name] for name in expected]
+        memory = jax.tree.unflatten(jax.tree.structure(memory), [np.asarray(leaf, np.float32) for leaf in leaves])
+    memory = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.seeds, *leaf.shape[1:])), memory)
+    # All components at one point: a mixture's `init` moves them apart.
+    return keys, Parameters(jnp.broadcast_to(centers, (config.seeds, num_components, centers.shape[2]))), memory
 
 
 def inherited(

@@ -7,13 +7,11 @@ is what an invalid one did. Figures and statistics read it, and need no simulato
 import re
 from dataclasses import replace
 from pathlib import Path
-from tokenize import TokenError
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import safetensors.numpy
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
@@ -26,7 +24,7 @@ from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent, check_size, parents_from
 from evolvability.runs.picking import Evaluate, evaluator, with_circumstances
-from evolvability.runs.sealed import UNREADABLE, Arrays
+from evolvability.runs.starts import start_in
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
 from evolvability.studies.result_files import OFFSPRING, HostArray, each_seed, finish, keep, kept, kept_names
 from evolvability.tasks.base import Task, with_episodes
@@ -208,9 +206,7 @@ def offspring_of_file(
     path: Path, task: Task, config: Config, *, number: int = 1000, episodes: int = 1
 ) -> list[Offspring]:
     """Offspring of the center, or of each of several, in a .safetensors or .npy file."""
-    arrays = _arrays(path)
-    centers = _centers(path, arrays)
-    memory = {name: array for name, array in arrays.items() if name.startswith("memory/")}
+    centers, memory = start_in(path, task)
     if not memory and jax.tree.leaves(task.memory):
         raise ConfigError(
             f"{path} has no statistics of observations, by which task '{task.name}' scales what networks see: they "
@@ -220,28 +216,3 @@ def offspring_of_file(
     parents = parents_from({"parameters/center": centers[:, None], **memory}, config, task, 0, where=str(path))
     evaluate = evaluator(with_episodes(task, episodes))
     return [offspring(parent, evaluate, number, parent.key) for parent in parents]
-
-
-def _arrays(path: Path) -> Arrays:
-    try:
-        if path.suffix == ".npy":
-            return {"center": np.load(path, allow_pickle=False)}  # a pickle could run code
-        if path.suffix == ".safetensors":
-            return safetensors.numpy.load_file(path)
-    except (*UNREADABLE, SyntaxError, TokenError) as error:  # the header of an .npy file is Python's text
-        raise ConfigError(f"{path} cannot be read: {error}.") from None
-    raise ConfigError(f"Parameters are read from a .safetensors or .npy file or a run folder, got {path}.")
-
-
-def _centers(path: Path, arrays: Arrays) -> HostArray:
-    """(num_centers, num_params) of an array (num_params,), (num_centers, num_params), a checkpoint's or a policy's."""
-    named = [name for name in arrays if name in ("parameters/center", "center", "parameters")] or sorted(arrays)
-    if len(named) != 1:
-        raise ConfigError(f"{path}: which array is the center? Name it 'center'; there are: {', '.join(named)}.")
-    found = arrays[named[0]]
-    if found.ndim == 3 and found.shape[1] == 1:  # (num_seeds, one component, num_params)
-        found = found[:, 0]
-    if found.ndim not in (1, 2) or found.dtype.kind not in "fiu":
-        got = f"{found.dtype} of shape {found.shape}"
-        raise ConfigError(f"{path}: centers are numbers, (num_params,) or (num_centers, num_params), got {got}.")
-    return np.atleast_2d(found)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -88,6 +88,6 @@ def _form(tree: PyTree) -> str:
     return str(jax.tree.map(lambda leaf: f"array{np.shape(leaf)}", tree)).replace("'", "")
 
 
-def _refuse(task: Task, expected: str, value: Any, advice: str = "", *, got: str = "") -> None:
+def _refuse(task: Task, expected: str, value: Any, advice: str = "", *, got: str = "") -> NoReturn:
     returned = f"evaluate must return {expected}, got {got or described(value)}"
     raise TaskError(f"Task '{task.name}': {returned}. {advice}".rstrip())

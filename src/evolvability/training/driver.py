@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax import Array
 
-from evolvability.config.pieces import Pieces, split_pieces
+from evolvability.config.pieces import Pieces, split_pieces, split_start
 from evolvability.config.schema import Config, layered
 from evolvability.config.tables import merged
 from evolvability.core.entries import FROM_PYTHON
@@ -29,7 +29,7 @@ from evolvability.runs.histograms import histogram_rows
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
 from evolvability.runs.sealed import Arrays
-from evolvability.runs.trained import describe_origin
+from evolvability.runs.trained import describe_origin, is_run
 from evolvability.runs.trust import check_trust, remember
 from evolvability.runs.writer import RunWriter, locked
 from evolvability.tasks.base import Task
@@ -120,7 +120,8 @@ def evolve(
         progress: show how far it is, on a terminal and in a notebook.
         **settings: fields of `Config`, e.g. ``objective="max_variance", sigma=0.1, generations=50``. Instead of names,
             ``objective``, ``population`` and ``optimizer`` may be objects: any function ``(outcome, log_prob) ->
-            scalar``, a `Population`, an optax optimizer.
+            scalar``, a `Population`, an optax optimizer. ``start_from`` may be arrays: a pytree as the task's
+            parameters are, or a mapping of arrays, layer by layer.
 
     Examples:
         >>> run = evolve("point", generations=3, population_size=32)
@@ -131,6 +132,7 @@ def evolve(
     """
     check_is_task(task)
     settings, pieces = split_pieces(settings)
+    settings, start = split_start(settings)
     if config is None:
         name, settings = _named(task, settings)
         config = layered(name, values=settings)
@@ -142,7 +144,7 @@ def evolve(
     own_task = None if isinstance(task, str) else task
     with opened(workers) as pool, live(config, progress and is_first(), pool.status) as show:
         each = _all(rows.extend, show, on_generation)
-        evolution = Evolution(config, own_task, None if are_none(workers) else pool, pieces)
+        evolution = Evolution(config, own_task, None if are_none(workers) else pool, pieces, start)
         state, did = train(evolution, None if output is None else Path(output), each)
     metrics = metric_arrays(rows, config.seeds)
     by_name = own_task is None or own_task.options is not None
@@ -256,11 +258,11 @@ def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWrite
     writer = _locked_folder(output, held)
     if (output / "config.toml").exists():
         again = command_line("resume", output)
-        raise RunFolderError(f"{output} already holds a run. Go on with: {again}; or choose another --output.")
+        raise RunFolderError(f"{output} already holds a run. Go on with: {again}; or choose another output.")
     left = [file for name in ARRAY_FOLDERS for file in (output / name).glob("*")]
     if left:  # its configuration was lost: new files among those would be taken for one run
         raise RunFolderError(f"{output} holds what is left of a run, such as {min(left)}. Choose another output.")
-    origin = describe_origin(Run(config.start_from)) if config.start_from else None
+    origin = describe_origin(Run(config.start_from)) if is_run(config.start_from) else None
     remember(output, config)  # what this user names is trusted
     writer.create(config, origin, evolution.task.behavior)
     return writer

@@ -16,18 +16,20 @@ from jax import Array
 
 from evolvability.config.build import build_algorithm, build_population
 from evolvability.config.objective_text import needs_fitness
+from evolvability.config.options import no_object
 from evolvability.config.pieces import Pieces, check_pieces
 from evolvability.config.schema import Config, to_toml
+from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError, UserError, given
 from evolvability.core.keys import noise_key
 from evolvability.core.strategy import Algorithm, Info, State
-from evolvability.core.types import Outcome
+from evolvability.core.types import Outcome, PyTree
 from evolvability.methods.es_maml import adapting
 from evolvability.methods.maml import Meta, maml
 from evolvability.methods.policy_gradient import Exploration
 from evolvability.methods.registry import ES_MAML, MAML
 from evolvability.runs.folder import Run
-from evolvability.runs.trained import inherited
+from evolvability.runs.trained import inherited, is_run, taken
 from evolvability.tasks.base import Task, with_episodes, world_of
 from evolvability.tasks.checking import checked, trace
 from evolvability.tasks.goals import judge, with_goal
@@ -63,11 +65,13 @@ class Evolution:
         task: Task | None = None,
         pool: Pool | None = None,
         pieces: Pieces = Pieces(),  # noqa: B008 (a tuple)
+        start_from: PyTree = None,
     ) -> None:
         # First: processes that compile different programs would wait for each other in vain.
         agree(to_toml(config))
         check_pieces(config, pieces)
         self.config = config
+        self._start_from = start_from  # arrays, which a configuration does not hold
         self.given = task = task or make_task(config.task, config.task_options)  # as it was given, or is named
         if type(task.options) is type(config.task_options):
             self.config = config = replace(config, task_options=task.options)
@@ -138,11 +142,13 @@ class Evolution:
 
     def start(self) -> State:
         """The first State, with a seed axis in front."""
-        if not self.config.start_from:
+        source = self.config.start_from if self._start_from is None else self._start_from
+        rest = (self.config, self.task, self._keys(), self.population.num_components)
+        if isinstance(source, str) and source.startswith(FROM_PYTHON):
+            raise no_object("start_from", source)
+        if isinstance(source, str) and not source:
             return self._compile(self._begin)(self._keys())
-        keys, parameters, memory = inherited(
-            Run(self.config.start_from), self.config, self.task, self._keys(), self.population.num_components
-        )
+        keys, parameters, memory = inherited(Run(source), *rest) if is_run(source) else taken(source, *rest)
         state = self._compile(jax.vmap(self.algorithm.init))(keys, parameters.center, memory)
         # Learned scales are inherited only where both runs learn them; otherwise they start at sigma.
         if state.parameters.log_scale is not None and parameters.log_scale is not None:

@@ -1,0 +1,150 @@
+"""What a run starts from, where it is of the user's own: arrays, files of them, a saved policy. Never a pickle."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from os import PathLike
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from evolvability.core.errors import ConfigError
+from evolvability.core.types import PyTree
+from evolvability.runs.checkpoints import named_arrays
+from evolvability.runs.policy import METADATA, load_policy
+from evolvability.runs.sealed import UNREADABLE, Arrays
+from evolvability.tasks.base import Task
+from evolvability.tasks.replay import HostArray
+
+CENTER, PARAMETERS, MEMORY = "parameters/center", "parameters", "memory/"
+PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
+SIZES = "Give the task the network that they are of, e.g. by its option hidden."
+
+
+class Start(NamedTuple):
+    """Centers, and what the task remembers, if that is known."""
+
+    centers: HostArray
+    """(num_centers, num_params); one for all seeds, or one per seed."""
+    memory: Arrays
+    """By their names, as in a checkpoint, with an axis of ``num_centers`` in front; empty where it is not known."""
+
+
+def start_in(source: PyTree, task: Task) -> Start:
+    """The start in a file, in a mapping of arrays, or in a pytree as the task's parameters are.
+
+    Args:
+        source: a path, or arrays. Their names count where they are the task's own; others go layer by layer.
+        task: whose parameters they are.
+    """
+    is_path = isinstance(source, str | PathLike)
+    where = str(source) if is_path else "start_from"
+    arrays = _of_file(Path(source)) if is_path else dict(_named(source))
+    memory = {name: array for name, array in arrays.items() if name.startswith(MEMORY)}
+    if CENTER in arrays:  # a State's, of which the first component is taken
+        arrays = {CENTER: arrays[CENTER][:, 0]}
+    arrays = {name: array for name, array in arrays.items() if name not in memory}
+    found = next(iter(arrays.values())) if len(arrays) == 1 else _joined(arrays, task, where)
+    centers, number = np.atleast_2d(found), num_params(task)
+    if centers.ndim != 2 or centers.shape[1] != number or centers.dtype.kind not in "fiu":
+        made_of = ", ".join(f"{name} {shape}" for name, shape in expected_arrays(task).items())
+        got = f"{found.dtype} of shape {found.shape}"
+        raise ConfigError(
+            f"{where}: {number:,} numbers are expected for task '{task.name}', {made_of}; got {got}. {SIZES}"
+        )
+    if not np.isfinite(centers).all():
+        raise ConfigError(f"{where}: finite numbers are expected, got some that are not.")
+    return Start(centers.astype(np.float32), memory)
+
+
+def arrays_in(path: Path) -> Arrays:
+    """The arrays in a file, by name."""
+    try:
+        if path.suffix == ".npy":
+            return {"center": np.load(path, allow_pickle=False)}  # a pickle could run code
+        if path.suffix == ".safetensors":
+            return safetensors.numpy.load_file(path)
+    except (*UNREADABLE, SyntaxError, TokenError) as error:  # the header of an .npy file is Python's text
+        raise ConfigError(f"{path} cannot be read: {error}.") from None
+    advice = " A pickle could run code: hand its arrays over from Python." if path.suffix in PICKLES else ""
+    raise ConfigError(f"Parameters are read from a .safetensors or .npy file or a run folder, got {path}.{advice}")
+
+
+def num_params(task: Task) -> int:
+    """How many parameters members have."""
+    return int(jax.eval_shape(task.init, jax.random.key(0)).shape[0])  # traced only: nothing is computed
+
+
+def expected_arrays(task: Task) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays that a task's parameters are made of, by name: their own, or layer by layer."""
+    tree = jax.eval_shape(lambda: task.unflatten(task.init(jax.random.key(0))))
+    found = {jax.tree_util.keystr(path, simple=True, separator="/"): leaf.shape for path, leaf in _leaves(tree)}
+    if len(found) > 1 or len(task.shapes) < 2:
+        return found
+    return {f"{'weights' if len(shape) > 1 else 'biases'} {1 + k // 2}": shape for k, shape in enumerate(task.shapes)}
+
+
+def _of_file(path: Path) -> Arrays:
+    if path.suffix != ".safetensors" or not path.is_file() or METADATA not in _facts(path):
+        return arrays_in(path)
+    policy = load_policy(path)
+    memory = jax.tree.map(lambda leaf: np.asarray(leaf)[None], policy.memory)
+    return {PARAMETERS: policy.parameters[None], **named_arrays({"memory": memory})}
+
+
+def _facts(path: Path) -> dict[str, str]:
+    try:
+        with safetensors.safe_open(path, "numpy") as file:
+            return file.metadata() or {}
+    except UNREADABLE:
+        return {}  # `arrays_in` says what is wrong
+
+
+def _joined(arrays: Arrays, task: Task, where: str) -> HostArray:
+    """(num_params,) arrays one after another: by their names, as they come, or layer by layer."""
+    expected = expected_arrays(task)
+    orders = [list(arrays), sorted(arrays, key=lambda name: _place(name, arrays[name].ndim))]
+    if set(expected) == set(arrays):
+        orders = [list(expected)]
+    for names in orders:
+        if [arrays[name].shape for name in names] == list(expected.values()):
+            return np.concatenate([np.ravel(arrays[name]) for name in names])
+    given = {name: arrays[name].shape for name in names}
+    wrong = [
+        f"{wanted[0]} {wanted[1]}".rstrip() + f" is expected, got {got[0]} {got[1]}".rstrip()
+        for wanted, got in zip_longest(expected.items(), given.items(), fillvalue=("nothing", ""))
+        if wanted[1] != got[1]
+    ]
+    turned = [shape[::-1] for shape in given.values()] == list(expected.values())
+    advice = "PyTorch keeps weights transposed: give array.T of each." if turned else SIZES
+    raise ConfigError(f"{where} does not fit task '{task.name}': {'; '.join(wrong)}. {advice}")
+
+
+def _place(name: str, ndim: int) -> list[Any]:
+    """Layer by layer, numbers by their value, weights before biases."""
+    layer, _, _ = name.replace("/", ".").rpartition(".")
+    return [*((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", layer)), (-ndim, name)]
+
+
+def _named(tree: PyTree, prefix: str = "") -> Iterator[tuple[str, HostArray]]:
+    """Arrays by their path; those of a mapping in its own order, which JAX would not keep."""
+    if isinstance(tree, Mapping):
+        for name, value in tree.items():
+            yield from _named(value, f"{prefix}{name}/")
+        return
+    for path, leaf in _leaves(tree):
+        name = prefix + jax.tree_util.keystr(path, simple=True, separator="/")
+        try:
+            yield name.removesuffix("/"), np.asarray(leaf, np.float32)
+        except (TypeError, ValueError):
+            what = f"start_from: a path or arrays of numbers are expected, got {type(leaf).__name__}"
+            raise ConfigError(f"{what}{f' at {name}' * bool(name)}.") from None
+
+
+def _leaves(tree: PyTree) -> Any:
+    return jax.tree_util.tree_leaves_with_path(tree)
