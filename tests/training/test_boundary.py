@@ -82,7 +82,7 @@ WRONG: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         lambda members, memory: (make_outcome(members[:, :1])._replace(fitness=jnp.zeros(3)), memory),
         r"a fitness of shape \(8,\), got an array of shape \(3,\)",
     ),
-    "an error": (lambda members, memory: {}["leg"], r"'mine': evaluate raised: KeyError: 'leg'"),
+    "an error": (lambda members, memory: memory["leg"], r"'mine': evaluate raised: KeyError: 'leg'"),
 }
 
 

@@ -93,7 +93,7 @@ def pick_keys(key: Array) -> Array:
     return jax.random.split(key, 3)
 
 
-def goal_of(parent: Parent, goal: str | Goal) -> Goal:
+def goal_of(parent: Parent, goal: Any) -> Goal:
     """A goal by its name; the fitness of a run that was given a goal is that goal."""
     if not isinstance(goal, str):
         if not callable(goal):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from evolvability.core.errors import ConfigError, unknown
+from evolvability.core.errors import ConfigError, given, unknown
 from evolvability.tasks.actions import Actions
 from evolvability.tasks.kinematics import BALL, FREE, SLIDE, Kinematics
 from evolvability.tasks.options import RobotOptions
@@ -270,7 +270,7 @@ def _root(model: mujoco.MjModel, name: str, robot: str) -> int:
     if len(likely) > 1:
         names = [model.body(body).name or str(body) for body in likely]
         text = f"{robot} has {len(likely)} free bodies ({', '.join(names)})"
-        raise ConfigError(f"{text}: say which of them is the robot's root, e.g. --root {names[0]}.")
+        raise ConfigError(f"{text}: say which of them is the robot's root, e.g. {given(root=names[0])}.")
     slides = [int(model.jnt_bodyid[j]) for j in range(model.njnt) if model.jnt_type[j] == SLIDE and j not in driven]
     planar = [body for body in slides if slides.count(body) > 1 and body in moved]
     return next(iter(likely + planar), 0)
