@@ -26,9 +26,10 @@ from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import Engine
 from evolvability.tasks.engines.cores import cores_engine
 from evolvability.tasks.engines.mujoco import mujoco_engine
+from evolvability.tasks.families import NetworkFamily, family_of
 from evolvability.tasks.normalizer import no_moments
 from evolvability.tasks.options import LocomotionOptions
-from evolvability.tasks.policies import Policy, mlp
+from evolvability.tasks.policies import mlp
 from evolvability.tasks.robots import ROBOTS, Robot
 
 Array = np.ndarray[Any, Any]
@@ -62,7 +63,7 @@ def main() -> None:
 
 def measure(robot: Robot, options: argparse.Namespace) -> list[dict[str, Any]]:
     """A row for each way to simulate a robot."""
-    policy = mlp((robot.num_observations, options.hidden, options.hidden, robot.num_joints))
+    policy = family_of(mlp((options.hidden, options.hidden)), robot.num_observations, robot.num_joints)
     population = normal(0.02)
     cloud = population.init(jax.random.key(0), policy.init(jax.random.key(1))[None])
     sample = population.sample(jax.random.key(2), cloud, 0, population.draws(options.members))
@@ -97,13 +98,13 @@ def episodes(robot: Robot, engine: Engine, sample: Sample) -> Callable[[], Any]:
     return lambda: engine.run(jax.random.key(3), sample, no_moments(robot.num_observations))
 
 
-def recorded_torques(robot: Robot, policy: Policy, sample: Sample, num_steps: int) -> Array:
+def recorded_torques(robot: Robot, policy: NetworkFamily, sample: Sample, num_steps: int) -> Array:
     """(num_members, num_steps, num_joints) what the policies did in those episodes."""
     torques: list[Array] = []
 
-    def act(networks: Any, observations: Any) -> Any:
-        torques.append(np.clip(policy.act(networks, observations), -1, 1))
-        return torques[-1]
+    def act(networks: Any, observations: Any, carry: Any) -> Any:
+        torques.append(np.clip(policy.act(networks, observations, carry)[0], -1, 1))
+        return torques[-1], carry
 
     # One thread: blocks of members come one after the other.
     settings = LocomotionOptions(num_steps=num_steps, threads=1)

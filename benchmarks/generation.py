@@ -29,6 +29,7 @@ from evolvability.tasks.circumstances import Circumstances
 from evolvability.tasks.engines.control import Progress, controller, first_of
 from evolvability.tasks.engines.drawing import draw
 from evolvability.tasks.engines.networks import actor
+from evolvability.tasks.families import family_of
 from evolvability.tasks.normalizer import Moments, include, scaled
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.robots import ROBOTS, Robot, SolverSettings
@@ -87,10 +88,10 @@ def measure(options: argparse.Namespace, size: int) -> dict[str, Any]:
 
 
 def _act(robot: Robot, num_steps: int, sample: Sample) -> jax.Array:
-    act = actor(mlp((robot.num_observations, 256, 256, robot.num_joints)), sample)
+    act = actor(family_of(mlp((256, 256)), robot.num_observations, robot.num_joints), sample)
 
     def once(observation: jax.Array, _: None) -> tuple[jax.Array, None]:
-        torques = act(observation)
+        torques, _ = act(observation, ())
         return observation.at[:, : robot.num_joints].set(torques), None  # each step depends on the last, as in episodes
 
     observation = jnp.ones((sample.num_members, robot.num_observations))

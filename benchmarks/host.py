@@ -35,7 +35,6 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.gymnasium import Made, gymnasium_task
 from evolvability.tasks.normalizer import LIMIT
 from evolvability.tasks.options import GymnasiumOptions
-from evolvability.tasks.policies import network
 from evolvability.tasks.replay import HostArray
 from evolvability.tasks.simulators import Address, Simulator, Trial, host_task
 from evolvability.training.evolution import Evolution
@@ -77,7 +76,7 @@ def bare_loop(env: Any, policy: Any, num_steps: int) -> tuple[float, float]:
     began, cpu_began = time.perf_counter(), time.process_time()
     for _ in range(num_steps):
         scaled = ((observation.astype(np.float32) - mean) / std).clip(-LIMIT, LIMIT)
-        observation, _, terminated, truncated, _ = env.step(policy(scaled).clip(low, high))
+        observation, _, terminated, truncated, _ = env.step(policy(scaled, ())[0].clip(low, high))
         if terminated or truncated:
             observation, _ = env.reset()
     return num_steps / (time.perf_counter() - began), num_steps / (time.process_time() - cpu_began)
@@ -94,8 +93,8 @@ def throughput(env_id: str, num_steps: int, rounds: int) -> dict[str, Any]:
     task = gymnasium_task(Made(env_id, {}), options)
     config = layered("python:host", values={"population_size": 16, "generations": 1_000_000})
     env: Any = Made(env_id, {})()
-    sizes = (env.observation_space.shape[0], 256, 256, env.action_space.shape[0])
-    policy = network(sizes, np.asarray(task.init(jax.random.key(0))))
+    assert task.network is not None
+    policy = task.network.member(np.asarray(task.init(jax.random.key(0))))
     pools = {"one": LocalProcesses(1), "two": LocalProcesses(2)}
     runs = {name: Evolution(config, task, pool) for name, pool in pools.items()}
     loops = {name: run.generations(run.start()) for name, run in runs.items()}

@@ -26,10 +26,11 @@ from jax import Array
 from evolvability import evolve
 from evolvability.core.populations import Population, low_rank, normal
 from evolvability.core.types import Parameters, Sample
+from evolvability.tasks.families import family_of
 from evolvability.tasks.policies import mlp
 
 SIZES = (26, 256, 256, 6)
-POLICY = mlp(SIZES)
+POLICY = family_of(mlp(SIZES[1:-1]), SIZES[0], SIZES[-1])
 # From little memory to much: a device tells but the highest peak so far.
 KINDS: dict[str, dict[str, Any]] = {
     "rank 1, bfloat16": {"population": "low_rank", "rank": 1, "noise_dtype": "bfloat16"},
@@ -144,7 +145,7 @@ def _act(num_steps: int, sample: Sample) -> Array:
     networks = POLICY.build(sample)
 
     def once(observation: Array, _: None) -> tuple[Array, None]:
-        actions = POLICY.act(networks, observation)
+        actions, _ = POLICY.act(networks, observation, ())
         return observation.at[:, : SIZES[-1]].set(jnp.clip(actions, -1, 1)), None
 
     observation = jax.random.normal(jax.random.key(3), (sample.num_members, SIZES[0]))

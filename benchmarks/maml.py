@@ -48,7 +48,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     world = world_of(task)
     own = config.objective_options
     meta = maml(world, own)
-    inner = partial(adapt, world.policy, rate=own.inner_rate, discount=own.discount)
+    inner = partial(adapt, world.networks, rate=own.inner_rate, discount=own.discount)
     keys = jax.vmap(jax.random.key)(jnp.arange(options.seeds))
     states = jax.vmap(lambda key: meta.init(key, task.init(key)[None], task.memory))(keys)
     goals = jax.vmap(lambda key: world.goals.draw(key, options.tasks))(keys)
@@ -63,7 +63,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
     def part(name: str, actor: Actor, before: Batch, after: Batch) -> Any:
         with jax.default_matmul_precision("highest"):
-            outer = outer_problem(world.policy, actor, before, after, inner)
+            outer = outer_problem(world.networks, actor, before, after, inner)
             parts: dict[str, Callable[[], Any]] = {
                 "gradient": lambda: outer.gradient,
                 "product": lambda: outer.curvature(outer.position),

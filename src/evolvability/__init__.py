@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from evolvability.tasks.functions import function_task
     from evolvability.tasks.gymnasium import gymnasium_task
     from evolvability.tasks.options import Ends, GymnasiumOptions, RobotOptions
+    from evolvability.tasks.policies import Policy, gru, mlp
     from evolvability.tasks.registry import make_task
     from evolvability.tasks.robot_task import robot_task
     from evolvability.tasks.simulators import simulator_task
@@ -81,6 +82,7 @@ __all__ = [
     "Outcome",
     "Parameters",
     "PickedMutation",
+    "Policy",
     "Population",
     "Ramp",
     "RobotOptions",
@@ -104,6 +106,7 @@ __all__ = [
     "expect",
     "expectation",
     "function_task",
+    "gru",
     "gymnasium_task",
     "load_policy",
     "low_rank",
@@ -116,6 +119,7 @@ __all__ = [
     "mean_fitness",
     "measure",
     "mixture",
+    "mlp",
     "natural_gradient",
     "normal",
     "pick_mutation",

@@ -15,10 +15,11 @@ from evolvability.core.expectation import expect
 from evolvability.methods.meta_gradient import Estimator, Outer, adapt, divergence, expected_gain, outer_problem
 from evolvability.methods.rollouts import Actor, Batch, advantages, baseline, log_prob, returns
 from evolvability.methods.trust_region import Step, trust_region_step
-from evolvability.tasks.policies import Policy, mlp
+from evolvability.tasks.families import NetworkFamily, family_of
+from evolvability.tasks.policies import mlp
 
 # Two actions a_1, a_2 ~ N(m, s^2), reward -(a_1 + a_2 - goal)^2 at the end: J = -(2m - goal)^2 - 2 s^2.
-POLICY = mlp((1, 1))  # parameters: a weight, which inputs of zero leave alone, and a bias m
+POLICY = family_of(mlp(()), 1, 1)  # parameters: a weight, which inputs of zero leave alone, and a bias m
 RATE = 0.05
 GOALS = jnp.array([-1.0, 2.0])
 START = Actor(jnp.array([0.0, 1.0]), jnp.array([-0.2]))
@@ -88,9 +89,9 @@ def test_wrong_estimators_fail_the_same_test(estimator: Estimator) -> None:
     assert np.abs(deviations(estimator)).max() > 10
 
 
-def small_problem(num_steps: int = 6) -> tuple[Policy, Actor, Batch, Batch]:
+def small_problem(num_steps: int = 6) -> tuple[NetworkFamily, Actor, Batch, Batch]:
     """A network with a hidden layer, and random episodes of three tasks, some of which end early."""
-    policy, draw = mlp((3, 4, 2)), np.random.default_rng(1)
+    policy, draw = family_of(mlp((4,)), 3, 2), np.random.default_rng(1)
     actor = Actor(jnp.asarray(0.5 * draw.normal(size=policy.num_params), jnp.float32), jnp.array([-0.3, 0.2]))
     counts = jnp.asarray(np.arange(num_steps) < draw.integers(2, num_steps + 1, (3, 5, 1)))
 
@@ -98,7 +99,7 @@ def small_problem(num_steps: int = 6) -> tuple[Policy, Actor, Batch, Batch]:
         inputs, noise, worth = (
             jnp.asarray(draw.normal(size=(3, 5, num_steps, size)), jnp.float32) for size in (3, 2, 1)
         )
-        actions = jax.jit(policy.apply)(actor.center, inputs) + jnp.exp(actor.log_std) * noise
+        actions = jax.jit(policy.apply)(actor.center, inputs)[0] + jnp.exp(actor.log_std) * noise
         return Batch(inputs, actions, worth[..., 0], counts)
 
     return policy, actor, batch(), batch()

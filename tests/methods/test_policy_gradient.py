@@ -44,7 +44,7 @@ def counter() -> World:
     def advance(now: Situation, actions: Array) -> Situation:
         return now._replace(position=now.position + actions**2)
 
-    return World(mlp((1, 1)), 1, 1, NUM_STEPS, begin, advance, directions(1))
+    return World(mlp(()), 1, 1, NUM_STEPS, begin, advance, directions(1))
 
 
 COUNTER = Exploration(counter(), STD, TIMES)
@@ -121,7 +121,7 @@ def point() -> Exploration:
 def acted(point: Exploration) -> tuple[Sample, Rollouts]:
     @jax.jit
     def act() -> tuple[Sample, Rollouts]:
-        centers = jax.random.normal(jax.random.key(3), (2, point.world.policy.num_params)) / 2
+        centers = jax.random.normal(jax.random.key(3), (2, point.world.networks.num_params)) / 2
         sample = mixture(2, 0.3).sample(jax.random.key(4), Parameters(centers), 0, jnp.arange(10))
         return sample, explore(point, jax.random.key(5), sample)
 
@@ -140,7 +140,7 @@ def test_action_score_is_that_of_networks_written_out(point: Exploration, acted:
 
     def surrogate(centers: Array) -> Array:
         members = centers[sample.member_components()] + offsets
-        scores = jax.vmap(lambda member, *acts: log_prob(point.world.policy, Actor(member, log_std), *acts))(
+        scores = jax.vmap(lambda member, *acts: log_prob(point.world.networks, Actor(member, log_std), *acts))(
             members, episodes.inputs, episodes.actions
         )
         scores = jnp.where(episodes.counts, scores, 0)
@@ -168,7 +168,7 @@ def test_weights_are_squared_deviations_of_the_valid_at_each_time(
 def test_point_walks_in_its_world_as_in_its_task() -> None:
     task = make_task("point", {"num_steps": 12, "hidden": 4})
     exploration = Exploration(world_of(task), 0.0)
-    sample = sample_of(jax.random.normal(jax.random.key(0), (6, exploration.world.policy.num_params)))
+    sample = sample_of(jax.random.normal(jax.random.key(0), (6, exploration.world.networks.num_params)))
     episodes = jax.jit(lambda: explore(exploration, jax.random.key(1), sample))()
     outcome, _ = jax.jit(lambda: task.evaluate(jax.random.key(2), sample, ()))()
     np.testing.assert_allclose(outcome_at(episodes, 12).behavior, outcome.behavior, atol=1e-6)
@@ -180,7 +180,7 @@ def test_point_walks_in_its_world_as_in_its_task() -> None:
 def test_actions_score_is_far_less_noisy_in_short_episodes(point: Exploration) -> None:
     """386 parameters' scores against a few steps' actions': the trace of the covariance, from the same episodes."""
     population, exploration = normal(0.05, mirrored=False), replace(point, times=(12,))
-    center = point.world.policy.init(jax.random.key(0))
+    center = point.world.networks.init(jax.random.key(0))
     rows = compare(population, exploration, jax.random.key(1), center, num_episodes=64, repetitions=12)
     noise = {row["estimator"]: row["noise"] for row in rows}
     assert noise["actions, baseline"] < noise["actions"] < noise["parameters"] / 10

@@ -29,10 +29,11 @@ from evolvability.runs.export import export
 from evolvability.studies.adaptation import adapt, pick_mutation
 from evolvability.studies.offspring import offspring_of_file
 from evolvability.tasks.actions import clipped
+from evolvability.tasks.families import family_of
 from evolvability.tasks.gymnasium import gymnasium_task
 from evolvability.tasks.normalizer import Moments, scaling
 from evolvability.tasks.options import GymnasiumOptions
-from evolvability.tasks.policies import network
+from evolvability.tasks.policies import mlp
 from tests.optional import needs
 
 SMALL: dict[str, Any] = {"generations": 2, "population_size": 8, "sigma": 0.3, "progress": False}
@@ -154,7 +155,7 @@ def test_a_robot_is_acted_for_with_its_statistics_and_within_its_torques() -> No
     parameters, observation = 100 * np.asarray(run.centers[0, 0]), np.full(26, 0.5, np.float32)
     mean, std = scaling(Moments(*(np.asarray(leaf[0]) for leaf in run.state.memory)))
     assert np.abs(mean).max() > 0.1
-    outputs = network((26, 4, 4, 6), parameters)(np.clip((observation - mean) / std, -5, 5))
+    outputs = family_of(mlp((4, 4)), 26, 6).apply(parameters, np.clip((observation - mean) / std, -5, 5))[0]
     assert np.abs(outputs).max() > 1
     np.testing.assert_allclose(run.policy(parameters)(observation), np.clip(outputs, -1, 1), atol=1e-5)
 

@@ -14,7 +14,7 @@ from evolvability import Circumstances, ConfigError, Sample, Task, make_task, no
 from evolvability.core.noise import rows
 from evolvability.tasks.base import with_episodes, world_of
 from evolvability.tasks.engines.drawing import Drawn, draw
-from evolvability.tasks.locomotion import policy_of
+from evolvability.tasks.locomotion import networks_of
 from evolvability.tasks.normalizer import no_moments
 from evolvability.tasks.observations import slowed, touching
 from evolvability.tasks.options import LocomotionOptions
@@ -71,7 +71,7 @@ def edited_by_hand(robot: Robot, name: str, drawn: Drawn, row: int) -> mujoco.Mj
 
 def poses_by_hand(robot: Robot, name: str, sample: Sample, drawn: Drawn) -> Any:
     """Episodes stepped one by one, by MuJoCo alone."""
-    policy, parameters = policy_of(robot, LocomotionOptions(hidden=HIDDEN)), sample.members()
+    policy, parameters = networks_of(robot, LocomotionOptions(hidden=HIDDEN)), sample.members()
     found = []
     for row in range(len(parameters)):
         model = edited_by_hand(robot, name, drawn, row)
@@ -81,7 +81,7 @@ def poses_by_hand(robot: Robot, name: str, sample: Sample, drawn: Drawn) -> Any:
         states = [data.qpos.copy()]
         for _ in range(NUM_STEPS):
             seen = robot.look(robot.view(data.qpos, data.qvel, contacts))
-            data.ctrl[:] = np.clip(policy.apply(parameters[row], jnp.asarray(seen, jnp.float32)), -1, 1)
+            data.ctrl[:] = np.clip(policy.apply(parameters[row], jnp.asarray(seen, jnp.float32))[0], -1, 1)
             mujoco.mj_step(model, data, robot.steps_per_control)
             data.qvel[:] = slowed(robot, data.qpos, data.qvel)
             contacts = touching(robot, data.sensordata)
@@ -117,7 +117,7 @@ def in_double(robot: Robot, options: dict[str, Any], sample: Sample) -> Any:
     from evolvability.tasks.engines.cores import cores_replay
 
     settings = LocomotionOptions(num_steps=NUM_STEPS, hidden=HIDDEN, **options)
-    replay = cores_replay(robot, policy_of(robot, settings), settings, DOUBLE)
+    replay = cores_replay(robot, networks_of(robot, settings), settings, DOUBLE)
     return replay(KEY, sample, no_moments(robot.num_observations)).poses
 
 
@@ -134,8 +134,8 @@ def test_compiled_programs_and_worlds_step_under_all_circumstances_as_native_muj
     outcome = jax.jit(compiled.evaluate)(KEY, sample, compiled.memory)[0]
     np.testing.assert_allclose(outcome.behavior, expected, atol=1e-3)
     world = world_of(compiled)
-    now, networks = world.begin(sample.member_keys(jax.random.split(KEY)[0])), world.policy.build(sample)
-    advance = jax.jit(lambda now: world.advance(now, world.policy.act(networks, now.observation)))
+    now, networks = world.begin(sample.member_keys(jax.random.split(KEY)[0])), world.networks.build(sample)
+    advance = jax.jit(lambda now: world.advance(now, world.networks.act(networks, now.observation, ())[0]))
     for _ in range(NUM_STEPS):
         now = advance(now)
     np.testing.assert_allclose(now.position, outcome.behavior, atol=1e-5)

@@ -16,10 +16,11 @@ from evolvability import ConfigError, TaskError, cli, evolve, make_task
 from evolvability.core.types import Sample, sample_of
 from evolvability.tasks.base import with_episodes
 from evolvability.tasks.episodes import Episode, named_behavior
+from evolvability.tasks.families import family_of
 from evolvability.tasks.gymnasium import REMEMBERS, Made, gymnasium_task
 from evolvability.tasks.normalizer import no_moments, scaling
 from evolvability.tasks.options import GymnasiumOptions
-from evolvability.tasks.policies import mlp, network
+from evolvability.tasks.policies import mlp
 from evolvability.tasks.simulators import Address, Trial, part_of
 from tests.optional import BOX2D
 
@@ -210,14 +211,13 @@ def test_discrete_action_is_the_largest_output() -> None:
 
 
 def test_network_is_that_of_the_locomotion_tasks(key: Any) -> None:
-    sizes = (3, 5, 5, 2)
-    policy = mlp(sizes)
+    policy = family_of(mlp((5, 5)), 3, 2)
     center, observation = np.asarray(policy.init(key)), np.array([0.3, -1.0, 2.0], np.float32)
     noise, sign = np.zeros((1, len(center)), np.float32), np.ones(1, np.float32)
     sample: Any = (center[None], sign[None], noise, np.zeros(1, int), sign, np.zeros(1, int))
     given: Any = observation[None]
-    expected = policy.act(policy.build(Sample(*sample)), given)[0]
-    np.testing.assert_allclose(network(sizes, center)(observation), expected, rtol=1e-5)
+    expected = policy.act(policy.build(Sample(*sample)), given, ())[0][0]
+    np.testing.assert_allclose(policy.apply(center, observation)[0], expected, rtol=1e-5)
 
 
 def test_statistics_of_observations_are_remembered() -> None:

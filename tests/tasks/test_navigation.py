@@ -62,7 +62,7 @@ def before_and_after(key: Array, actor: Actor) -> tuple[Array, Array]:
     goals = WORLD.goals.draw(key_goals, 20)
     same = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (20, *leaf.shape)), actor)
     batch, before, _ = roll_out(WORLD, key_before, same, goals, (), 10, 0.99)
-    adapted = jax.vmap(lambda own: adapt(WORLD.policy, actor, own, rate=0.1, discount=0.99))(batch)
+    adapted = jax.vmap(lambda own: adapt(WORLD.networks, actor, own, rate=0.1, discount=0.99))(batch)
     after = roll_out(WORLD, key_after, adapted, goals, (), 10, 0.99)[1]
     return jnp.mean(before.fitness), jnp.mean(after.fitness)
 

@@ -9,10 +9,11 @@ from jax import Array
 from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.networks import fits, kernel_actor
-from evolvability.tasks.policies import mlp, network
+from evolvability.tasks.families import family_of
+from evolvability.tasks.policies import mlp
 
 SIZES = (5, 16, 16, 4)
-POLICY = mlp(SIZES)
+POLICY = family_of(mlp(SIZES[1:-1]), SIZES[0], SIZES[-1])
 
 
 def draw(population: Population, key: Array) -> Sample:
@@ -23,12 +24,12 @@ def draw(population: Population, key: Array) -> Sample:
 
 
 def by_kernel(sample: Sample, observations: Array) -> Array:
-    return kernel_actor(POLICY.shapes, sample)(observations)
+    return kernel_actor(POLICY, sample)(observations)
 
 
 def sample_of(sample: Sample, observations: Array) -> Any:
     members = np.asarray(sample.members())
-    return np.stack([network(SIZES, own)(seen) for own, seen in zip(members, np.asarray(observations), strict=True)])
+    return np.stack([POLICY.apply(own, seen)[0] for own, seen in zip(members, np.asarray(observations), strict=True)])
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_kernel_keeps_seeds_apart() -> None:
 
 
 def test_kernel_is_for_noise_in_rows_of_an_even_number_and_layers_that_fit() -> None:
-    assert fits(POLICY.shapes, draw(normal(0.1), jax.random.key(0)))
-    assert not fits(POLICY.shapes, draw(low_rank(POLICY.shapes, 1, 0.1), jax.random.key(0)))
-    assert not fits(mlp((5, 15, 4)).shapes, draw(normal(0.1), jax.random.key(0)))
-    assert not fits(mlp((5, 2000, 4)).shapes, draw(normal(0.1), jax.random.key(0)))
+    assert fits(POLICY, draw(normal(0.1), jax.random.key(0)))
+    assert not fits(POLICY, draw(low_rank(POLICY.shapes, 1, 0.1), jax.random.key(0)))
+    assert not fits(family_of(mlp((15,)), 5, 4), draw(normal(0.1), jax.random.key(0)))
+    assert not fits(family_of(mlp((2000,)), 5, 4), draw(normal(0.1), jax.random.key(0)))

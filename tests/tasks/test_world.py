@@ -46,7 +46,7 @@ def test_members_of_toy_tasks_do_what_their_networks_do_step_by_step_in_the_worl
     task = make_task(name, {"num_steps": 6, "hidden": 4})
     world = world_of(task)
     members = jax.jit(lambda keys: 2 * jax.vmap(task.init)(keys) + 0.3)(jax.random.split(jax.random.key(0), 3))
-    advance = jax.jit(lambda now: world.advance(now, jax.vmap(world.policy.apply)(members, now.observation)))
+    advance = jax.jit(lambda now: world.advance(now, jax.vmap(world.networks.apply)(members, now.observation)[0]))
     now = jax.jit(lambda key: world.begin(jax.random.split(key, 3)))(jax.random.key(0))
     path = [now.position]
     for _ in range(6):
@@ -76,10 +76,9 @@ def test_episodes_that_end_early_or_break_down_are_told() -> None:
         ends, breaks = (jnp.arange(3) == 0) & (position[:, 0] >= 2), (jnp.arange(3) == 1) & (position[:, 0] >= 3)
         return now._replace(position=position, running=now.running & ~ends & ~breaks, valid=now.valid & ~breaks)
 
-    policy = mlp((1, 2, 2))
-    world = World(policy, 1, 2, 5, begin, advance, directions(2))
+    world = World(mlp((2,)), 1, 2, 5, begin, advance, directions(2))
     task = task_from_world("stairs", ("x", "y"), world, lambda position: position[:, 0], 0.1)
-    sample = sample_of(jnp.zeros((3, policy.num_params)))
+    sample = sample_of(jnp.zeros((3, world.networks.num_params)))
     done, _ = jax.jit(task.evaluate)(jax.random.key(0), sample, ())
     assert done.num_steps.tolist() == [2, 3, 5]
     assert done.valid.tolist() == [True, False, True]

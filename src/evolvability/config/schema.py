@@ -122,7 +122,10 @@ class Config:
     def from_python(self) -> list[str]:
         """What was given as objects, so that Python alone can give it again."""
         pieces = ("task", "objective", "population", "optimizer")
-        return [name for name in pieces if str(getattr(self, name)).startswith(FROM_PYTHON)]
+        named = {name: str(getattr(self, name)) for name in pieces}
+        if (policy := getattr(self.task_options, "policy", "")).startswith(FROM_PYTHON):
+            named["task"] = policy  # which the task is made with
+        return [name for name, text in named.items() if text.startswith(FROM_PYTHON)]
 
     @property
     def explores(self) -> bool:

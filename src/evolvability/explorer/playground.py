@@ -120,9 +120,11 @@ def _setup(run: Run, task: Task) -> dict[str, Any]:
     from mujoco_fused import DOUBLE, to_webassembly
 
     from evolvability.tasks.engines.episodes import ARGUMENTS, Given, episode_text
+    from evolvability.tasks.engines.network_text import network_text
 
+    assert task.network is not None
     robot: Any = task.stage and task.stage.robot
-    text = episode_text(robot, task.shapes, DOUBLE, Given(velocities=True, parameters=CHANGED))
+    text = episode_text(robot, network_text(task.network), DOUBLE, Given(velocities=True, parameters=CHANGED))
     program = to_webassembly(text, {**ARGUMENTS, "tid": "int"})
     return shared | {
         "program": {"code": packed(np.frombuffer(program.module, np.uint8)), "free": program.free},
@@ -197,13 +199,13 @@ def replay_in_double(run: Run, changes: Changes = Changes()) -> Replay:  # noqa:
     from mujoco_fused import DOUBLE
 
     from evolvability.tasks.engines.cores import cores_replay
-    from evolvability.tasks.locomotion import policy_of, robot_of
+    from evolvability.tasks.locomotion import networks_of, robot_of
 
     options: Any = run.config.task_options
     # Of circumstances, a page has the start's alone.
     options = replace(options, **circumstances_in(Circumstances(start_noise=options.start_noise)))
     robot = robot_of(run.config.task, options)
-    return cores_replay(robot, policy_of(robot, options), options, DOUBLE, _fixed(robot, changes))
+    return cores_replay(robot, networks_of(robot, options), options, DOUBLE, _fixed(robot, changes))
 
 
 def _fixed(robot: Any, changes: Changes) -> tuple[HostArray, dict[str, HostArray]]:

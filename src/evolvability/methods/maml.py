@@ -23,7 +23,7 @@ from evolvability.core.strategy import describe_members
 from evolvability.core.types import Outcome, Parameters, PyTree
 from evolvability.methods.meta_gradient import adapt, for_tasks, outer_problem
 from evolvability.methods.registry import MamlOptions
-from evolvability.methods.rollouts import Actor, RolloutBatch, roll_out
+from evolvability.methods.rollouts import Actor, RolloutBatch, check_memoryless, roll_out
 from evolvability.methods.trust_region import Step, trust_region_step
 from evolvability.tasks.normalizer import Moments, merge
 from evolvability.tasks.world import World
@@ -58,7 +58,7 @@ class Meta(NamedTuple):
 
 def maml(world: World, options: MamlOptions) -> Meta:
     """MAML with trust-region policy optimization; the world's goals are the tasks."""
-    inner = partial(adapt, world.policy, rate=options.inner_rate, discount=options.discount)
+    inner = partial(adapt, check_memoryless(world).networks, rate=options.inner_rate, discount=options.discount)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> MamlState:
         log_std = jnp.full(world.num_actions, jnp.log(options.start_std), jnp.float32)
@@ -90,7 +90,7 @@ def maml(world: World, options: MamlOptions) -> Meta:
         actor = Actor(state.parameters.center[0], state.log_std)
         # In full precision: a GPU's default for matrix products, TF32, would blur the curvature.
         with jax.default_matmul_precision("highest"):
-            outer = outer_problem(world.policy, actor, before.batch, after.batch, inner)
+            outer = outer_problem(world.networks, actor, before.batch, after.batch, inner)
             moved = trust_region_step(
                 *outer,
                 bound=options.trust_region,

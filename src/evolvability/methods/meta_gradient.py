@@ -22,7 +22,7 @@ from evolvability.core.expectation import expect
 from evolvability.core.shaping import masked_mean
 from evolvability.core.types import PyTree
 from evolvability.methods.rollouts import Actor, Batch, fading, log_density, log_prob
-from evolvability.tasks.policies import Policy
+from evolvability.tasks.families import NetworkFamily
 
 TASKS_AT_ONCE = 8  # how many tasks' derivatives are worked on at a time, at most: memory for more would buy little time
 
@@ -51,12 +51,18 @@ def expected_gain(log_prob: Array, batch: Batch, discount: float) -> Array:
 
 
 def adapt(
-    policy: Policy, actor: Actor, batch: Batch, *, rate: float, discount: float, estimator: Estimator = expected_gain
+    networks: NetworkFamily,
+    actor: Actor,
+    batch: Batch,
+    *,
+    rate: float,
+    discount: float,
+    estimator: Estimator = expected_gain,
 ) -> Actor:
     """One policy-gradient step on one task's episodes, differentiable in the actor it starts from."""
 
     def gain(actor: Actor) -> Array:
-        return estimator(log_prob(policy, actor, batch.inputs, batch.actions), batch, discount)
+        return estimator(log_prob(networks, actor, batch.inputs, batch.actions), batch, discount)
 
     return jax.tree.map(lambda leaf, slope: leaf + rate * slope, actor, jax.grad(gain)(actor))
 
@@ -75,7 +81,7 @@ class Outer(NamedTuple):
 
 
 def outer_problem(
-    policy: Policy, actor: Actor, before: Batch, after: Batch, step: Callable[[Actor, Batch], Actor]
+    networks: NetworkFamily, actor: Actor, before: Batch, after: Batch, step: Callable[[Actor, Batch], Actor]
 ) -> Outer:
     """What a trust-region step needs of the return after adaptation by an inner ``step``, such as `adapt`.
 
@@ -87,7 +93,7 @@ def outer_problem(
     def actions_after(flat: Array, before: Batch, after: Batch) -> Actor:
         """The adapted policy's means, (num_episodes, num_steps, num_actions), and its log standard deviations."""
         adapted = step(unflatten(flat), before)
-        return Actor(policy.apply(adapted.center, after.inputs), adapted.log_std)
+        return Actor(networks.apply(adapted.center, after.inputs)[0], adapted.log_std)
 
     def gain(flat: Array, old: Actor, before: Batch, after: Batch) -> Array:
         """The mean advantage per step, weighed by how much more likely each action has become."""

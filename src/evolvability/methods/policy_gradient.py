@@ -32,7 +32,7 @@ from jax import Array
 
 from evolvability.core.errors import ConfigError
 from evolvability.core.types import Outcome, Parameters, PyTree, Sample
-from evolvability.methods.rollouts import Rollouts, baseline, follow
+from evolvability.methods.rollouts import Rollouts, baseline, check_memoryless, follow
 from evolvability.tasks.world import World
 
 
@@ -48,7 +48,7 @@ class Exploration:
     """The steps after which diversity counts, each from 1 to the world's last; default: the last."""
 
     def __post_init__(self) -> None:
-        last = self.world.num_steps
+        last = check_memoryless(self.world).num_steps
         if not all(1 <= time <= last for time in self.times):
             raise ConfigError(f"times must be steps from 1 to {last}, the world's last, got {self.times}.")
 
@@ -60,11 +60,11 @@ class Exploration:
 
 def explore(exploration: Exploration, key: Array, sample: Sample, memory: PyTree = ()) -> Rollouts:
     """One episode of every member, with actions drawn around its network's output."""
-    policy = exploration.world.policy
-    networks = policy.build(sample)
+    family = exploration.world.networks
+    networks = family.build(sample)
 
     def act(inputs: Array, noise: Array) -> Array:
-        return policy.act(networks, inputs) + exploration.action_std * noise
+        return family.act(networks, inputs, ())[0] + exploration.action_std * noise
 
     return follow(exploration.world, key, act, sample.num_members, memory)
 
@@ -89,7 +89,7 @@ def action_score(
     An action's credit is $c_{ku} = \sum_{t \ge u} w_{kt} - b_{ku}$, with weights (num_members, num_times) of behaviors.
     If it is ``fitted``, $b_{ku}$ is the credit to be expected of the state (`expected_credit`), and else zero.
     """
-    policy, spread = exploration.world.policy, 2 * exploration.action_std**2
+    family, spread = exploration.world.networks, 2 * exploration.action_std**2
     credit = credits(weights, exploration.watched, episodes.counts.shape[1])
     if fitted:
         credit = credit - expected_credit(episodes, credit)
@@ -97,7 +97,7 @@ def action_score(
 
     def gain(center: Array, inputs: Array, actions: Array, credit: Array) -> Array:
         # The noise stays a constant: only the center moves.
-        means = policy.act(policy.build(sample._replace(center=center)), inputs)
+        means = family.act(family.build(sample._replace(center=center)), inputs, ())[0]
         # The log-density without its constant, which does not depend on the center.
         return -jnp.sum(credit * jnp.sum((actions - means) ** 2, axis=1)) / spread
 

@@ -13,10 +13,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from evolvability.core.errors import ConfigError
 from evolvability.core.shaping import masked_mean_and_std
 from evolvability.core.types import Outcome, PyTree
+from evolvability.tasks.families import NetworkFamily
 from evolvability.tasks.normalizer import Moments, include, pool
-from evolvability.tasks.policies import Policy
 from evolvability.tasks.world import Situation, World
 
 RIDGE = 1e-5  # of the baseline's least squares, relative to features of size one: some observations never change
@@ -72,14 +73,24 @@ class RolloutBatch(NamedTuple):
     """The statistics of all valid observations, pooled."""
 
 
+def check_memoryless(world: World) -> World:
+    """Refuse networks that remember: gradients here take every step of an episode by itself."""
+    if world.networks.remembers:
+        raise ConfigError(
+            "MAML and the policy gradient take every step of an episode by itself, so they cannot train a network that "
+            "remembers. Choose the policy mlp, or another method."
+        )
+    return world
+
+
 def log_density(means: Actor, actions: Array) -> Array:
     """(...) the log-density of actions, summed over their dimensions; ``center``: the actions' means."""
     return jnp.sum(jax.scipy.stats.norm.logpdf(actions, means.center, jnp.exp(means.log_std)), axis=-1)
 
 
-def log_prob(policy: Policy, actor: Actor, inputs: Array, actions: Array) -> Array:
+def log_prob(networks: NetworkFamily, actor: Actor, inputs: Array, actions: Array) -> Array:
     """(...) the log-density of actions of a policy that sees inputs."""
-    return log_density(Actor(policy.apply(actor.center, inputs), actor.log_std), actions)
+    return log_density(Actor(networks.apply(actor.center, inputs)[0], actor.log_std), actions)
 
 
 def follow(
@@ -122,7 +133,7 @@ def roll_out(
 
     def act(inputs: Array, noise: Array) -> Array:
         def of_task(actor: Actor, inputs: Array, noise: Array) -> Array:
-            return world.policy.apply(actor.center, inputs) + jnp.exp(actor.log_std) * noise
+            return world.networks.apply(actor.center, inputs)[0] + jnp.exp(actor.log_std) * noise
 
         by_task = (part.reshape(*shape, -1) for part in (inputs, noise))
         return jax.vmap(of_task)(actors, *by_task).reshape(noise.shape)

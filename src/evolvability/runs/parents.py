@@ -58,7 +58,7 @@ class Parent:
         flat = np.asarray(ravel_pytree(parameters)[0], np.float32)
         check_size(len(flat), self.task, "What was given")
         memory = jax.device_get(self.memory)
-        return TrainedPolicy(self.task.name, flat, self.task.shapes, memory, self.task.actions)
+        return TrainedPolicy(self.task.name, flat, self.task.network, memory, self.task.actions)
 
 
 def parents_from(

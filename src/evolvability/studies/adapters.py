@@ -19,7 +19,7 @@ from evolvability.core.populations import normal
 from evolvability.core.types import Parameters, PyTree, Sample
 from evolvability.methods.meta_gradient import adapt as gradient_step
 from evolvability.methods.registry import MamlOptions
-from evolvability.methods.rollouts import Actor, roll_out
+from evolvability.methods.rollouts import Actor, check_memoryless, roll_out
 from evolvability.runs.picking import Evaluate, scores_of
 from evolvability.studies.result_files import HostArray
 from evolvability.tasks.base import Task, world_of
@@ -97,7 +97,7 @@ def best_of_mutations(context: AdaptationContext) -> Adapter:
 
 def gradient_steps(context: AdaptationContext) -> Adapter:
     """MAML's own: policy-gradient steps, each from episodes with actions drawn at random, as many as the budget has."""
-    world, options = world_of(context.task), context.maml
+    world, options = check_memoryless(world_of(context.task)), context.maml
     size = min(options.episodes_per_task, context.budget)
 
     @jax.jit
@@ -105,7 +105,7 @@ def gradient_steps(context: AdaptationContext) -> Adapter:
         several = jax.tree.map(lambda leaf: leaf[None], actor)  # rollouts are of several actors, each with a goal
         batch, _, _ = roll_out(world, key, several, goal[None], memory, size, options.discount)
         own = jax.tree.map(lambda leaf: leaf[0], batch)
-        return gradient_step(world.policy, actor, own, rate=options.inner_rate, discount=options.discount)
+        return gradient_step(world.networks, actor, own, rate=options.inner_rate, discount=options.discount)
 
     def adapt(key: Array, start: Start, goal: str) -> Trace:
         vector = goal_vector(goal, world)

@@ -14,6 +14,7 @@ from evolvability.core.errors import ConfigError, TaskError, given, in_words
 from evolvability.core.noise import Shapes
 from evolvability.core.types import Outcome, PyTree, Sample, described, merge_episodes
 from evolvability.tasks.actions import Actions
+from evolvability.tasks.families import NetworkFamily
 from evolvability.tasks.replay import Stage
 from evolvability.tasks.world import World
 
@@ -55,9 +56,11 @@ class Task:
     """The shapes of the arrays that a parameter vector is made of, for populations that treat matrices differently."""
     options: Any = None
     """Of a robot from a file: its `RobotOptions`, from which its task can be made again by name."""
+    network: NetworkFamily | None = None
+    """What parameters are, where they are a network that sees observations scaled by the statistics in `memory`, if
+    there are any; None where they are anything else."""
     actions: Actions | None = None
-    """How outputs become actions, where parameters are a network (`policies.mlp`) that sees observations scaled by the
-    statistics in `memory`, if there are any; None where parameters are anything else."""
+    """How a network's outputs become actions."""
 
 
 def with_episodes(task: Task, number: int) -> Task:

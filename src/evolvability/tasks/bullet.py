@@ -14,27 +14,29 @@ from evolvability.tasks.directions import check_planar, heading
 from evolvability.tasks.episodes import BodyPosition, Episode
 from evolvability.tasks.gymnasium import Made, gymnasium_task
 from evolvability.tasks.options import BulletOptions
+from evolvability.tasks.policies import MakePolicy
 
 NOTE = "Its wheels are for Linux on x86-64 and Python 3.11; elsewhere a compiler builds it in a quarter of an hour."
 
 
-def cheetah_bullet(options: BulletOptions = BulletOptions()) -> Task:  # noqa: B008 (frozen)
+def cheetah_bullet(options: BulletOptions = BulletOptions(), policy: MakePolicy | None = None) -> Task:  # noqa: B008
     """PyBullet's half-cheetah: 26 observations, 6 torques, 74,246 parameters; behavior is the torso's final x."""
     check_planar(options.direction, "cheetah")
-    return _bullet("cheetah-bullet", "HalfCheetahBulletEnv-v0", "x", options)
+    return _bullet("cheetah-bullet", "HalfCheetahBulletEnv-v0", "x", options, policy)
 
 
-def ant_bullet(options: BulletOptions = BulletOptions()) -> Task:  # noqa: B008 (frozen)
+def ant_bullet(options: BulletOptions = BulletOptions(), policy: MakePolicy | None = None) -> Task:  # noqa: B008
     """PyBullet's ant: 28 observations, 8 torques, 75,272 parameters; behavior is the torso's final (x, y).
 
     An episode ends when the torso sinks below 0.26 m.
     """
-    return _bullet("ant-bullet", "AntBulletEnv-v0", "xy", options)
+    return _bullet("ant-bullet", "AntBulletEnv-v0", "xy", options, policy)
 
 
-def _bullet(name: str, env: str, axes: str, options: BulletOptions) -> Task:
+def _bullet(name: str, env: str, axes: str, options: BulletOptions, policy: MakePolicy | None) -> Task:
     torso, progress = BodyPosition("torso", axes), TorsoProgress(heading(options.direction))
-    return gymnasium_task(BulletMade(env, {}), options.gymnasium(), behavior=torso, fitness=progress, name=name)
+    make, like = BulletMade(env, {}), options.gymnasium()
+    return gymnasium_task(make, like, policy=policy, behavior=torso, fitness=progress, name=name)
 
 
 @dataclass(frozen=True)

@@ -34,21 +34,22 @@ def task_from_world(
         time_step: seconds per step, for those who watch.
         varies: whether starts differ from key to key.
     """
-    policy = world.policy
+    family = world.networks
 
     def episodes(key: Array, sample: Sample, memory: PyTree) -> tuple[Situation, Array, Array]:
         """The end of all episodes, their numbers of steps, and (num_steps + 1, num_members, ...) positions."""
-        networks = policy.build(sample)
+        networks = family.build(sample)
 
-        def step(carry: tuple[Situation, Array], _: None) -> tuple[tuple[Situation, Array], Array]:
-            now, num_steps = carry
-            after = world.advance(now, policy.act(networks, world.scale(memory, now.observation)))
+        def step(now: tuple[Situation, PyTree, Array], _: None) -> tuple[tuple[Situation, PyTree, Array], Array]:
+            situation, carry, num_steps = now
+            actions, carry = family.act(networks, world.scale(memory, situation.observation), carry)
+            after = world.advance(situation, actions)
             # By who was running before the step: the step that ends an episode counts.
-            return (after, num_steps + now.running), after.position
+            return (after, carry, num_steps + situation.running), after.position
 
         first = world.begin(sample.member_keys(key))
-        start = (first, jnp.zeros(sample.num_members, jnp.int32))
-        (last, num_steps), path = jax.lax.scan(step, start, length=world.num_steps)
+        start = (first, family.start(sample.num_members), jnp.zeros(sample.num_members, jnp.int32))
+        (last, _, num_steps), path = jax.lax.scan(step, start, length=world.num_steps)
         # Whoever does not use the path does not pay for it: the compiler leaves it out.
         return last, num_steps, jnp.concatenate([first.position[None], path])
 
@@ -65,5 +66,10 @@ def task_from_world(
 
     stage = Stage(replay, time_step)
     # Without a limit: a world clips actions itself.
-    more: Any = {"shapes": policy.shapes, "actions": clipped(world.num_actions)}
-    return Task(name, behavior, policy.init, evaluate, stage=stage, world=lambda: world, varies=varies, **more)
+    more: Any = {
+        "shapes": family.shapes,
+        "network": family,
+        "unflatten": family.unflatten,
+        "actions": clipped(world.num_actions),
+    }
+    return Task(name, behavior, family.init, evaluate, stage=stage, world=lambda: world, varies=varies, **more)

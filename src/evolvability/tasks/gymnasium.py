@@ -13,10 +13,11 @@ from evolvability.core.errors import ConfigError, in_words, missing_extra
 from evolvability.tasks.actions import Actions, choice
 from evolvability.tasks.base import Task, checked_result
 from evolvability.tasks.episodes import Episode, Measure, named_behavior, named_fitness
+from evolvability.tasks.families import NetworkFamily, family_of
 from evolvability.tasks.normalizer import Moments, no_moments, pool, scaled, scaling
 from evolvability.tasks.options import GymnasiumOptions
 from evolvability.tasks.own_code import explain_errors
-from evolvability.tasks.policies import mlp, network
+from evolvability.tasks.policies import MakePolicy, named_policy
 from evolvability.tasks.rendering import Camera, camera_of
 from evolvability.tasks.replay import HostArray, Stage
 from evolvability.tasks.simulators import Address, Trial, host_task
@@ -30,7 +31,7 @@ PURPOSE_REMEMBER = 1 << 16
 """Of the seeds that decide whether an episode's observations are remembered; those of episodes count from 0."""
 
 
-def gymnasium_named(options: GymnasiumOptions) -> Task:
+def gymnasium_named(options: GymnasiumOptions, policy: MakePolicy | None = None) -> Task:
     """The task of an environment's id, as the command line asks for it."""
     if not options.env:
         give = in_words("task_options={'env': 'BipedalWalker-v3'}", "--env BipedalWalker-v3")
@@ -41,28 +42,31 @@ def gymnasium_named(options: GymnasiumOptions) -> Task:
         arguments = None
     if not isinstance(arguments, dict):
         raise ConfigError(f"env_arguments: a JSON object is expected, got '{options.env_arguments}'.")
-    return gymnasium_task(Made(options.env, arguments), options, name="gymnasium")
+    return gymnasium_task(Made(options.env, arguments), options, name="gymnasium", policy=policy)
 
 
 def gymnasium_task(
-    make: Callable[[], Any],
+    make: Callable[[], Any] | str,
     options: GymnasiumOptions = GymnasiumOptions(),  # noqa: B008 (frozen)
     *,
+    policy: MakePolicy | None = None,
     behavior: Measure | None = None,
     fitness: Measure | None = None,
     name: str = "",
     behavior_names: tuple[str, ...] = (),
 ) -> Task:
-    """A task from any function that makes a Gymnasium environment.
+    """A task from a Gymnasium environment: its id, or any function that makes one.
 
     Args:
-        make: makes the environment; called once per worker.
+        make: makes the environment, once per worker; or an environment's id.
         options: everything else; its ``env`` is not used.
+        policy: the network, such as ``gru(64)``, in place of the option.
         behavior: from an `Episode` to its behavior, in place of the option.
         fitness: from an `Episode` to its fitness, in place of the option.
         name: the task's name; default: the environment's id.
         behavior_names: a name for each behavior dimension.
     """
+    make = Made(make, {}) if isinstance(make, str) else make
     behavior, fitness = behavior or named_behavior(options.behavior), fitness or named_fitness(options.fitness)
     # One step is taken here, so that what cannot work says so now, and not on a worker.
     env = _built(make)
@@ -77,19 +81,21 @@ def gymnasium_task(
     # One name may stand for several numbers: an entry of info may be a vector.
     if len(names) != num_behaviors:
         names = tuple(f"behavior {j}" for j in range(num_behaviors))
-    sizes = (len(_observer(env.observation_space)(observation)), options.hidden, options.hidden, num_outputs)
-    policy, camera = mlp(sizes), camera_of(make, env, options.num_steps)
+    policy, sizes = policy or named_policy(options), (len(_observer(env.observation_space)(observation)), num_outputs)
+    networks, camera = family_of(policy, *sizes), camera_of(make, env, options.num_steps)
     # Not a closure: it travels to workers.
-    factory = partial(_Driver, options, behavior, fitness, sizes)
+    factory = partial(_Driver, options, behavior, fitness, partial(family_of, policy, *sizes))
     return host_task(
         name or getattr(getattr(env, "spec", None), "id", "gymnasium"),
         tuple(names),
-        policy.init,
+        networks.init,
         partial(factory, make),
-        memory=no_moments(sizes[0]),
+        memory=no_moments(networks.num_inputs),
         engine=f"{type(env.unwrapped).__name__} (Gymnasium)",
         stage=camera and Stage(None, camera.time_step, simulator=partial(factory, camera.make, camera)),
-        shapes=policy.shapes,
+        unflatten=networks.unflatten,
+        shapes=networks.shapes,
+        network=networks,
         actions=actions,
     )
 
@@ -140,8 +146,8 @@ class _Driver:
     options: GymnasiumOptions
     behavior: Measure
     fitness: Measure
-    sizes: tuple[int, ...]
-    """Of the network's layers."""
+    networks: Callable[[], NetworkFamily]
+    """The networks that drive it, made where the driver is: compiled functions do not travel."""
     make: Callable[[], Any]
     camera: Camera | None = None
 
@@ -153,6 +159,7 @@ class _Driver:
         self.is_used = False
         self.observe = _observer(self.env.observation_space)
         self.act = _actions(self.env.action_space)
+        self.family = self.networks()
 
     def __call__(self, parameters: HostArray, address: Address, memory: Moments) -> Trial:
         # Before its first member it has only just been built.
@@ -160,7 +167,7 @@ class _Driver:
             self.env.close()
             self.env = _built(self.make)
         self.is_used = True
-        policy = network(self.sizes, parameters)
+        network, carry = self.family.member(parameters), self.family.carry
         mean, std = (np.asarray(part, np.float32) for part in scaling(memory))
         # By the member's own seed, whatever seeds differ by: by a common one all would be remembered, or nobody.
         remember = (
@@ -170,10 +177,12 @@ class _Driver:
         inputs: list[HostArray] = []
 
         def act(observation: Any) -> Any:
+            nonlocal carry
             given = self.observe(observation)
             if remember:
                 inputs.append(given)  # as they are, not scaled: the scale is what they are for
-            return self.act(policy(scaled(given, mean, std)))
+            outputs, carry = network(scaled(given, mean, std), carry)
+            return self.act(outputs)
 
         pictures: list[bytes] = []
         episode = self._episode(address.seed(address.episode, self.options.seeds_differ_by), act, pictures)

@@ -15,32 +15,32 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.circumstances import check_circumstances
 from evolvability.tasks.directions import check_planar, heading
 from evolvability.tasks.engines.base import Engine
+from evolvability.tasks.families import NetworkFamily, family_of
 from evolvability.tasks.normalizer import Moments, merge, no_moments
 from evolvability.tasks.options import AntOptions, EpisodeOptions, LocomotionOptions
-from evolvability.tasks.policies import Policy, mlp
+from evolvability.tasks.policies import MakePolicy, named_policy
 from evolvability.tasks.replay import Replay, Stage
 from evolvability.tasks.world import World
 
 
-def cheetah(options: LocomotionOptions = LocomotionOptions()) -> Task:  # noqa: B008 (frozen)
+def cheetah(
+    options: LocomotionOptions = LocomotionOptions(),  # noqa: B008 (frozen)
+    policy: MakePolicy | None = None,
+) -> Task:
     """The planar half-cheetah (section 5.2): 26 observations, 6 torques; behavior is its final x."""
-    return _locomotion("cheetah", options)
+    return driven(robot_of("cheetah", options), options, policy)
 
 
-def ant(options: AntOptions = AntOptions()) -> Task:  # noqa: B008 (frozen)
+def ant(options: AntOptions = AntOptions(), policy: MakePolicy | None = None) -> Task:  # noqa: B008 (frozen)
     """The four-legged ant (section 5.3): 28 observations, 8 torques; behavior is its final (x, y)."""
-    return _locomotion("ant", options)
+    return driven(robot_of("ant", options), options, policy)
 
 
-def _locomotion(name: str, options: LocomotionOptions) -> Task:
-    return driven(robot_of(name, options), options)
-
-
-def driven(robot: Any, options: EpisodeOptions) -> Task:
+def driven(robot: Any, options: EpisodeOptions, policy: MakePolicy | None = None) -> Task:
     """A robot as a task: networks drive it."""
     check_circumstances(options, robot)
-    policy = policy_of(robot, options)
-    engine, replay = _engine(robot, policy, options)
+    networks = networks_of(robot, options, policy)
+    engine, replay = _engine(robot, networks, options)
     number = len(robot.behavior)
     if number == 1:
         check_planar(options.direction, robot.name)
@@ -55,12 +55,12 @@ def driven(robot: Any, options: EpisodeOptions) -> Task:
         _require_warp("Episodes that are followed step by step")
         from evolvability.tasks.engines.device import device_world
 
-        return device_world(robot, policy, options)
+        return device_world(robot, networks, options)
 
     return Task(
         robot.name,
         robot.behavior,
-        policy.init,
+        networks.init,
         evaluate,
         memory=no_moments(robot.num_observations),
         varies=options.varies,
@@ -69,7 +69,9 @@ def driven(robot: Any, options: EpisodeOptions) -> Task:
         engine=engine.name,
         stage=Stage(replay, robot.control_step, engine.name.partition(",")[0], robot.model, robot),
         world=world,
-        shapes=policy.shapes,
+        unflatten=networks.unflatten,
+        shapes=networks.shapes,
+        network=networks,
         actions=robot.actions,
     )
 
@@ -83,12 +85,12 @@ def robot_of(name: str, options: LocomotionOptions) -> Any:
     return ROBOTS[name](options.body, SolverSettings(options.solver_iterations, options.solver_line_search_iterations))
 
 
-def policy_of(robot: Any, options: EpisodeOptions) -> Policy:
-    """The networks that drive it."""
-    return mlp((robot.num_observations, options.hidden, options.hidden, robot.num_motors))
+def networks_of(robot: Any, options: EpisodeOptions, policy: MakePolicy | None = None) -> NetworkFamily:
+    """The networks that drive it: of a policy, or of the one that the options name."""
+    return family_of(policy or named_policy(options), robot.num_observations, robot.num_motors)
 
 
-def _engine(robot: Any, policy: Any, options: EpisodeOptions) -> tuple[Engine, Replay]:
+def _engine(robot: Any, networks: NetworkFamily, options: EpisodeOptions) -> tuple[Engine, Replay]:
     """The engine that is asked for, or the faster one where it can be; and members watched again, on the CPU."""
     if options.engine == "fused":
         _require_warp("The engine fused")
@@ -99,16 +101,18 @@ def _engine(robot: Any, policy: Any, options: EpisodeOptions) -> tuple[Engine, R
             raise ConfigError(f"The {robot.name} is not compiled. {' '.join(obstacles(robot))}")
         from evolvability.tasks.engines.mujoco import mujoco_engine, mujoco_replay
 
-        return mujoco_engine(robot, policy, options), mujoco_replay(robot, policy, options)
+        return mujoco_engine(robot, networks, options), mujoco_replay(robot, networks, options)
     from evolvability.tasks.engines.cores import cores_engine, cores_replay
+    from evolvability.tasks.engines.device import device_engine, device_replay
+    from evolvability.tasks.engines.network_text import is_compiled
 
-    replay = cores_replay(robot, policy, options)
+    if not is_compiled(networks):
+        return device_engine(robot, networks, options), device_replay(robot, networks, options)
+    replay = cores_replay(robot, networks, options)
     # Several devices or processes run one compiled program; on one CPU its cores are called from Python.
     if options.threads or (jax.default_backend() == "cpu" and jax.device_count() == 1):
-        return cores_engine(robot, policy, options), replay
-    from evolvability.tasks.engines.device import device_engine
-
-    return device_engine(robot, policy, options), replay
+        return cores_engine(robot, networks, options), replay
+    return device_engine(robot, networks, options), replay
 
 
 @functools.cache

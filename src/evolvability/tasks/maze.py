@@ -9,7 +9,7 @@ from jax import Array
 from evolvability.tasks.base import Task
 from evolvability.tasks.from_world import task_from_world
 from evolvability.tasks.options import MazeOptions
-from evolvability.tasks.policies import mlp
+from evolvability.tasks.policies import MakePolicy, named_policy
 from evolvability.tasks.world import Situation, World, goes_on, points
 
 TIME_STEP = 0.25
@@ -27,7 +27,7 @@ LEVEL = (
 """Walls as (y, from x, to x): the sides of the trap, then the arena's own."""
 
 
-def maze(options: MazeOptions = MazeOptions()) -> Task:  # noqa: B008 (frozen)
+def maze(options: MazeOptions = MazeOptions(), policy: MakePolicy | None = None) -> Task:  # noqa: B008 (frozen)
     """A point in a maze; behavior is its final (x, y), fitness how near that is to the goal, as minus the distance.
 
     The network sees where the point is and how much of the episode has passed, and says where to go, at a speed of at
@@ -50,8 +50,7 @@ def maze(options: MazeOptions = MazeOptions()) -> Task:  # noqa: B008 (frozen)
     def fitness(position: Array) -> Array:
         return -jnp.linalg.norm(position - jnp.array(GOAL), axis=1)
 
-    policy = mlp((3, options.hidden, options.hidden, 2))
-    world = World(policy, 3, 2, options.num_steps, begin, advance, points(2, HALF_WIDTH))
+    world = World(policy or named_policy(options), 3, 2, options.num_steps, begin, advance, points(2, HALF_WIDTH))
     return task_from_world("maze", ("x", "y"), world, fitness, TIME_STEP, varies=False)
 
 

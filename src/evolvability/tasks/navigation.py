@@ -9,7 +9,7 @@ from jax import Array
 from evolvability.tasks.base import Task
 from evolvability.tasks.from_world import task_from_world
 from evolvability.tasks.options import NavigationOptions
-from evolvability.tasks.policies import mlp
+from evolvability.tasks.policies import MakePolicy, named_policy
 from evolvability.tasks.world import Situation, World, goes_on, points
 
 STRIDE = 0.1  # how far a step goes in each coordinate, at most: actions are in units of it
@@ -17,7 +17,7 @@ HALF_WIDTH = 0.5  # goals lie in the box of this half width around the start
 TIME_STEP = 0.1  # seconds per step for those who watch; the problem itself has no unit of time
 
 
-def navigation(options: NavigationOptions = NavigationOptions()) -> Task:  # noqa: B008 (frozen)
+def navigation(options: NavigationOptions = NavigationOptions(), policy: MakePolicy | None = None) -> Task:  # noqa: B008 (frozen)
     """A point that walks on a plane; behavior is its final (x, y), fitness its final x."""
 
     def begin(keys: Array) -> Situation:
@@ -28,6 +28,5 @@ def navigation(options: NavigationOptions = NavigationOptions()) -> Task:  # noq
         position = now.position + STRIDE * jnp.clip(actions, -1, 1)
         return now._replace(observation=position, position=position)
 
-    policy = mlp((2, options.hidden, options.hidden, 2))
-    world = World(policy, 2, 2, options.num_steps, begin, advance, points(2, HALF_WIDTH))
+    world = World(policy or named_policy(options), 2, 2, options.num_steps, begin, advance, points(2, HALF_WIDTH))
     return task_from_world("navigation", ("x", "y"), world, lambda position: position[:, 0], TIME_STEP, varies=False)

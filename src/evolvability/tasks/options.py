@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
 from tyro.conf import Suppress, arg
+from tyro.constructors import PrimitiveConstructorSpec
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, unknown
 from evolvability.tasks.circumstances import Circumstances
 from evolvability.tasks.directions import heading
 
@@ -32,6 +33,68 @@ def check_share(options: Any) -> None:
         raise ConfigError(f"observation_share must be between 0 and 1, got {options.observation_share}.")
 
 
+def parse_hidden(text: str) -> int | tuple[int, ...]:
+    """Units of hidden layers from a text.
+
+    >>> parse_hidden("64"), parse_hidden("64,32"), parse_hidden("64,")
+    (64, (64, 32), (64,))
+    """
+    try:
+        units = tuple(map(int, text.removesuffix(",").split(",")))
+    except ValueError:
+        raise ConfigError(f"hidden: a number, or one per layer as 64,64, is expected, got '{text}'.") from None
+    return units if "," in text else units[0]
+
+
+def show_hidden(units: int | tuple[int, ...]) -> list[str]:
+    """The text that `parse_hidden` reads."""
+    return [str(units) if isinstance(units, int) else ",".join(map(str, units)) + "," * (len(units) == 1)]
+
+
+Hidden = Annotated[
+    int | tuple[int, ...],
+    PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="N,N",
+        instance_from_str=lambda words: parse_hidden(words[0]),
+        is_instance=lambda value: isinstance(value, int | tuple),
+        str_from_instance=show_hidden,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkOptions:
+    """The network of a task's members."""
+
+    policy: Annotated[str, arg(metavar="NAME")] = "mlp"
+    """The network: mlp, gru (which remembers), or your own module:name."""
+    hidden: Hidden = 64
+    """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
+    activation: Literal["tanh", "relu", "silu"] = "tanh"
+    """What comes after each hidden layer of an mlp."""
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Units of each hidden layer."""
+        return (self.hidden, self.hidden) if isinstance(self.hidden, int) else self.hidden
+
+    def __post_init__(self) -> None:
+        given: Any = self.hidden
+        units = parse_hidden(given) if isinstance(given, str) else given
+        layers = tuple(units) if isinstance(units, list | tuple) else (units, units)
+        if not all(type(number) is int and 1 <= number <= LARGEST_INTEGER for number in layers):
+            raise ConfigError(f"hidden must be 1 or more, or one such number per layer as 64,64, got {self.hidden}.")
+        # One way to write it: runs are compared by their settings. Past the frozen dataclass.
+        object.__setattr__(self, "hidden", layers[0] if len(layers) == 2 and layers[0] == layers[1] else layers)
+        if self.policy not in ("mlp", "gru") and ":" not in self.policy:
+            raise ConfigError(unknown("policy", self.policy, ("mlp", "gru"), also=", or module:name for your own"))
+        if self.policy == "gru" and len(set(layers)) != 1:
+            raise ConfigError(f"hidden must be one number for a gru, which has one layer, got {self.hidden}.")
+        if self.policy != "mlp" and self.activation != "tanh":
+            raise ConfigError(f"activation is for an mlp. Leave it out for the policy {self.policy}.")
+
+
 @dataclass(frozen=True)
 class NoOptions:
     """A task without options."""
@@ -46,16 +109,15 @@ class InterferenceOptions:
 
 
 @dataclass(frozen=True)
-class WorldOptions:
+class WorldOptions(NetworkOptions):
     """Options of a toy world."""
 
     num_steps: int = 100
     """Time steps per episode."""
-    hidden: int = 16
-    """Units in each of the network's two hidden layers."""
 
     def __post_init__(self) -> None:
-        at_least(self, num_steps=1, hidden=1)
+        super().__post_init__()
+        at_least(self, num_steps=1)
 
 
 @dataclass(frozen=True)
@@ -64,8 +126,8 @@ class PointOptions(WorldOptions):
 
     num_steps: int = 100
     """Time steps per episode, 0.1 s each."""
-    hidden: int = 16
-    """Units in each of the network's two hidden layers."""
+    hidden: Hidden = 16
+    """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +136,8 @@ class MazeOptions(WorldOptions):
 
     num_steps: int = 40
     """Time steps per episode, 0.25 s each."""
-    hidden: int = 8
-    """Units in each of the network's two hidden layers."""
+    hidden: Hidden = 8
+    """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +146,12 @@ class NavigationOptions(WorldOptions):
 
     num_steps: int = 20
     """Time steps per episode."""
-    hidden: int = 32
-    """Units in each of the network's two hidden layers."""
+    hidden: Hidden = 32
+    """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
 
 
 @dataclass(frozen=True)
-class EpisodeOptions(Circumstances):
+class EpisodeOptions(Circumstances, NetworkOptions):
     """Options of every robot."""
 
     num_steps: int = 1000
@@ -103,14 +165,15 @@ class EpisodeOptions(Circumstances):
     """End an episode when the robot falls; its behavior is where that happened."""
     observation_share: float = 0.01
     """Probability that a member's observations enter the running statistics that observations are scaled by."""
-    hidden: int = 256
-    """Units in each of the network's two hidden layers."""
+    hidden: Hidden = 256
+    """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
     threads: int = 0
     """CPU threads that step robots; 0 for the GPU, or all cores where there is none."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, num_steps=1, hidden=1, threads=0)
+        Circumstances.__post_init__(self)
+        NetworkOptions.__post_init__(self)
+        at_least(self, num_steps=1, threads=0)
         check_share(self)
         heading(self.direction)
 
@@ -175,8 +238,8 @@ class RobotOptions(EpisodeOptions):
     """By an output of 1 a control moves by this times half of its range, from its middle or from the first pose."""
     observation_share: float = 0.05
     """Probability that a member's observations enter the running statistics that observations are scaled by."""
-    hidden: int = 64
-    """Units in each of the network's two hidden layers."""
+    hidden: Hidden = 64
+    """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
     digest: Annotated[str, Suppress] = ""
     """The SHA-256 of the robot's archive, which a run folder holds; empty before it was read."""
 
@@ -205,7 +268,7 @@ class Ends:
 
 
 @dataclass(frozen=True)
-class GymnasiumOptions:
+class GymnasiumOptions(NetworkOptions):
     """Options of Gymnasium environments."""
 
     env: Annotated[str, arg(metavar="ID", help_behavior_hint="(required)")] = ""
@@ -222,18 +285,19 @@ class GymnasiumOptions:
     """Whether every member gets its own start, or all of a generation the same, or all of the run."""
     observation_share: float = 0.1
     """Probability that an episode's observations enter the running statistics that observations are scaled by."""
-    hidden: int = 64
-    """Units in each of the network's two hidden layers."""
+    hidden: Hidden = 64
+    """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
     rebuild: Literal["auto", "always", "never"] = "auto"
     """Build the environment anew for every member, needed where its reset does not forget; auto knows which do not."""
 
     def __post_init__(self) -> None:
-        at_least(self, num_steps=0, hidden=1)
+        super().__post_init__()
+        at_least(self, num_steps=0)
         check_share(self)
 
 
 @dataclass(frozen=True)
-class BulletOptions:
+class BulletOptions(NetworkOptions):
     """Options of the PyBullet tasks."""
 
     num_steps: int = 1000
@@ -244,10 +308,11 @@ class BulletOptions:
     """Whether every member gets its own start, or all of a generation the same, or all of the run."""
     observation_share: float = 0.01
     """Probability that a member's observations enter the running statistics that observations are scaled by."""
-    hidden: int = 256
-    """Units in each of the network's two hidden layers."""
+    hidden: Hidden = 256
+    """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         at_least(self, num_steps=1)
         heading(self.direction)
         self.gymnasium()  # which checks the rest

@@ -10,14 +10,14 @@ from jax import Array
 from evolvability.tasks.base import Task
 from evolvability.tasks.from_world import task_from_world
 from evolvability.tasks.options import PointOptions
-from evolvability.tasks.policies import mlp
+from evolvability.tasks.policies import MakePolicy, named_policy
 from evolvability.tasks.world import Situation, World, directions, goes_on
 
 TIME_STEP = 0.1
 DRAG = 1.0  # with a push of at most 1, the point's speed stays below 1
 
 
-def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen)
+def point(options: PointOptions = PointOptions(), policy: MakePolicy | None = None) -> Task:  # noqa: B008 (frozen)
     """A point on a plane; behavior is its final (x, y), fitness its final x."""
 
     def begin(keys: Array) -> Situation:
@@ -33,6 +33,5 @@ def point(options: PointOptions = PointOptions()) -> Task:  # noqa: B008 (frozen
         position = now.position + TIME_STEP * velocity
         return now._replace(observation=jnp.concatenate([position, velocity], axis=1), position=position)
 
-    policy = mlp((4, options.hidden, options.hidden, 2))
-    world = World(policy, 4, 2, options.num_steps, begin, advance, directions(2))
+    world = World(policy or named_policy(options), 4, 2, options.num_steps, begin, advance, directions(2))
     return task_from_world("point", ("x", "y"), world, lambda position: position[:, 0], TIME_STEP, varies=False)

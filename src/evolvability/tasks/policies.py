@@ -1,14 +1,12 @@
-r"""Policies evaluated on a structured sample: no member's network is ever written out.
+r"""Policies: what a network is, for tasks whose members are networks. Two are built in, `mlp` and `gru`.
 
-With parameters $M_c \pm \sigma E_i$ a layer is $x M_c \pm \sigma\, x E_i$: a product that all members of a component
-share, and one small product per draw that its mirrored members share; with noise of low rank two thin ones, see
-`evolvability.core.noise`. `Policy.build` and `Policy.act` take JAX's arrays or NumPy's.
+Sizes come from the task, so a task is given a function that makes a `Policy` of them. The built-in ones are made of
+affine maps alone, which is what lets engines compile them (`families`, `engines`) and graphs hold them (`runs.onnx`).
 """
 
-import itertools
-import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -16,167 +14,195 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from evolvability.core.noise import Block, Noise, Shapes, blocks, times
-from evolvability.core.types import Sample
-
-TILE = 16  # rows and columns that BLAS kernels take at a time, or a multiple of it
-
-
-class Layer(NamedTuple):
-    """One layer of every member's network, in parts."""
-
-    weight: Array
-    """(num_components, num_inputs, num_outputs) the weights of the centers."""
-    bias: Array
-    """(num_components, num_outputs) the biases of the centers."""
-    weight_noise: Block
-    """(num_draws, num_inputs, num_outputs) the noise of the weights, in its own number format, or in factors."""
-    bias_noise: Array
-    """(num_draws, num_outputs) the noise of the biases."""
-
-
-class Networks(NamedTuple):
-    """The networks of a whole sample."""
-
-    layers: tuple[Layer, ...]
-    """The layers, from inputs to outputs."""
-    component: Array
-    """(num_draws,) which center each draw belongs to."""
-    step: Array
-    """(num_draws, num_signs) the factor on noise: a standard deviation and a sign."""
+from evolvability.core.entries import FROM_PYTHON
+from evolvability.core.errors import ConfigError, unknown
+from evolvability.core.noise import Shapes
+from evolvability.core.types import PyTree
+from evolvability.tasks.options import NetworkOptions
+from evolvability.tasks.own_code import imported
 
 
 class Policy(NamedTuple):
-    """A network family."""
+    """A network: how it starts, and what it does at an observation."""
 
-    num_params: int
-    """The length of a parameter vector."""
-    init: Callable[[Array], Array]
-    """`(key) -> (num_params,)`, a starting network."""
-    build: Callable[[Sample], Networks]
-    """`(sample) -> Networks`, once per generation."""
-    act: Callable[[Networks, Array], Array]
-    """`(networks, observations) -> actions`, with one row per member, once per time step."""
-    apply: Callable[[Array, Array], Array]
-    """`(parameters, observations) -> actions` of one network written out, differentiable in its parameters;
-    observations: (..., num_inputs)."""
-    shapes: Shapes
-    """The shapes of the arrays that a parameter vector is made of: weights and biases in turn."""
+    init: Callable[[Array], PyTree]
+    """`(key) -> parameters`, any pytree of arrays of floats."""
+    apply: Callable[[PyTree, Array, PyTree], tuple[Array, PyTree]]
+    """`(parameters, observation, carry) -> (action, carry)` of one member; observation: (num_observations,), action:
+    (num_actions,)."""
+    carry: PyTree = ()
+    """What it remembers from step to step, as it is at the start of an episode; `()` for nothing."""
 
 
-def mlp(sizes: Sequence[int]) -> Policy:
-    """Tanh network with a linear output, e.g. ``mlp((26, 256, 256, 6))``.
+MakePolicy = Callable[[int, int], Policy]
+"""`(num_observations, num_actions) -> Policy`."""
+Affine = Callable[[int, Any], Any]
+"""`(number, inputs) -> outputs` of one of a network's affine maps."""
+
+
+def sigmoid(x: Any) -> Any:
+    """The logistic function, by a tanh: it does not overflow, and is what engines compile."""
+    return 0.5 + 0.5 * x.__array_namespace__().tanh(0.5 * x)
+
+
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "tanh": lambda x: x.__array_namespace__().tanh(x),
+    "relu": lambda x: x.__array_namespace__().maximum(x, 0),
+    "silu": lambda x: x * sigmoid(x),
+}
+"""Of NumPy's arrays or JAX's. Engines have the same as C++, see `engines.network_text`."""
+
+
+class Layered(ABC):
+    """Makes a policy of affine maps, of NumPy's arrays or JAX's; parameters are weights and biases in turn.
 
     It starts with zero biases and incoming weights of unit norm, of norm 0.01 at the output.
+    """
+
+    start: PyTree = ()
+    """What it remembers at the start of an episode."""
+
+    @abstractmethod
+    def sizes(self, num_observations: int, num_actions: int) -> list[tuple[int, int]]:
+        """The numbers of inputs and outputs of every map."""
+
+    @abstractmethod
+    def forward(self, affine: Affine, inputs: Any, carry: Any) -> tuple[Any, Any]:
+        """Outputs and the new carry; any leading axes."""
+
+    def shapes(self, num_observations: int, num_actions: int) -> Shapes:
+        """Of weights and biases in turn."""
+        return tuple(shape for size in self.sizes(num_observations, num_actions) for shape in (size, size[1:]))
+
+    def __call__(self, num_observations: int, num_actions: int) -> Policy:
+        """The policy of a task."""
+        sizes = self.sizes(num_observations, num_actions)
+
+        def init(key: Array) -> list[Array]:
+            parts = []
+            for layer, (key_layer, shape) in enumerate(zip(jax.random.split(key, len(sizes)), sizes, strict=True)):
+                weight = jax.random.normal(key_layer, shape)
+                # A new network hardly acts, so that mutations decide what it does.
+                norm = 0.01 if layer == len(sizes) - 1 else 1.0
+                parts += [norm * weight / jnp.linalg.norm(weight, axis=0), jnp.zeros(shape[1])]
+            return parts
+
+        def apply(parameters: Any, observation: Any, carry: Any) -> tuple[Any, Any]:
+            # Parameters may be NumPy's and observations JAX's, or the other way round.
+            return self.forward(lambda k, x: x @ parameters[2 * k] + parameters[2 * k + 1], observation, carry)
+
+        return Policy(init, apply, self.start)
+
+
+@dataclass(frozen=True)
+class Mlp(Layered):
+    """Makes hidden layers with an activation, and a linear output."""
+
+    hidden: tuple[int, ...]
+    """Units of each hidden layer."""
+    activation: str
+    """One of `ACTIVATIONS`."""
+
+    def sizes(self, num_observations: int, num_actions: int) -> list[tuple[int, int]]:
+        """The numbers of inputs and outputs of every map."""
+        return list(zip((num_observations, *self.hidden), (*self.hidden, num_actions), strict=True))
+
+    def forward(self, affine: Affine, inputs: Any, carry: Any) -> tuple[Any, Any]:
+        """Layer by layer."""
+        for layer in range(len(self.hidden)):
+            inputs = ACTIVATIONS[self.activation](affine(layer, inputs))
+        return affine(len(self.hidden), inputs), carry
+
+
+@dataclass(frozen=True)
+class Gru(Layered):
+    """Makes a layer of gated recurrent units, and a linear output."""
+
+    units: int
+    """How many units; each remembers one number."""
+
+    @property
+    def start(self) -> Any:
+        """Zeros."""
+        return np.zeros(self.units, np.float32)
+
+    def sizes(self, num_observations: int, num_actions: int) -> list[tuple[int, int]]:
+        """Of what is seen, and of what is remembered, each to all gates; then of the output."""
+        return [(num_observations, 3 * self.units), (self.units, 3 * self.units), (self.units, num_actions)]
+
+    def forward(self, affine: Affine, inputs: Any, carry: Any) -> tuple[Any, Any]:
+        """The equations of `gru`."""
+        seen, known, units = affine(0, inputs), affine(1, carry), self.units
+        reset = sigmoid(seen[..., :units] + known[..., :units])
+        update = sigmoid(seen[..., units : 2 * units] + known[..., units : 2 * units])
+        new = ACTIVATIONS["tanh"](seen[..., 2 * units :] + reset * known[..., 2 * units :])
+        carry = new + update * (carry - new)
+        return affine(2, carry), carry
+
+
+def mlp(hidden: Sequence[int] = (64, 64), activation: str = "tanh") -> Mlp:
+    """A multilayer perceptron with a linear output.
+
+    Args:
+        hidden: units of each hidden layer; none for a linear policy.
+        activation: tanh, relu or silu.
 
     Examples:
-        >>> mlp((26, 256, 256, 6)).num_params, mlp((28, 256, 256, 8)).num_params
-        (74246, 75272)
+        >>> policy = mlp((256, 256))(26, 6)
+        >>> sum(leaf.size for leaf in policy.init(jax.random.key(0)))
+        74246
     """
-    shapes = _shapes(sizes)
-    num_layers = len(shapes) // 2
-
-    @partial(jax.jit, inline=True)  # outside of jit, one program
-    def init(key: Array) -> Array:
-        parts = []
-        for layer, (key_layer, shape) in enumerate(zip(jax.random.split(key, num_layers), shapes[::2], strict=True)):
-            weight = jax.random.normal(key_layer, shape)
-            # A new network hardly acts, so that mutations decide what it does.
-            norm = 0.01 if layer == num_layers - 1 else 1.0
-            parts += [(norm * weight / jnp.linalg.norm(weight, axis=0)).ravel(), jnp.zeros(shape[1])]
-        return jnp.concatenate(parts)
-
-    def build(sample: Sample) -> Networks:
-        noise, step = noise_and_step(sample)
-        centers, noises = blocks(sample.center, shapes), blocks(noise, shapes)
-        # Weights and biases alternate in `shapes`.
-        parts: Any = zip(centers[::2], centers[1::2], noises[::2], noises[1::2], strict=True)
-        return Networks(tuple(itertools.starmap(Layer, parts)), sample.component, step)
-
-    def act(networks: Networks, observations: Array) -> Array:
-        xp = observations.__array_namespace__()
-        # (num_draws, num_signs, num_inputs): the members of a draw are neighbors.
-        hidden = observations.reshape(*networks.step.shape, -1)
-        for layer in networks.layers[:-1]:
-            hidden = xp.tanh(_apply(layer, networks, hidden))
-        return _apply(networks.layers[-1], networks, hidden).reshape(len(observations), -1)
-
-    def apply(parameters: Array, observations: Array) -> Array:
-        return network(sizes, parameters)(observations)
-
-    return Policy(sum(map(math.prod, shapes)), init, build, act, apply, shapes)
+    if isinstance(hidden, int) or not all(isinstance(units, int) and units > 0 for units in hidden):
+        raise ConfigError(f"hidden: positive numbers are expected, one per layer, as (64, 64), got {hidden!r}.")
+    if activation not in ACTIVATIONS:
+        raise ConfigError(unknown("activation", activation, ACTIVATIONS))
+    return Mlp(tuple(hidden), activation)
 
 
-def network(sizes: Sequence[int], parameters: Any) -> Callable[[Any], Any]:
-    """One member's `mlp` written out: a function from observations, (..., num_inputs), to outputs.
+def gru(units: int = 64) -> Gru:
+    r"""A layer of gated recurrent units with a linear output, which remembers its state $h$ from step to step.
+
+    $$r, z = \sigma(W_{rz} x + U_{rz} h + b_{rz}), \quad n = \tanh(W_n x + b_n + r (U_n h + c_n)), \quad
+    h' = (1 - z)\, n + z\, h.$$
+
+    Reference: Cho et al., *Learning phrase representations using RNN encoder-decoder* (2014).
 
     Examples:
-        >>> network((2, 3, 1), np.zeros(13, np.float32))(np.ones(2, np.float32))
-        array([0.], dtype=float32)
+        >>> gru(8)(3, 2).carry.shape
+        (8,)
     """
-    parts = [part[0] for part in blocks(parameters[None], _shapes(sizes))]  # weights and biases in turn
-    *hidden_layers, (last_weight, last_bias) = zip(parts[::2], parts[1::2], strict=True)
-
-    def act(hidden: Any) -> Any:
-        for weight, bias in hidden_layers:
-            hidden = hidden @ weight + bias
-            # Of the product: parameters may be NumPy's and observations JAX's, or the other way round.
-            hidden = hidden.__array_namespace__().tanh(hidden)
-        return hidden @ last_weight + last_bias
-
-    return act
+    if not isinstance(units, int) or units < 1:
+        raise ConfigError(f"units: a positive number is expected, got {units!r}.")
+    return Gru(units)
 
 
-def _shapes(sizes: Sequence[int]) -> Shapes:
-    """Of weights and biases in turn."""
-    return tuple(shape for num_in, num_out in itertools.pairwise(sizes) for shape in ((num_in, num_out), (num_out,)))
+def named_policy(options: NetworkOptions) -> MakePolicy:
+    """The policy that a task's options name."""
+    if options.policy == "mlp":
+        return mlp(options.layers, options.activation)
+    if options.policy == "gru":
+        return gru(options.layers[0])
+    if options.policy.startswith(FROM_PYTHON):
+        raise ConfigError(
+            "This run's policy was given from Python as an object, so it has no name to find it by. Give its task "
+            "again: task = make_task(NAME, OPTIONS, policy=...), and evolvability.resume(path, task) or "
+            "Run(path, task=task)."
+        )
+    make: MakePolicy = imported(options.policy, "a function (num_observations, num_actions) -> Policy")
+    return make
 
 
-def noise_and_step(sample: Sample) -> tuple[Noise, Array]:
-    """The noise as it is multiplied with inputs, and the factor (num_draws, num_signs) on the product.
+def policy_options(policy: MakePolicy | str) -> dict[str, Any]:
+    """The options of a task that name a policy; ``python:NAME`` for one that no name leads to.
 
-    Noise is read at every time step of an episode, which is most of a policy's cost. So where a component has a single
-    standard deviation, that is multiplied afterwards, and noise stays as small as it is kept.
+    Examples:
+        >>> policy_options(gru(64)), policy_options("mine:network")
+        ({'policy': 'gru', 'hidden': 64}, {'policy': 'mine:network'})
     """
-    scale = sample.scale[sample.component]
-    # (num_draws, 1), or (num_draws, num_params) where each parameter has a standard deviation of its own.
-    if scale.shape[1] == 1:
-        return sample.noise, scale * sample.sign
-    ones = sample.sign.__array_namespace__().ones_like(scale[:, :1])
-    noise: Any = sample.noise  # in rows: noise of low rank has one standard deviation
-    return (scale * noise).astype(noise.dtype), ones * sample.sign
-
-
-def _apply(layer: Layer, networks: Networks, inputs: Array) -> Array:
-    """One layer of all members; inputs: (num_draws, num_signs, num_inputs)."""
-    num_draws, num_signs, num_inputs = inputs.shape
-    shared = _shared_product(inputs.reshape(-1, num_inputs), layer.weight)
-    shared += layer.bias[:, None]  # in place here and below: NumPy's arrays are large
-    outputs = times(inputs, layer.weight_noise)
-    outputs += layer.bias_noise[:, None]
-    outputs *= networks.step[..., None]
-    outputs += _choose(shared.reshape(-1, num_draws, num_signs, shared.shape[-1]), networks.component)
-    return outputs
-
-
-def _shared_product(inputs: Any, weight: Any) -> Any:
-    """(num_components, num_members, num_outputs) the product of all inputs with the centers' weights.
-
-    NumPy's, in whole tiles: BLAS sums in another order at a matrix's edge, and a member must act the same, to the last
-    bit, whoever is evaluated beside it. Only then can it be watched again: a robot's path is chaotic.
-    """
-    # With several components every input meets every center, and `_choose` takes its own.
-    if not isinstance(inputs, np.ndarray):
-        return inputs @ weight
-    num_rows, num_columns = len(inputs), weight.shape[-1]
-    rows, columns = -num_rows % TILE, -num_columns % TILE
-    inputs = np.pad(inputs, ((0, rows), (0, 0))) if rows else inputs
-    weight = np.pad(weight, ((0, 0), (0, 0), (0, columns))) if columns else weight
-    return (inputs @ weight)[:, :num_rows, :num_columns]
-
-
-def _choose(shared: Array, component: Array) -> Array:
-    """Of (num_components, num_draws, ...), each draw's own component."""
-    if shared.shape[0] == 1:
-        return shared[0]
-    return shared.__array_namespace__().take_along_axis(shared, component[None, :, None, None], axis=0)[0]
+    if isinstance(policy, str):
+        return {"policy": policy}
+    if isinstance(policy, Mlp):
+        return {"policy": "mlp", "hidden": policy.hidden, "activation": policy.activation}
+    if isinstance(policy, Gru):
+        return {"policy": "gru", "hidden": policy.units}
+    return {"policy": FROM_PYTHON + getattr(policy, "__name__", type(policy).__name__).strip("<>")}

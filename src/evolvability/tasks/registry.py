@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from evolvability.core.entries import FROM_PYTHON, loaded
 from evolvability.core.errors import ConfigError, unknown
 from evolvability.tasks import options as task_options
-from evolvability.tasks.options import NAMED_BEHAVIORS, GymnasiumOptions, NoOptions
+from evolvability.tasks.options import NAMED_BEHAVIORS, GymnasiumOptions, NetworkOptions, NoOptions
 
 if TYPE_CHECKING:
     from evolvability.tasks.base import Task
+    from evolvability.tasks.policies import MakePolicy
 
 
 @dataclass(frozen=True)
@@ -214,8 +215,13 @@ def task_entry(name: str) -> TaskEntry:
     return TASKS[name]
 
 
-def make_task(name: str, options: Any = None) -> "Task":
-    """A task by name; ``options`` is its options dataclass, a dictionary for it, or None for the defaults.
+def make_task(name: str, options: Any = None, *, policy: "MakePolicy | str | None" = None) -> "Task":
+    """A task by name.
+
+    Args:
+        name: of a registered task, or ``module:name`` of your own.
+        options: its options dataclass, a dictionary for it, or None for the defaults.
+        policy: its members' network, such as ``gru(64)`` or ``"module:name"``, in place of the options that name one.
 
     Examples:
         >>> make_task("point").behavior
@@ -232,7 +238,20 @@ def make_task(name: str, options: Any = None) -> "Task":
     if not dataclasses.is_dataclass(options):
         raise ConfigError(f"Options of task '{name}' must be a {entry.options.__name__}, got {options!r}.")
     make: Any = loaded(entry.make) if isinstance(entry.make, str) else entry.make
-    return make(options)
+    if policy is None:
+        return make(options)
+    named = policy_in(name, policy)
+    options = dataclasses.replace(options, **named)  # type: ignore[type-var]
+    return make(options, policy) if named["policy"].startswith(FROM_PYTHON) else make(options)
+
+
+def policy_in(name: str, policy: "MakePolicy | str") -> dict[str, Any]:
+    """The options of a task that name a policy; refused where members are not networks."""
+    from evolvability.tasks.policies import policy_options
+
+    if not issubclass(task_entry(name).options, NetworkOptions):
+        raise ConfigError(f"Task '{name}' takes no policy: its members are not networks, or it brings its own.")
+    return policy_options(policy)
 
 
 def own_code(name: str, options: Any) -> str:
@@ -246,10 +265,12 @@ def own_code(name: str, options: Any) -> str:
     """
     if ":" in name:
         return "" if name.startswith(FROM_PYTHON) else name
+    policy = getattr(options, "policy", "")
+    foreign = [policy] if ":" in policy and not policy.startswith(FROM_PYTHON) else []
     if not isinstance(options, GymnasiumOptions):
-        return ""
+        return ", ".join(foreign)
     # Gymnasium imports what stands before the colon of an id.
-    foreign = [options.env] if ":" in options.env else []
+    foreign += [options.env] if ":" in options.env else []
     foreign += [] if options.behavior.partition(":")[0] in NAMED_BEHAVIORS else [options.behavior]
     foreign += [] if options.fitness == "reward" else [options.fitness]
     return ", ".join(foreign)

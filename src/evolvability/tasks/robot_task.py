@@ -7,12 +7,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError, missing_extra, unknown
 from evolvability.tasks.archives import archive_of, digest_of, offer
 from evolvability.tasks.base import Task
 from evolvability.tasks.circumstances import Circumstances, circumstances_in
 from evolvability.tasks.locomotion import driven
 from evolvability.tasks.options import Ends, EpisodeOptions, RobotOptions
+from evolvability.tasks.policies import MakePolicy, policy_options
 
 if TYPE_CHECKING:
     from evolvability.tasks.robots import Robot
@@ -28,6 +30,7 @@ def robot_task(
     behavior: Look = "auto",
     ends: Ends = Ends(),  # noqa: B008 (frozen)
     circumstances: Circumstances = Circumstances(),  # noqa: B008 (frozen)
+    policy: MakePolicy | str | None = None,
     **options: Any,
 ) -> Task:
     """A robot of your own as a task: networks drive it, and its behavior is where it ends up.
@@ -40,6 +43,7 @@ def robot_task(
         behavior: what counts: a name as in `RobotOptions.behavior`, or a function of a `View`.
         ends: what ends an episode before its time.
         circumstances: what differs between episodes.
+        policy: the network that drives it, such as ``gru(64)``, or ``"module:name"`` of your own.
         **options: further fields of `RobotOptions`, e.g. ``root="torso", control_step=0.02, num_steps=500,
             start="home", hidden=64, engine="auto"``.
 
@@ -62,20 +66,23 @@ def robot_task(
         "must_not_touch": tuple(ends.touch),
         **texts,
         **options,
+        **(policy_options(policy) if policy else {}),
     }
     is_file = isinstance(model, (str, os.PathLike))
     settings = RobotOptions(model=str(model) if is_file else "", **circumstances_in(circumstances) | given)
-    return _task(model, settings, own)
+    return _task(model, settings, own, policy)
 
 
-def robot(options: RobotOptions) -> Task:
+def robot(options: RobotOptions, policy: MakePolicy | None = None) -> Task:
     """A robot by its file's name."""
     if not options.model:
         raise ConfigError("Which robot? Give its file: ees train my.xml, or --model my.xml.")
-    return _task(options.model, options, {})
+    return _task(options.model, options, {}, policy)
 
 
-def _task(source: Any, options: RobotOptions, own: dict[str, Any]) -> Task:
+def _task(source: Any, options: RobotOptions, own: dict[str, Any], policy: MakePolicy | str | None) -> Task:
+    # Without a name, only the object itself will do.
+    make = None if policy is None or isinstance(policy, str) else policy
     try:
         import mujoco
 
@@ -86,13 +93,13 @@ def _task(source: Any, options: RobotOptions, own: dict[str, Any]) -> Task:
     if isinstance(source, mujoco.MjModel):
         # Without a file: it is Python's alone, and no run folder can hold it.
         name = source.names[: source.names.index(b"\0")].decode() or "robot"
-        return driven(robot_from(name, checked_model(source, name), options, OwnFunctions(**own)), options)
+        return driven(robot_from(name, checked_model(source, name), options, OwnFunctions(**own)), options, make)
     name, archive = packed(source) if (known := archive_of(options.digest)) is None else (_stem(options.model), known)
     digest = digest_of(archive)
     if options.digest not in ("", digest):
         raise ConfigError(f"{source} is not the robot that this run was trained with: its checksum is another.")
-    made = driven(_made(archive, name, _defining(options), OwnFunctions(**own)), options)
-    if own:
+    made = driven(_made(archive, name, _defining(options), OwnFunctions(**own)), options, make)
+    if own or options.policy.startswith(FROM_PYTHON):
         return made
     offer(digest, archive)
     return replace(made, options=replace(options, model=options.model or f"{name}.xml", digest=digest))

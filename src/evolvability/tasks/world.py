@@ -7,6 +7,7 @@ alone, see `from_world`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import jax
@@ -14,7 +15,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from evolvability.core.types import PyTree
-from evolvability.tasks.policies import Policy
+from evolvability.tasks.families import NetworkFamily, family_of
+from evolvability.tasks.policies import MakePolicy
 
 
 class Situation(NamedTuple):
@@ -56,8 +58,8 @@ class Goals:
 class World:
     """A task's episodes, step by step."""
 
-    policy: Policy
-    """The network family that acts in it, the one of the task's own parameters."""
+    policy: MakePolicy
+    """Makes the network that acts in it, such as `mlp((16, 16))`."""
     num_observations: int
     """Numbers seen per step."""
     num_actions: int
@@ -72,6 +74,11 @@ class World:
     """What may be asked."""
     scale: Callable[[PyTree, Array], Array] = lambda memory, observation: observation
     """`(memory, observation) -> inputs` of the network, by the task's memory."""
+
+    @cached_property
+    def networks(self) -> NetworkFamily:
+        """The networks that act in it, those of the task's own parameters."""
+        return family_of(self.policy, self.num_observations, self.num_actions)
 
 
 def directions(num_behaviors: int) -> Goals:

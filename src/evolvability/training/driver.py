@@ -34,7 +34,8 @@ from evolvability.runs.trust import check_trust, remember
 from evolvability.runs.writer import RunWriter, locked
 from evolvability.tasks.base import Task
 from evolvability.tasks.checking import check_is_task
-from evolvability.tasks.registry import ROBOT
+from evolvability.tasks.policies import MakePolicy
+from evolvability.tasks.registry import ROBOT, make_task, policy_in
 from evolvability.tasks.replay import HostArray
 from evolvability.training.evolution import Evolution
 from evolvability.training.interrupts import Terminated, terminations
@@ -102,6 +103,7 @@ def evolve(
     task: Task | str,
     config: Config | None = None,
     *,
+    policy: MakePolicy | str | None = None,
     output: str | Path | None = None,
     on_generation: Callable[[Rows], None] = lambda rows: None,
     workers: Workers = None,
@@ -113,6 +115,8 @@ def evolve(
     Args:
         task: a Task, or the name of a registered one.
         config: the whole configuration; or give single ``settings``.
+        policy: the members' network, for a task by name: ``mlp((64, 64))``, ``gru(64)``, one of your own, or its
+            ``"module:name"``, by which a run folder finds it again.
         output: a run folder to write; default: nothing is written.
         on_generation: called with every generation's metrics, one row per seed.
         workers: where a task with a simulator of its own is evaluated: a number of local processes, a Dask address or
@@ -133,6 +137,10 @@ def evolve(
     check_is_task(task)
     settings, pieces = split_pieces(settings)
     settings, start = split_start(settings)
+    if policy is not None:
+        if not isinstance(task, str):
+            raise ConfigError("policy: a Task has its network. Give it to what makes the task, as make_task does.")
+        settings["task_options"] = merged(settings.get("task_options", {}), policy_in(task, policy))
     if config is None:
         name, settings = _named(task, settings)
         config = layered(name, values=settings)
@@ -142,6 +150,8 @@ def evolve(
         raise ConfigError(f"The configuration is for task '{config.task}', but the task given is '{task}'.")
     rows: Rows = []
     own_task = None if isinstance(task, str) else task
+    if "task" in config.from_python and isinstance(task, str):
+        own_task = make_task(config.task, config.task_options, policy=policy)
     with opened(workers) as pool, live(config, progress and is_first(), pool.status) as show:
         each = _all(rows.extend, show, on_generation)
         evolution = Evolution(config, own_task, None if are_none(workers) else pool, pieces, start)

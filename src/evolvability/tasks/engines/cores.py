@@ -12,9 +12,10 @@ from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import Engine, EpisodeResults, host_replay, on_threads
 from evolvability.tasks.engines.drawing import Drawn
 from evolvability.tasks.engines.episodes import Given, episode_kernel
+from evolvability.tasks.engines.network_text import network_text
+from evolvability.tasks.families import NetworkFamily
 from evolvability.tasks.normalizer import Moments, scaling
 from evolvability.tasks.options import EpisodeOptions
-from evolvability.tasks.policies import Policy
 from evolvability.tasks.replay import HostArray, Replay
 from evolvability.tasks.robots import Robot
 
@@ -22,9 +23,9 @@ BLOCK = 8
 """Draws per call of the compiled function: enough that Python's share is small, few enough that no core waits long."""
 
 
-def cores_engine(robot: Robot, policy: Policy, options: EpisodeOptions) -> Engine:
+def cores_engine(robot: Robot, networks: NetworkFamily, options: EpisodeOptions) -> Engine:
     """An engine for the cores of a CPU, which drives a robot with a network family."""
-    kernel = load_kernel(episode_kernel(robot, policy.shapes, FLOAT, _given(options)), "cpu")
+    kernel = load_kernel(episode_kernel(robot, network_text(networks), FLOAT, _given(options)), "cpu")
 
     def blocks(moments: Moments) -> Callable[[Sample, Drawn, HostArray], EpisodeResults]:
         return lambda sample, drawn, kept: _run(robot, options, kernel, sample, drawn, kept, moments)[0]
@@ -34,7 +35,7 @@ def cores_engine(robot: Robot, policy: Policy, options: EpisodeOptions) -> Engin
 
 def cores_replay(
     robot: Robot,
-    policy: Policy,
+    networks: NetworkFamily,
     options: EpisodeOptions,
     precision: Precision = FLOAT,
     fixed: tuple[HostArray, dict[str, HostArray]] | None = None,
@@ -47,7 +48,7 @@ def cores_replay(
     given = Given(velocities=True, parameters=tuple(sorted(fixed[1]))) if fixed else _given(options)
 
     def watched(sample: Sample, drawn: Drawn, moments: Moments) -> tuple[EpisodeResults, HostArray]:
-        kernel = episode_kernel(robot, policy.shapes, precision, given)
+        kernel = episode_kernel(robot, network_text(networks), precision, given)
         if fixed:
             rows: Any = jax.tree.map(lambda row: np.tile(row, (sample.num_members, 1)), fixed)
             drawn = Drawn(drawn.qpos, *rows)

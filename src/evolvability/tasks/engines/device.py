@@ -1,19 +1,22 @@
 """Episodes as one program of JAX's, on a GPU or any device: networks, then physics, one compiled function each."""
 
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import Engine, EpisodeResults, remembered
+from evolvability.core.types import PyTree, Sample
+from evolvability.tasks.engines.base import Engine, EpisodeResults, host_replay, remembered
 from evolvability.tasks.engines.control import Progress, controller, first_of
-from evolvability.tasks.engines.drawing import draw
+from evolvability.tasks.engines.drawing import Drawn, draw
 from evolvability.tasks.engines.networks import actor
+from evolvability.tasks.families import NetworkFamily
 from evolvability.tasks.normalizer import Moments, include, pool, scaled, scaling
 from evolvability.tasks.options import EpisodeOptions
-from evolvability.tasks.policies import Policy
+from evolvability.tasks.replay import HostArray, Replay
 from evolvability.tasks.robots import Robot
 from evolvability.tasks.world import Situation, World, directions
 
@@ -48,36 +51,53 @@ def _measured(robot: Robot, now: Progress) -> Array:
     return robot.measure(robot.view(now.qpos, now.qvel))
 
 
-Carry = tuple[Progress, Moments, Done]
-
-
-def device_engine(robot: Robot, policy: Policy, options: EpisodeOptions) -> Engine:
+def device_engine(robot: Robot, networks: NetworkFamily, options: EpisodeOptions) -> Engine:
     """An engine inside of JAX's programs, which drives a robot with a network family."""
-    step = controller(robot, options.early_termination, options.parameters)
 
     def run(key: Array, sample: Sample, moments: Moments) -> EpisodeResults:
         key_start, key_seen = jax.random.split(key)
         drawn = draw(sample.member_keys(key_start), robot, options)
-        act, (mean, std) = actor(policy, sample), scaling(moments)
-
-        def control_step(carry: Carry, _: None) -> tuple[Carry, None]:
-            now, seen, done = carry
-            after = step(now, act(scaled(now.observation, mean, std)), drawn.physics)
-            return (after, include(seen, now.observation, now.running > 0), done.after(robot, now, after)), None
-
-        blank = jnp.zeros((sample.num_members, robot.num_observations))
-        begun = first_of(robot, drawn)
-        first = begun, Moments(jnp.zeros(sample.num_members), blank, blank), Done.at(robot, begun)
-        (last, seen, done), _ = jax.lax.scan(control_step, first, length=options.num_steps)
-        kept, valid = remembered(sample.member_keys(key_seen), options.observation_share), last.valid > 0
-        # A member sees once per control step.
-        behavior = done.behavior(robot, last)
-        return EpisodeResults(behavior, valid, seen.count.astype(jnp.int32), pool(seen, kept & valid))
+        done, _ = _episodes(robot, networks, options, sample, drawn, moments)
+        kept = remembered(sample.member_keys(key_seen), options.observation_share)
+        return done._replace(seen=pool(done.seen, kept & done.valid))
 
     return Engine(f"fused, {jax.default_backend()}", run, on_host=False)
 
 
-def device_world(robot: Robot, policy: Policy, options: EpisodeOptions) -> World:
+def device_replay(robot: Robot, networks: NetworkFamily, options: EpisodeOptions) -> Replay:
+    """Episodes of a few members with every moment's pose, for networks that no compiled episode has."""
+    whole = jax.jit(partial(_episodes, robot, networks, options))
+
+    def watched(sample: Sample, drawn: Drawn, moments: Moments) -> tuple[EpisodeResults, HostArray]:
+        return jax.tree.map(np.asarray, whole(sample, drawn, moments))
+
+    return host_replay(robot, options, watched)
+
+
+def _episodes(
+    robot: Robot, networks: NetworkFamily, options: EpisodeOptions, sample: Sample, drawn: Drawn, moments: Moments
+) -> tuple[EpisodeResults, Array]:
+    """What every member did and has seen, and (num_members, num_steps + 1, num_positions) poses."""
+    step = controller(robot, options.early_termination, options.parameters)
+    act, (mean, std) = actor(networks, sample), scaling(moments)
+
+    def control_step(moment: tuple[Progress, PyTree, Moments, Done], _: None) -> tuple[Any, Array]:
+        now, carry, seen, done = moment
+        outputs, carry = act(scaled(now.observation, mean, std), carry)
+        after = step(now, outputs, drawn.physics)
+        seen = include(seen, now.observation, now.running > 0)
+        return (after, carry, seen, done.after(robot, now, after)), after.qpos
+
+    first, blank = first_of(robot, drawn), jnp.zeros((sample.num_members, robot.num_observations))
+    seen = Moments(jnp.zeros(sample.num_members), blank, blank)
+    start = first, networks.start(sample.num_members), seen, Done.at(robot, first)
+    (last, _, seen, done), path = jax.lax.scan(control_step, start, length=options.num_steps)
+    # A member sees once per control step. Whoever does not use the path does not pay for it.
+    results = EpisodeResults(done.behavior(robot, last), last.valid > 0, seen.count.astype(jnp.int32), seen)
+    return results, jnp.concatenate([first.qpos[None], path]).swapaxes(0, 1)
+
+
+def device_world(robot: Robot, networks: NetworkFamily, options: EpisodeOptions) -> World:
     """A robot's episodes step by step; what is asked is a direction to go in, and a reward the distance traveled."""
     step = controller(robot, options.early_termination, options.parameters)
 
@@ -96,7 +116,7 @@ def device_world(robot: Robot, policy: Policy, options: EpisodeOptions) -> World
         return situation(after, physics, done.after(robot, progress, after))
 
     return World(
-        policy,
+        networks.make,
         robot.num_observations,
         robot.num_motors,
         options.num_steps,

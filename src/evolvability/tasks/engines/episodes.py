@@ -5,14 +5,13 @@ stays in that core's cache.
 """
 
 import functools
-import math
 from typing import Any, NamedTuple
 
 import warp as wp
 from mujoco_fused import FLOAT, Precision, block, epilogue, literal, make_kernel, prelude
 
-from evolvability.core.noise import Shapes
 from evolvability.tasks.engines.control import advanced, observed, row_of
+from evolvability.tasks.engines.network_text import NetworkText
 from evolvability.tasks.normalizer import LIMIT
 from evolvability.tasks.robots import Robot
 from evolvability.tasks.tracing import scene
@@ -33,7 +32,7 @@ class Given(NamedTuple):
 
 
 @functools.cache
-def episode_kernel(robot: Robot, shapes: Shapes, precision: Precision, given: Given) -> wp.Kernel:
+def episode_kernel(robot: Robot, network: NetworkText, precision: Precision, given: Given) -> wp.Kernel:
     """A kernel of one thread per member: from its parameters and pose to where its episode ended.
 
     It reads: parameters, poses with what else is given, whether to keep statistics of observations, the mean and
@@ -58,28 +57,28 @@ def episode_kernel(robot: Robot, shapes: Shapes, precision: Precision, given: Gi
     dtypes = {"R": precision.warp, "int": wp.int32}
     kinds = {name: (dtypes[kind.rstrip("*")], kind.count("*")) for name, kind in ARGUMENTS.items()}
     types = {name: wp.array(dtype=dtype, ndim=axes) if axes else int for name, (dtype, axes) in kinds.items()}
-    text = episode_text(robot, shapes, precision, given) + epilogue()
+    text = episode_text(robot, network, precision, given) + epilogue()
     return make_kernel(f"episodes_{robot.name}", text, types, native, whole, fuse=precision is FLOAT)
 
 
-def episode_text(robot: Robot, shapes: Shapes, precision: Precision, given: Given = Given()) -> str:  # noqa: B008
+def episode_text(robot: Robot, network: NetworkText, precision: Precision, given: Given = Given()) -> str:  # noqa: B008
     """The program of a kernel's thread."""
-    return prelude(precision) + _episode(robot, shapes, given)
+    return prelude(precision) + _episode(robot, network, given)
 
 
-def _episode(robot: Robot, shapes: Shapes, given: Given) -> str:
+def _episode(robot: Robot, network: NetworkText, given: Given) -> str:
     nq, nv, nu, num_seen = robot.model.nq, robot.model.nv, robot.model.nu, robot.num_observations
     row, pointers = row_of(robot, given.parameters, "poses", nq + nv * given.velocities)
     # C++ knows no array without elements.
     num_links, total = max(robot.num_links, 1), f"R total[{len(robot.behavior)}] = {{}};\n" if robot.is_averaged else ""
     velocity = f"poses.data[(size_t)tid * {row} + {nq} + i]" if given.velocities else "R(0)"
     return f"""
-const R* p = params.data + (size_t)tid * {sum(map(math.prod, shapes))};
+const R* p = params.data + (size_t)tid * {network.num_params};
 R* const moments = seen.data + (size_t)tid * {1 + 2 * num_seen};
 R q[{nq}], v[{nv}], w[{nv}], u[{nu}], before[{nq}], clearance[{num_links}], contacts[{num_links}];
 R observation[{num_seen}], inputs[{num_seen}];
 int steps = 0, good = 1, running = 1;
-{total}{pointers}for (int i = 0; i < {nq}; i++) q[i] = poses.data[(size_t)tid * {row} + i];
+{total}{network.begins}{pointers}for (int i = 0; i < {nq}; i++) q[i] = poses.data[(size_t)tid * {row} + i];
 for (int i = 0; i < {nv}; i++) {{ v[i] = {velocity}; w[i] = R(0); }}
 for (int i = 0; i < {robot.num_links}; i++) contacts[i] = R(0);
 for (int i = 0; i < {1 + 2 * num_seen}; i++) moments[i] = R(0);
@@ -90,7 +89,7 @@ while (running && steps < num_steps) {{
   for (int i = 0; i < {num_seen}; i++) {{
     const R x = (observation[i] - mean.data[i]) / std.data[i];
     inputs[i] = x < {literal(-LIMIT)} ? {literal(-LIMIT)} : (x > {literal(LIMIT)} ? {literal(LIMIT)} : x); }}
-  {_network(shapes)}
+  {network.acts}
   steps++;
   for (int i = 0; i < {nq}; i++) before[i] = q[i];
   {advanced(robot, given.parameters)}
@@ -130,33 +129,3 @@ def _arrived(robot: Robot) -> str:
     if robot.is_averaged:
         return f"for (int i = 0; i < {size}; i++) ended.data[(size_t)tid * {size} + i] = total[i] / R(steps);\n"
     return tape.code((f"ended.data[(size_t)tid * {size} + {k}]", one) for k, one in enumerate(robot.measure(view)))
-
-
-def _network(shapes: Shapes) -> str:
-    """The network's layers, from ``inputs`` to ``u``; its parameters begin at ``p``: weights and biases in turn."""
-    text, source, offset = "", "inputs", 0
-    layers = list(zip(shapes[::2], shapes[1::2], strict=True))
-    for number, ((num_in, num_out), _) in enumerate(layers):
-        is_last = number == len(layers) - 1
-        target = "u" if is_last else f"hidden{number}"
-        text += "" if is_last else f"R {target}[{num_out}];\n"
-        text += _layer(source, target, num_in, num_out, offset)
-        if not is_last:
-            text += f"for (int o = 0; o < {num_out}; o++) {target}[o] = squash({target}[o]);\n"
-        source, offset = target, offset + (num_in + 1) * num_out
-    return block(text)
-
-
-def _layer(source: str, target: str, num_in: int, num_out: int, offset: int) -> str:
-    """``target = source @ weight + bias``, four rows of weights at a time: each sum is loaded and stored less often."""
-    unrolled, weights = num_in // 4 * 4, f"p + {offset}"
-    rows = " ".join(f"const R* __restrict__ r{k} = {weights} + (i + {k}) * {num_out};" for k in range(4))
-    rows += " ".join(f"const R x{k} = {source}[i + {k}];" for k in range(4))
-    terms = " + ".join(f"x{k} * r{k}[o]" for k in range(4))
-    return f"""
-for (int o = 0; o < {num_out}; o++) {target}[o] = p[{offset + num_in * num_out} + o];
-for (int i = 0; i < {unrolled}; i += 4) {{ {rows}
-  for (int o = 0; o < {num_out}; o++) {target}[o] += {terms}; }}
-for (int i = {unrolled}; i < {num_in}; i++)
-  for (int o = 0; o < {num_out}; o++) {target}[o] += {source}[i] * p[{offset} + i * {num_out} + o];
-"""

@@ -13,10 +13,10 @@ from mujoco.batch import Batch, SimulationError
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import Engine, EpisodeResults, host_replay, on_threads
 from evolvability.tasks.engines.drawing import Drawn
+from evolvability.tasks.families import NetworkFamily
 from evolvability.tasks.normalizer import LIMIT, Moments, include, scaling
 from evolvability.tasks.observations import is_plausible, slowed, touching
 from evolvability.tasks.options import EpisodeOptions
-from evolvability.tasks.policies import Policy
 from evolvability.tasks.replay import HostArray, Replay
 from evolvability.tasks.robots import Robot
 from evolvability.tasks.views import View
@@ -25,23 +25,23 @@ BLOCK = 128
 """Draws per block, at most: many make Python's share of a control step small, few let their noise stay in cache."""
 
 
-def mujoco_engine(robot: Robot, policy: Policy, options: EpisodeOptions) -> Engine:
+def mujoco_engine(robot: Robot, family: NetworkFamily, options: EpisodeOptions) -> Engine:
     """An engine of native MuJoCo, which drives a robot with a network family."""
 
     def blocks(moments: Moments) -> Callable[[Sample, Drawn, HostArray], EpisodeResults]:
         mean, std = (np.asarray(part) for part in scaling(moments))
-        return lambda sample, drawn, kept: _Block(robot, policy, options, sample, drawn).run(mean, std, kept)
+        return lambda sample, drawn, kept: _Block(robot, family, options, sample, drawn).run(mean, std, kept)
 
     return on_threads("mujoco", robot, options, BLOCK, blocks)
 
 
-def mujoco_replay(robot: Robot, policy: Policy, options: EpisodeOptions) -> Replay:
+def mujoco_replay(robot: Robot, family: NetworkFamily, options: EpisodeOptions) -> Replay:
     """Episodes of a few members with every moment's pose; the same, to the bit, as this engine's."""
 
     def watched(sample: Sample, drawn: Drawn, moments: Moments) -> tuple[EpisodeResults, HostArray]:
         poses: list[HostArray] = []
         mean, std = (np.asarray(part) for part in scaling(moments))
-        block, none_kept = _Block(robot, policy, options, sample, drawn), np.zeros(sample.num_members, bool)
+        block, none_kept = _Block(robot, family, options, sample, drawn), np.zeros(sample.num_members, bool)
         episodes = block.run(mean, std, none_kept, lambda qpos: poses.append(qpos.copy()))
         return episodes, np.stack(poses, axis=1)
 
@@ -69,10 +69,12 @@ def _give(batch: Batch, physics: dict[str, Any]) -> None:
 class _Block:
     """The episodes of a few members, on the calling thread."""
 
-    def __init__(self, robot: Robot, policy: Policy, options: EpisodeOptions, sample: Sample, drawn: Drawn) -> None:
+    def __init__(
+        self, robot: Robot, family: NetworkFamily, options: EpisodeOptions, sample: Sample, drawn: Drawn
+    ) -> None:
         number = len(drawn.qpos)
-        self.robot, self.policy, self.options = robot, policy, options
-        self.networks = policy.build(sample)
+        self.robot, self.family, self.options = robot, family, options
+        self.networks, self.carry = family.build(sample), family.start(number, np)
         self.batch = Batch(robot.model, nsim=number, nthread=1)
         _give(self.batch, drawn.physics)
         # Views: what is written into them is the simulations' state.
@@ -110,7 +112,8 @@ class _Block:
                 seen = include(seen, observation[kept], self.running[kept])
             num_steps += self.running
             scaled = np.clip((observation.astype(np.float32) - mean) / std, -LIMIT, LIMIT)
-            self._advance(self.robot.actions(self.policy.act(self.networks, scaled)))
+            outputs, self.carry = self.family.act(self.networks, scaled, self.carry)
+            self._advance(self.robot.actions(outputs))
         watch(self.qpos)
         did = self.total / num_steps[:, None] if self.robot.is_averaged else self.robot.measure(self.view)
         return EpisodeResults(did.astype(np.float32), self.valid, num_steps, seen)

@@ -17,8 +17,10 @@ from jax import Array
 from mujoco_fused import FLOAT, epilogue, jax_function, make_kernel, prelude
 
 from evolvability.core.noise import Shapes
-from evolvability.core.types import Sample
-from evolvability.tasks.policies import Policy, noise_and_step
+from evolvability.core.types import PyTree, Sample
+from evolvability.tasks.engines.network_text import ACTIVATIONS
+from evolvability.tasks.families import NetworkFamily, noise_and_step
+from evolvability.tasks.policies import Mlp
 
 THREADS = 128
 """Per block."""
@@ -31,15 +33,19 @@ MEMORY = 40_000
 TYPES = {"float32": wp.float32, "bfloat16": wp.bfloat16}
 
 
-def actor(policy: Policy, sample: Sample) -> Callable[[Array], Array]:
-    """A sample's networks, from observations to actions with one row per member: `Policy.act`, by a kernel on a GPU."""
-    if jax.default_backend() == "gpu" and fits(policy.shapes, sample):
-        return grouped_actor(policy.shapes, sample)
-    return partial(policy.act, policy.build(sample))
+def actor(networks: NetworkFamily, sample: Sample) -> Callable[[Array, PyTree], tuple[Array, PyTree]]:
+    """A sample's networks, `NetworkFamily.act` with one row per member: those of an mlp by a kernel on a GPU."""
+    if jax.default_backend() == "gpu" and fits(networks, sample):
+        act = grouped_actor(networks, sample)
+        return lambda observations, carry: (act(observations), carry)
+    return partial(networks.act, networks.build(sample))
 
 
-def fits(shapes: Shapes, sample: Sample) -> bool:
+def fits(networks: NetworkFamily, sample: Sample) -> bool:
     """Whether the kernel can do it: noise in rows, even numbers of what is read in pairs, layers not too wide."""
+    if not isinstance(networks.make, Mlp):
+        return False
+    shapes = networks.shapes
     sizes = [math.prod(shape) for shape in shapes]
     even = all(size % 2 == 0 for size in sizes[1:-1]) and sum(sizes) % 2 == 0
     is_known = isinstance(sample.noise, Array) and sample.noise.dtype.name in TYPES
@@ -52,19 +58,19 @@ def _most_signs(shapes: Shapes) -> int:
     return MEMORY // (2 * 4 * _width(shapes) * DRAWS)
 
 
-def grouped_actor(shapes: Shapes, sample: Sample) -> Callable[[Array], Array]:
+def grouped_actor(networks: NetworkFamily, sample: Sample) -> Callable[[Array], Array]:
     """By the kernel, as many signs of a draw at a time as it has room for: noise is read once per group of them."""
-    most, number = _most_signs(shapes), len(sample.sign)
+    most, number = _most_signs(networks.shapes), len(sample.sign)
     if number <= most:
-        return kernel_actor(shapes, sample)
+        return kernel_actor(networks, sample)
     size = math.ceil(number / math.ceil(number / most))
     groups = [slice(first, first + size) for first in range(0, number, size)]
-    actors = [kernel_actor(shapes, sample._replace(sign=sample.sign[group])) for group in groups]
+    actors = [kernel_actor(networks, sample._replace(sign=sample.sign[group])) for group in groups]
 
     def act(observations: Array) -> Array:
         by_sign = observations.reshape(sample.num_draws, number, -1)
         parts = [
-            own(by_sign[:, group].reshape(-1, by_sign.shape[2])).reshape(sample.num_draws, -1, shapes[-1][0])
+            own(by_sign[:, group].reshape(-1, by_sign.shape[2])).reshape(sample.num_draws, -1, networks.num_outputs)
             for own, group in zip(actors, groups, strict=True)
         ]
         return jnp.concatenate(parts, axis=1).reshape(sample.num_members, -1)
@@ -72,15 +78,17 @@ def grouped_actor(shapes: Shapes, sample: Sample) -> Callable[[Array], Array]:
     return act
 
 
-def kernel_actor(shapes: Shapes, sample: Sample) -> Callable[[Array], Array]:
+def kernel_actor(networks: NetworkFamily, sample: Sample) -> Callable[[Array], Array]:
     """The same by the kernel, wherever it is."""
     noise: Any
     noise, step = noise_and_step(sample)
     step = jnp.broadcast_to(step, (sample.num_draws, len(sample.sign)))
-    call = _call(shapes, step.shape[1], len(sample.center), noise.dtype.name)
+    assert isinstance(networks.make, Mlp)
+    activation = ACTIVATIONS[networks.make.activation]
+    call = _call(networks.shapes, activation, step.shape[1], len(sample.center), noise.dtype.name)
     threads = THREADS if jax.default_backend() == "gpu" else 1
     launch = math.ceil(sample.num_draws / DRAWS) * threads
-    dims = {"actions": (sample.num_members, shapes[-1][0])}
+    dims = {"actions": (sample.num_members, networks.num_outputs)}
 
     def act(observations: Array) -> Array:
         arrays = (observations, sample.center, noise, sample.component.astype(jnp.int32), step)
@@ -90,7 +98,7 @@ def kernel_actor(shapes: Shapes, sample: Sample) -> Callable[[Array], Array]:
 
 
 @functools.cache
-def _call(shapes: Shapes, num_signs: int, num_components: int, dtype: str) -> Callable[..., Any]:
+def _call(shapes: Shapes, activation: str, num_signs: int, num_components: int, dtype: str) -> Callable[..., Any]:
     def native(
         observations: Any, center: Any, noise: Any, component: Any, step: Any, actions: Any, tid: Any
     ) -> None: ...
@@ -101,12 +109,12 @@ def _call(shapes: Shapes, num_signs: int, num_components: int, dtype: str) -> Ca
     rows = wp.array2d(dtype=wp.float32)
     types = dict.fromkeys(("observations", "center", "noise", "component", "step", "actions"), rows)
     types |= {"noise": wp.array2d(dtype=TYPES[dtype]), "component": wp.array(dtype=wp.int32)}
-    text = prelude(FLOAT) + _text(shapes, num_signs, num_components, dtype) + epilogue()
+    text = prelude(FLOAT) + _text(shapes, activation, num_signs, num_components, dtype) + epilogue()
     kernel = make_kernel(f"act_{dtype}", text, types, native, whole, threads=THREADS)
     return jax_function(kernel, 1, THREADS)
 
 
-def _text(shapes: Shapes, num_signs: int, num_components: int, dtype: str) -> str:
+def _text(shapes: Shapes, activation: str, num_signs: int, num_components: int, dtype: str) -> str:
     """The program of a thread. Activations are sorted by unit, then by member."""
     members, layers = DRAWS * num_signs, list(zip(shapes[::2], shapes[1::2], strict=True))
     num_inputs, num_params = shapes[0][0], sum(map(math.prod, shapes))
@@ -148,7 +156,7 @@ TOGETHER;
     for number, (shape, _) in enumerate(layers):
         names = f"layer{number % 2}", f"layer{1 - number % 2}"
         if number < len(layers) - 1:
-            text += _hidden(shape, offset, num_signs, num_components == 1, *names)
+            text += _hidden(shape, offset, activation, num_signs, num_components == 1, *names)
         else:
             text += _last(shape, offset, num_signs, *names)
         offset += (shape[0] + 1) * shape[1]
@@ -178,7 +186,9 @@ def _each(name: str, number: int) -> str:
     return f'_Pragma("unroll") for (int {name} = 0; {name} < {number}; {name}++)'
 
 
-def _hidden(shape: tuple[int, ...], offset: int, num_signs: int, shared: bool, source: str, target: str) -> str:
+def _hidden(
+    shape: tuple[int, ...], offset: int, activation: str, num_signs: int, shared: bool, source: str, target: str
+) -> str:
     """A thread has two neighboring units of all draws. ``shared``: whether all draws have the same center."""
     (num_in, num_out), members = shape, DRAWS * num_signs
     bias = offset + num_in * num_out
@@ -203,8 +213,9 @@ EACH(u, {num_out // 2}) {{
   {_each("m", members)} {{ const int g = m / {num_signs};
     const R size = step.data[(size_t)draw[g] * {num_signs} + m % {num_signs}];
     const Pair b = *(const Pair*)(p[g] + {bias} + 2 * u), own = two(e[g] + {bias} + 2 * u);
-    {target}[2 * u * {members} + m] = squash(c0[m] + b.a + size * (n0[m] + own.a));
-    {target}[(2 * u + 1) * {members} + m] = squash(c1[m] + b.b + size * (n1[m] + own.b)); }} }}
+    const R x = c0[m] + b.a + size * (n0[m] + own.a), y = c1[m] + b.b + size * (n1[m] + own.b);
+    {target}[2 * u * {members} + m] = {activation.format("x")};
+    {target}[(2 * u + 1) * {members} + m] = {activation.format("y")}; }} }}
 TOGETHER;
 """
 
