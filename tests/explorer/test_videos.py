@@ -20,6 +20,7 @@ from evolvability.explorer.videos import (
     draw_without_window,
     make_video,
     robot_colors,
+    scenes,
 )
 from evolvability.tasks.replay import Recording, Stage
 from tests.browsing import draws_here
@@ -69,6 +70,47 @@ def test_every_robot_is_filmed_in_its_color(renderer: None, tmp_path: Path) -> N
             wanted = color - color.mean()
             alike = hues @ wanted / (np.linalg.norm(hues, axis=1) * np.linalg.norm(wanted) + 1e-9)
             assert np.sum((alike > 0.9) & (np.linalg.norm(hues, axis=1) > 40)) > 30
+
+
+BALL = """<mujoco><asset><mesh name="rock" vertex="-.2 -.2 0  .2 -.2 0  0 .2 0  0 0 .3"/>{asset}</asset>
+<worldbody>{floor}<body pos="0 0 .1"><freejoint/><geom type="{shape}"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("floor", "asset"),
+    [
+        ("", ""),
+        ('<geom type="plane" size="1 1 1"/>', ""),
+        ('<geom type="plane" size="1 1 1" material="m"/>', '<material name="m"/>'),
+    ],
+    ids=["no floor", "no material", "no texture"],
+)
+@pytest.mark.parametrize(
+    "shape", ['sphere" size=".1', 'box" size=".1 .1 .1', 'mesh" mesh="rock'], ids=["sphere", "box", "mesh"]
+)
+def test_any_shape_on_any_floor_is_filmed(renderer: None, floor: str, asset: str, shape: str) -> None:
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_string(BALL.format(floor=floor, asset=asset, shape=shape))
+    poses = np.tile(model.qpos0, (2, 3, 1))
+    poses[:, :, 0] += np.linspace(0, 1, 3) * np.array([[1], [-1]])
+    motion = Recording(np.zeros((2, 2)), np.ones(2, bool), np.full(2, 3), poses[:, :, :2], poses)
+    first, last = (picture.astype(int) for picture in scenes(model, [motion], np.array([0, 2]), (90, 160)))
+    for color, half in zip(robot_colors(2)[:, :3], (np.s_[:, 80:], np.s_[:, :80]), strict=True):
+        away = np.abs(last[half] - 255 * color).max(axis=-1)
+        assert np.sum(away < 80) > 20  # it is there, in its color, on its own side
+    assert np.abs(first - last).max() > 50
+
+
+def test_progress_is_told_picture_by_picture(renderer: None) -> None:
+    from evolvability.tasks.rendering import to_jpeg
+
+    reel = tuple(to_jpeg(np.full((24, 32, 3), shade, np.uint8)) for shade in (0, 90, 180))
+    still = Recording(np.zeros((1, 2)), np.ones(1, bool), np.full(1, 3), np.zeros((1, 3, 2)), pictures=(reel,))
+    told: list[tuple[int, int]] = []
+    stage = Stage(lambda key, sample, memory: still, 1 / 15)
+    make_video(stage, [still], "gif", progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_what_cannot_be_filmed_is_refused() -> None:

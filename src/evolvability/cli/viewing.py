@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import arg
 
 from evolvability.cli.arguments import Count, Dimensions, File, MaybeCount, RunPath, RunPaths, open_runs, parse_numbers
-from evolvability.cli.printing import plural, print_text
+from evolvability.cli.printing import plural, print_text, progress_bar
 from evolvability.config.schema import UNSET
 from evolvability.core.errors import ConfigError
 from evolvability.runs.files import command_line, write_output
@@ -109,7 +109,9 @@ def video(
     # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
     stage, motions = _cast(found, offspring, fresh, generation, found.seeds[0] if seed is None else seed)
-    write_output(output, make_video(stage, motions, output.suffix.lower().removeprefix("."), speed=speed))
+    with progress_bar("drawing") as tell:
+        made = make_video(stage, motions, output.suffix.lower().removeprefix("."), speed=speed, progress=tell)
+    write_output(output, made)
     print_text(f"wrote {output}")
 
 
@@ -138,4 +140,9 @@ def _cast(run: "Run", offspring: str, fresh: int, generation: int | None, seed: 
         generation = kept[-1]
     parent = parent_of(run, task, generation, run.seeds.index(seed))
     broods = [members(parent, indices)] if indices else [fresh_one(parent, index) for index in range(fresh)]
-    return task.stage, [replay(task, parent, brood) for brood in broods]
+    motions = []
+    with progress_bar("simulating") as tell:
+        for brood in broods:
+            motions.append(replay(task, parent, brood))
+            tell(len(motions), len(broods))
+    return task.stage, motions

@@ -9,7 +9,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,9 @@ SIZE = SIZES["mp4"]
 TRACK_POINTS = 120
 MAX_GEOMS = 6000
 FLOOR_COLORS = ((52, 60, 78), (62, 71, 92))
+GRID_LINES = 60  # in each direction, on a floor without squares
+EXTENT = 1.5  # meters: smaller robots are seen from nearer
+LEVEL = 0.01  # of a floor's quaternion
 FIELD_OF_VIEW = 45.0
 ELEVATION = 48.0
 ROOM = 0.85  # the part of the picture that paths fill: robots are wider than their paths
@@ -46,10 +49,18 @@ def draw_without_window() -> None:
         os.environ["MUJOCO_GL"] = library.lower()
 
 
-def make_video(stage: Stage, motions: Sequence[Recording], kind: str, *, speed: float = 1.0) -> bytes:
+def make_video(
+    stage: Stage,
+    motions: Sequence[Recording],
+    kind: str,
+    *,
+    speed: float = 1.0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> bytes:
     """Episodes of several members at once, which start together, as the bytes of a video, ``mp4`` or ``gif``.
 
     The stage has a MuJoCo model, or the motions have pictures. With a speed of 2 it plays twice as fast as life.
+    ``progress`` is told how many pictures of how many are drawn.
     """
     if kind not in RATES:
         raise ConfigError(f"A video is written as .mp4 or .gif, got '{kind}'.")
@@ -62,13 +73,19 @@ def make_video(stage: Stage, motions: Sequence[Recording], kind: str, *, speed: 
         raise ConfigError(f"A video of {len(moments):,} pictures is too long, {MAX_FRAMES:,} at most: raise the speed.")
     reels = [reel for motion in motions for reel in motion.pictures or ()]
     if stage.model is not None and motions[0].poses is not None:
-        return _encoded(list(_scenes(stage.model, motions, moments, SIZES[kind])), kind)
-    if reels:
-        return _encoded(tiled(reels, moments, SIZES[kind]), kind)
-    raise ConfigError(f"There is no robot to show in a video{': ' if motions[0].note else '.'}{motions[0].note}")
+        pictures = scenes(stage.model, motions, moments, SIZES[kind])
+    elif reels:
+        pictures = tiled(reels, moments, SIZES[kind])
+    else:
+        raise ConfigError(f"There is no robot to show in a video{': ' if motions[0].note else '.'}{motions[0].note}")
+    shown = []
+    for picture in pictures:
+        shown.append(picture)
+        progress(len(shown), len(moments))
+    return _encoded(shown, kind)
 
 
-def tiled(reels: Sequence[Sequence[bytes]], moments: HostArray, size: tuple[int, int]) -> list[HostArray]:
+def tiled(reels: Sequence[Sequence[bytes]], moments: HostArray, size: tuple[int, int]) -> Iterator[HostArray]:
     """Reels of JPEG files beside each other, each framed in its color, at every moment: (height, width, 3) at most.
 
     Who is done stays as it was.
@@ -82,15 +99,13 @@ def tiled(reels: Sequence[Sequence[bytes]], moments: HostArray, size: tuple[int,
     wide, high = (side + 2 * FRAME for side in shape)
     whole = ((columns * wide + 7) // 8 * 8, (rows * high + 7) // 8 * 8)  # encoders ask for multiples of 8
     colors = [tuple(int(255 * part) for part in color[:3]) for color in robot_colors(len(reels))]
-    shown = []
     for moment in moments:
         picture = Image.new("RGB", whole, BACKGROUND)
         for number, (reel, color) in enumerate(zip(reels, colors, strict=True)):
             drawn = Image.fromarray(from_jpeg(reel[min(int(moment), len(reel) - 1)])).resize(shape)
             row, column = divmod(number, columns)
             picture.paste(ImageOps.expand(drawn, FRAME, color), (column * wide, row * high))
-        shown.append(np.asarray(picture))
-    return shown
+        yield np.asarray(picture)
 
 
 def robot_colors(number: int) -> HostArray:
@@ -99,8 +114,11 @@ def robot_colors(number: int) -> HostArray:
     return np.array([[*colorsys.hls_to_rgb((0.05 + 0.381966 * k) % 1, 0.5, 0.75), 1.0] for k in range(number)])
 
 
-def camera_for(paths: Sequence[HostArray]) -> tuple[HostArray, float]:
-    """Where to look, and from how far, to have whole paths in the picture: the middle of them, and a distance."""
+def camera_for(paths: Sequence[HostArray], extent: float = 1.0) -> tuple[HostArray, float]:
+    """Where to look, and from how far, to have whole paths in the picture: the middle of them, and a distance.
+
+    A robot of an extent in meters has room around its path.
+    """
     points = np.concatenate(paths)
     middle = (points.min(axis=0) + points.max(axis=0)) / 2
     across, along = (points - middle).T
@@ -108,10 +126,10 @@ def camera_for(paths: Sequence[HostArray]) -> tuple[HostArray, float]:
     ahead, up = along * np.cos(np.radians(ELEVATION)), along * np.sin(np.radians(ELEVATION))
     tan = ROOM * np.tan(np.radians(FIELD_OF_VIEW / 2))
     needed = np.maximum(np.abs(across) / (tan * SIZE[1] / SIZE[0]), np.abs(up) / tan) - ahead
-    return np.append(middle, 0.3), float(max(needed.max(), 3.0) + 1.5)
+    return np.append(middle, 0.3 * extent), float(max(needed.max(), 3.0 * extent) + 1.5 * extent)
 
 
-def _scenes(model: Any, motions: Sequence[Recording], moments: HostArray, size: tuple[int, int]) -> Iterator[HostArray]:
+def scenes(model: Any, motions: Sequence[Recording], moments: HostArray, size: tuple[int, int]) -> Iterator[HostArray]:
     """All robots in one scene, (height, width, 3) at every moment."""
     import mujoco
 
@@ -121,30 +139,44 @@ def _scenes(model: Any, motions: Sequence[Recording], moments: HostArray, size: 
         if motion.poses is not None
         for k, length in enumerate(motion.num_frames)
     ]
-    middle, distance = camera_for([path[:length] for _, path, length in episodes])
-    scale = max(1.0, distance / 18)  # a robot far away would be too small to see
+    extent = min(1.0, extent_of(model) / EXTENT)
+    middle, distance = camera_for([path[:length] for _, path, length in episodes], extent)
+    scale = max(1.0, distance / (18 * extent))  # a robot far away would be too small to see
+    drawn, has_squares = _for_drawing(model, distance, scale)
     try:
-        renderer = mujoco.Renderer(_for_drawing(model, distance), *size, max_geom=MAX_GEOMS)
+        renderer = mujoco.Renderer(drawn, *size, max_geom=MAX_GEOMS)
     except Exception as error:  # of whatever library draws
         raise ConfigError(NO_GL.format(error=error)) from None
     camera = mujoco.MjvCamera()
     camera.lookat[:] = middle
     camera.distance, camera.azimuth, camera.elevation = distance, 90.0, -ELEVATION
-    data, scene = mujoco.MjData(renderer.model), renderer.scene
-    option, perturb, moving = mujoco.MjvOption(), mujoco.MjvPerturb(), int(mujoco.mjtCatBit.mjCAT_DYNAMIC)
-    mujoco.mj_kinematics(renderer.model, data)  # without it the floor has no place
+    data, scene = mujoco.MjData(drawn), renderer.scene
+    option, perturb = mujoco.MjvOption(), mujoco.MjvPerturb()
+    moving, fixed = int(mujoco.mjtCatBit.mjCAT_DYNAMIC), int(mujoco.mjtCatBit.mjCAT_STATIC)
+    mujoco.mj_kinematics(drawn, data)  # without it the floor has no place
     with renderer:
         for moment in moments:
-            renderer.update_scene(data, camera)
-            scene.ngeom = 1  # the floor; robots follow, one by one
+            mujoco.mjv_updateScene(drawn, data, option, perturb, camera, fixed, scene)  # robots follow, one by one
+            if not has_squares:
+                _draw_grid(mujoco, scene, middle, distance)
             for (poses, path, length), color in zip(episodes, robot_colors(len(episodes)), strict=True):
                 now, first = min(int(moment), length - 1), scene.ngeom
                 data.qpos[:] = poses[now]
-                mujoco.mj_kinematics(renderer.model, data)
-                mujoco.mjv_addGeoms(renderer.model, data, option, perturb, moving, scene)
+                mujoco.mj_kinematics(drawn, data)
+                mujoco.mjv_addGeoms(drawn, data, option, perturb, moving, scene)
                 _stand_out(scene.geoms[first : scene.ngeom], path[now], scale, color)
-                _draw_track(mujoco, scene, path[: now + 1], scale, color)
+                _draw_track(mujoco, scene, path[: now + 1], scale * extent, color)
             yield renderer.render()
+
+
+def extent_of(model: Any) -> float:
+    """How wide, long or high a robot is in its first pose, in meters, whatever stands around it."""
+    import mujoco
+
+    data, own = mujoco.MjData(model), np.flatnonzero(model.geom_bodyid > 0)
+    mujoco.mj_kinematics(model, data)
+    places, sizes = data.geom_xpos[own], model.geom_rbound[own, None]
+    return float(((places + sizes).max(axis=0) - (places - sizes).min(axis=0)).max()) if len(own) else EXTENT
 
 
 def _stand_out(geoms: Sequence[Any], place: HostArray, scale: float, color: HostArray) -> None:
@@ -160,22 +192,50 @@ def _stand_out(geoms: Sequence[Any], place: HostArray, scale: float, color: Host
 def _draw_track(mujoco: Any, scene: Any, path: HostArray, scale: float, color: HostArray) -> None:
     """The way so far, on the ground."""
     marks = path[np.linspace(0, len(path) - 1, min(TRACK_POINTS, len(path))).astype(int)]
-    capsule, nothing, low = mujoco.mjtGeom.mjGEOM_CAPSULE, np.zeros(3), 0.02 * scale
     for start, end in itertools.pairwise(marks):
-        if scene.ngeom >= scene.maxgeom:
-            return
-        geom = scene.geoms[scene.ngeom]
-        mujoco.mjv_initGeom(geom, capsule, nothing, nothing, np.eye(3).ravel(), color.astype(np.float32))
-        mujoco.mjv_connector(geom, capsule, 0.05 * scale, np.append(start, low), np.append(end, low))
-        scene.ngeom += 1
+        _draw_stripe(mujoco, scene, (start, end), 0.05 * scale, 0.02 * scale, color)
 
 
-def _for_drawing(model: Any, distance: float) -> Any:
-    """A copy of the model whose floor and light reach as far as the robots go."""
+def _draw_grid(mujoco: Any, scene: Any, middle: HostArray, distance: float) -> None:
+    """Lines on the ground, where the floor has no squares to tell motion by."""
+    side = distance / 12
+    far, color = GRID_LINES / 2 * side, np.array([*(part / 255 for part in FLOOR_COLORS[1]), 1.0])
+    center = np.round(middle[:2] / side) * side
+    for offset in np.linspace(-far, far, GRID_LINES + 1):
+        for axis in (0, 1):
+            along, aside = far * np.eye(2)[axis], offset * np.eye(2)[1 - axis]
+            ends = center + aside - along, center + aside + along
+            _draw_stripe(mujoco, scene, ends, 0.03 * side, 0.0, color)
+
+
+def _draw_stripe(
+    mujoco: Any, scene: Any, ends: tuple[HostArray, HostArray], width: float, height: float, color: HostArray
+) -> None:
+    """A flat box between two places: it has far fewer corners than a capsule, and there are many."""
+    length = float(np.hypot(*(ends[1] - ends[0])))
+    if scene.ngeom >= scene.maxgeom or not length:
+        return
+    cos, sin = (ends[1] - ends[0]) / length
+    size, place = np.array([length / 2 + width, width, 0.002 * width]), np.append((ends[0] + ends[1]) / 2, height)
+    turn = np.array([cos, -sin, 0, sin, cos, 0, 0, 0, 1])
+    box = mujoco.mjtGeom.mjGEOM_BOX
+    mujoco.mjv_initGeom(scene.geoms[scene.ngeom], box, size, place, turn, color.astype(np.float32))
+    scene.ngeom += 1
+
+
+def _for_drawing(model: Any, distance: float, scale: float) -> tuple[Any, bool]:
+    """A copy of the model whose floor and light reach as far as the robots go, and whether the floor has squares."""
+    import mujoco
+
     drawn = copy.copy(model)
-    floor = drawn.geom("floor").id
-    drawn.geom_size[floor] = [0, 0, 1]  # without end
-    _tile(drawn, int(drawn.geom_matid[floor]), max(1.0, distance / 12))
+    drawn.mesh_vert[:] *= scale  # other shapes are enlarged by their sizes
+    is_plane = (drawn.geom_type == mujoco.mjtGeom.mjGEOM_PLANE) & (drawn.geom_bodyid == 0)
+    floors = [int(geom) for geom in np.flatnonzero(is_plane) if abs(drawn.geom_quat[geom, 1:3]).max() < LEVEL]
+    for floor in floors:
+        drawn.geom_size[floor] = [0, 0, 1]  # without end
+    have_squares = [_tile(drawn, floor, distance / 12) for floor in floors]
+    # Round shapes of half as many corners as by default look the same, and take half of the time.
+    drawn.vis.quality.numslices, drawn.vis.quality.numstacks, drawn.vis.quality.numquads = 16, 8, 1
     drawn.vis.global_.offheight, drawn.vis.global_.offwidth = SIZE
     drawn.vis.global_.fovy = FIELD_OF_VIEW
     # MuJoCo takes both in units of the model's extent.
@@ -185,11 +245,18 @@ def _for_drawing(model: Any, distance: float) -> Any:
     drawn.vis.headlight.diffuse[:] = 0.55
     drawn.light_castshadow[:] = 0
     drawn.mat_reflectance[:] = 0
-    return drawn
+    return drawn, any(have_squares)
 
 
-def _tile(model: Any, material: int, side: float) -> None:
-    """Lay a floor of dark squares, on which colors stand out, with edges of a length in meters."""
+def _tile(model: Any, floor: int, side: float) -> bool:
+    """Lay a floor of dark squares, on which colors stand out, with edges of a length in meters.
+
+    False where it has no texture to make squares of: it is dark as a whole then.
+    """
+    material = int(model.geom_matid[floor])
+    if material < 0 or not (model.mat_texid[material] >= 0).any():
+        model.geom_matid[floor], model.geom_rgba[floor, :3] = -1, np.array(FLOOR_COLORS[0]) / 255
+        return False
     model.mat_texuniform[material] = 1
     model.mat_texrepeat[material] = 1 / side  # a texture is two squares wide, and repeated every two of these
     for texture in {int(index) for index in model.mat_texid[material] if index >= 0}:
@@ -198,6 +265,7 @@ def _tile(model: Any, material: int, side: float) -> None:
         texels = model.tex_data[start : start + size].reshape(-1, channels)
         bright = texels.mean(axis=1) > texels.mean()
         texels[:, :3] = np.where(bright[:, None], FLOOR_COLORS[1], FLOOR_COLORS[0])
+    return True
 
 
 def _encoded(pictures: Sequence[HostArray], kind: str) -> bytes:
