@@ -59,7 +59,7 @@ def reproduce(
         _report(chosen, scale, size, folder)
 
 
-def _compile_quickly() -> None:
+def compile_quickly() -> None:
     """Without optimizing, and what several runs have in common once."""
     import jax
 
@@ -87,7 +87,7 @@ def _train(works: "Sequence[Work]", scale: "Scale", output: Path, dry_run: bool,
         console.print(table)
         return
     if scale.quick_compilation:
-        _compile_quickly()
+        compile_quickly()
     conduct(works, output, watch_works(len(left), quiet))
 
 

@@ -512,5 +512,5 @@ def test_compiled_programs_are_kept_by_the_user_not_in_the_output(
     config = SimpleNamespace(jax_compilation_cache_dir=None, update=kept.__setitem__)
     monkeypatch.setattr(jax, "config", config)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    command._compile_quickly()
+    command.compile_quickly()
     assert Path(kept["jax_compilation_cache_dir"]).is_relative_to(tmp_path / "cache")
