@@ -106,8 +106,7 @@ def _options(name: str, arguments: list[str], kind: str, seen: dict[str, dict[st
     rows = {action.dest: _row(action) for action in group._group_actions}
     for other, before in seen.items():
         if before.keys() == rows.keys():
-            different = "".join(f"{row}\n" for key, row in rows.items() if row != before[key])
-            return f"\nIts options are those of {other}" + (f", but:\n\n{HEADER}{different}" if different else ".\n")
+            return f"\nIts options are those of {other}{_different(rows, before)}"
     for other, before in seen.items():
         same = [action for action in group._group_actions if before.get(action.dest) == rows[action.dest]]
         if len(same) > 3:
@@ -117,6 +116,16 @@ def _options(name: str, arguments: list[str], kind: str, seen: dict[str, dict[st
             return f"\nAs with {other}: {shared}. Its own:\n\n{HEADER}{own}"
     seen[name] = rows
     return f"\n{HEADER}" + "".join(f"{row}\n" for row in rows.values())
+
+
+def _different(rows: dict[str, str], before: dict[str, str]) -> str:
+    """What differs: in a sentence where that is defaults alone."""
+    changed = {row: before[key] for key, row in rows.items() if row != before[key]}
+    cells = [[part.strip() for part in row.split(" | ")] for row in changed]
+    if all(row.split(" | ")[2:] == other.split(" | ")[2:] for row, other in changed.items()):
+        values = ", ".join(f"{cell[0].removeprefix('| ')} {cell[1]}" for cell in cells)
+        return f", but {values}.\n" if values else ".\n"
+    return f", but:\n\n{HEADER}" + "".join(f"{row}\n" for row in changed)
 
 
 def tasks_page() -> str:
@@ -136,12 +145,17 @@ def _tasks(chosen: Callable[[TaskEntry], bool]) -> str:
     """Tasks: what each is, the values it starts from, its presets and its own options."""
     parts: list[str] = []
     seen: dict[str, dict[str, str]] = {}
+    told: dict[str, str] = {}
     for name, entry in ((name, entry) for name, entry in TASKS.items() if chosen(entry)):
         parts.append(f"\n## {name}\n\n{entry.summary[0].upper()}{entry.summary[1:]}.\n")
         named = [("", entry.defaults)]
         named += [(f" with `--objective {key}`", value) for key, value in entry.objective_defaults.items()]
         named += [(f" with `--preset {key}`", value) for key, value in entry.presets.items()]
-        parts += [f"\nValues{when}: {_values(values)}.\n" for when, values in named if values]
+        texts = [f"{when}: {_values(values)}" for when, values in named if values]
+        parts += [f"\nValues{text}.\n" for text in texts if text not in told]
+        if all(text in told for text in texts) and texts:
+            parts.append(f"\nValues are those of {told[texts[0]]}.\n")
+        told |= {text: name for text in texts if text not in told}
         if dataclasses.fields(entry.options):
             parts.append(_options(name, [name], "task", seen))
     return "".join(parts)

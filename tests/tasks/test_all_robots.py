@@ -8,17 +8,23 @@ import numpy as np
 import pytest
 from jax import Array
 
-from evolvability import Sample, Task, normal, robot_task
+from evolvability import RobotOptions, Sample, Task, make_task, normal, robot_task
+from evolvability.tasks.mjcf import ASSETS
+from evolvability.tasks.options import EpisodeOptions
+from evolvability.tasks.registry import TASKS
 from evolvability.tasks.robots import Robot
 
 KEY, NUM_STEPS, HIDDEN = jax.random.key(3), 12, 16
-MODELS = ("hopper", "walker2d", "humanoid", "quadruped", "arm", "inverted_double_pendulum", "reacher")
-robots = pytest.mark.parametrize("name", MODELS)
+ROBOTS = [name for name, entry in TASKS.items() if issubclass(entry.options, EpisodeOptions) and name != "robot"]
+MODELS = [name for name in ROBOTS if issubclass(TASKS[name].options, RobotOptions)]
+"""Those that see what any robot does by default."""
+OTHERS = ["inverted_double_pendulum.xml", "reacher.xml", "swimmer.xml", "pusher_v5.xml"]
+"""Of Gymnasium's, as if they were somebody's own."""
 
 
 def made(name: str, **options: Any) -> Task:
-    settings: dict[str, Any] = {"num_steps": NUM_STEPS, "hidden": HIDDEN, "observation_share": 0.5}
-    return robot_task(name, **settings | options)
+    settings: dict[str, Any] = {"num_steps": NUM_STEPS, "hidden": HIDDEN, "observation_share": 0.5, **options}
+    return robot_task(ASSETS / name, **settings) if name in OTHERS else make_task(name, settings)
 
 
 def robot_of(name: str) -> Robot:
@@ -50,7 +56,7 @@ def random_states(robot: Robot, number: int = 20) -> Any:
         yield data
 
 
-@robots
+@pytest.mark.parametrize("name", [*ROBOTS, *OTHERS[:2]])
 def test_compiled_robots_move_as_native_ones(name: str) -> None:
     pytest.importorskip("warp", reason="Warp is not installed")
     native, fused = made(name, engine="mujoco"), made(name, engine="fused")
@@ -64,7 +70,7 @@ def test_compiled_robots_move_as_native_ones(name: str) -> None:
     np.testing.assert_allclose(seen.mean, seen_expected.mean, atol=1e-2)
 
 
-@robots
+@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
 def test_observations_are_what_mujoco_computes(name: str) -> None:
     robot = robot_of(name)
     model, touched = robot.model, set()
@@ -85,3 +91,26 @@ def test_observations_are_what_mujoco_computes(name: str) -> None:
         np.testing.assert_allclose(seen, [*expected, *flags], atol=1e-9)
         touched |= set(flags)
     assert not robot.touching or touched == {0.0, 1.0}
+
+
+def test_averages_are_those_of_the_moments_of_an_episode() -> None:
+    pytest.importorskip("warp", reason="Warp is not installed")
+    settings: dict[str, Any] = {"behavior": "site:hand.xyz", "num_steps": NUM_STEPS}
+    native, fused = (made("arm", engine=engine, average=True, **settings) for engine in ("mujoco", "fused"))
+    sample = draw(native)
+    means, _ = native.evaluate(KEY, sample, native.memory)
+    compiled, _ = fused.evaluate(KEY, sample, native.memory)
+    np.testing.assert_allclose(compiled.behavior, means.behavior, atol=1e-5)
+    ends = [made("arm", engine="mujoco", **settings | {"num_steps": k + 1}) for k in range(NUM_STEPS)]
+    by_hand = [task.evaluate(KEY, sample, native.memory)[0].behavior for task in ends]
+    np.testing.assert_allclose(means.behavior, np.mean(by_hand, axis=0), atol=1e-5)
+
+
+def test_episodes_end_by_heights_and_by_touch() -> None:
+    pytest.importorskip("warp", reason="Warp is not installed")
+    for options in ({"min_height": 0.275}, {"min_height": 0.0, "must_not_touch": ("FR_calf",)}):
+        native, fused = (made("quadruped", engine=engine, num_steps=30, **options) for engine in ("mujoco", "fused"))
+        sample = draw(native)
+        first, second = (task.evaluate(KEY, sample, native.memory)[0].num_steps for task in (native, fused))
+        np.testing.assert_array_equal(first, second)
+        assert np.min(first) < 30

@@ -1,8 +1,8 @@
 """The options of every task: dataclasses, each field with its sentence. None of them needs JAX."""
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import asdict, dataclass, make_dataclass
+from typing import Annotated, Any, Literal, get_type_hints
 
 from tyro.conf import Suppress, arg
 from tyro.constructors import PrimitiveConstructorSpec
@@ -250,6 +250,17 @@ class RobotOptions(EpisodeOptions):
         for name in ("control_step", "action_scale"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} must be positive, got {getattr(self, name)}.")
+
+
+def robot_options(name: str, **defaults: Any) -> Any:
+    """The options of a robot that comes with the package: those of any, with defaults of its own.
+
+    >>> robot_options("HopperOptions", model="hopper", min_height=0.7)().min_height
+    0.7
+    """
+    hints = get_type_hints(RobotOptions, include_extras=True)
+    own = [(key, hints[key], value) for key, value in defaults.items()]
+    return make_dataclass(name, own, bases=(RobotOptions,), frozen=True, namespace={"__doc__": RobotOptions.__doc__})
 
 
 @dataclass(frozen=True)

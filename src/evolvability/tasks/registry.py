@@ -85,16 +85,25 @@ ANT_LAPTOP: dict[str, Any] = {
 
 ROBOT = "robot"
 """The task of robots that are files."""
+ROBOT_DEFAULTS: dict[str, Any] = {"population_size": 256, "l2": 0.005}
 ROBOT_PRESETS: dict[str, dict[str, Any]] = {
     "paper": {
         "population_size": 10_000,
         "generations": 100,
         "noise_dtype": "bfloat16",
-        "task_options": {"hidden": 256},
+        "l2": 0.05,
+        "task_options": {"hidden": 256, "observation_share": 0.01},
     },
     "laptop": {"population_size": 256, "generations": 60, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.01},
     "smoke": {"population_size": 16, "generations": 3, "task_options": {"num_steps": 20, "observation_share": 0.25}},
 }
+
+
+def _robot(summary: str, model: str, **defaults: Any) -> TaskEntry:
+    """A robot that comes with the package, and the options in which it differs from any other."""
+    options = task_options.robot_options(f"{model.capitalize()}Options", model=model, **defaults)
+    return TaskEntry(summary, ".tasks.robot_task:robot", options, ROBOT_DEFAULTS, presets=ROBOT_PRESETS)
+
 
 ES_MAML_PAIRS: dict[str, Any] = {"fitness_shaping": "none", "l2": 0.0}
 """Not ranks: the two members of a pair share a goal, and their difference tells what goals of others would drown."""
@@ -165,8 +174,38 @@ TASKS: dict[str, TaskEntry] = {
         "a robot of your own: ees train my.xml",
         ".tasks.robot_task:robot",
         task_options.RobotOptions,
-        {"population_size": 256, "l2": 0.005},
+        ROBOT_DEFAULTS,
         presets=ROBOT_PRESETS,
+    ),
+    # Heights as Gymnasium's environments have them; control steps are longer, for episodes of fewer.
+    "hopper": _robot(
+        "Gymnasium's planar leg: 3 torques, behavior is its final x", "hopper", control_step=0.016, min_height=0.7
+    ),
+    "walker2d": _robot(
+        "Gymnasium's planar pair of legs: 6 torques, behavior is its final x",
+        "walker2d",
+        control_step=0.016,
+        min_height=0.8,
+        max_height=2.0,
+    ),
+    "humanoid": _robot(
+        "Gymnasium's humanoid: 17 torques, behavior is its final (x, y)",
+        "humanoid",
+        control_step=0.015,
+        min_height=1.0,
+        max_height=2.0,
+    ),
+    "quadruped": _robot(
+        "a robot dog of a Go1's size: 12 joints hold positions, behavior is its final (x, y)",
+        "quadruped",
+        min_height=0.15,
+        action_scale=0.4,
+    ),
+    "arm": _robot(
+        "an arm on a table: 6 joints hold positions, behavior is where its hand ends",
+        "arm",
+        behavior="site:hand.xyz",
+        num_steps=100,
     ),
     "gymnasium": TaskEntry(
         "any Gymnasium environment: --env ID",
