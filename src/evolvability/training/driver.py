@@ -35,7 +35,7 @@ from evolvability.runs.writer import RunWriter, locked
 from evolvability.tasks.base import Task
 from evolvability.tasks.checking import check_is_task
 from evolvability.tasks.policies import MakePolicy
-from evolvability.tasks.registry import ROBOT, make_task, policy_in
+from evolvability.tasks.registry import ROBOT, is_robot_file, make_task, policy_in
 from evolvability.tasks.replay import HostArray
 from evolvability.training.evolution import Evolution
 from evolvability.training.interrupts import Terminated, terminations
@@ -146,7 +146,7 @@ def evolve(
         config = layered(name, values=settings)
     elif settings:
         raise ConfigError(f"Give either a whole config or single settings, got both: {', '.join(settings)}.")
-    elif isinstance(task, str) and task != config.task:
+    elif isinstance(task, str) and config.task != (ROBOT if is_robot_file(task) else task):
         raise ConfigError(f"The configuration is for task '{config.task}', but the task given is '{task}'.")
     rows: Rows = []
     own_task = None if isinstance(task, str) else task
