@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 SEVERAL_SEEDS = "several seeds: median (lowest to highest)"
 
 
+SHOWN = 10
+"""Mutations whose behaviors are shown side by side."""
+
+
 def adapt(
     runs: RunPaths,
     direction: Goals = ("right",),
@@ -218,6 +222,7 @@ def measure(
     radius: MaybeFloat = None,
     cells: int = 20,
     keep: bool = False,
+    native: bool = False,
     output: File = None,
     trust: bool = False,
 ) -> None:
@@ -239,6 +244,8 @@ def measure(
         radius: Nearer to the origin than this is degenerate; default: an eighth of the reach.
         cells: Cells of the box per dimension.
         keep: Keep what the offspring of run folders did, for figures and statistics.
+        native: Compare what mutations of robots do in training's physics and in the robot's file as it is, by MuJoCo's
+            library: how many still go where they went. It measures nothing else.
         output: A JSON file with the measures of every seed.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
@@ -246,6 +253,9 @@ def measure(
         raise ConfigError("ees measure: give at least one run folder.")
     for path in filter(Path.is_dir, centers):
         open_runs([path], trust=trust)
+    if native:
+        _compare_native(centers, offspring)
+        return
     from evolvability.studies.measures import common_reach, measure_scale, measures
 
     settings: Any = {"number": offspring, "episodes": episodes, "sigma": sigma, "save": keep}
@@ -269,6 +279,29 @@ def measure(
         rows = {name: [dataclasses.asdict(one) for one in several] for name, several in measured.items()}
         write_output(output, json.dumps({"yardstick": dataclasses.asdict(by), "measures": rows}, indent=2).encode())
         print_text(f"wrote {output}")
+
+
+def _compare_native(paths: Sequence[Path], number: int) -> None:
+    """Behaviors of the same mutations side by side, and the share that still go where they went."""
+    from evolvability.studies.native import transfer
+
+    table = Table("run", "mutation", "in training's physics", "in the file as it is")
+    summary = Table("run", "still go where they went", "by chance", "within", "invalid")
+    for run in open_runs(paths):
+        found = transfer(run, number)
+        name = run.path.resolve().name
+        for index, pair in enumerate(zip(found[0].trained[:SHOWN], found[0].native[:SHOWN], strict=True)):
+            table.add_row(Text(name), str(index), *(", ".join(f"{value:.2f}" for value in one) for one in pair))
+        shares = [
+            spread([100 * share for share in own]) + " %"
+            for own in zip(*((one.share, one.by_chance) for one in found), strict=True)
+        ]
+        within, invalid = spread([one.tolerance for one in found]), spread([float(one.num_invalid) for one in found])
+        summary.add_row(Text(name), *shares, within, invalid)
+    console.print(table)
+    console.print(summary)
+    within = "within: half of the median distance between two"
+    print_text(f"{_behaviors(paths)}{plural(number, 'mutation')} per center; {within}.")
 
 
 def _behaviors(centers: Sequence[Path]) -> str:

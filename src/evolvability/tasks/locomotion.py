@@ -105,8 +105,13 @@ def _engine(robot: Any, networks: NetworkFamily, options: EpisodeOptions) -> tup
     from evolvability.tasks.engines.cores import cores_engine, cores_replay
     from evolvability.tasks.engines.device import device_engine, device_replay
     from evolvability.tasks.engines.network_text import is_compiled
+    from evolvability.tasks.tracing import outside
 
-    if not is_compiled(networks):
+    if aside := outside(robot):
+        what = " and ".join(f"its {name} ({reason})" for name, reason in aside.items())
+        text = f"Of the {robot.name}, {what} cannot be compiled, and is computed by JAX beside it, which is slower."
+        warnings.warn(text, stacklevel=2)
+    if aside or not is_compiled(networks):
         return device_engine(robot, networks, options), device_replay(robot, networks, options)
     replay = cores_replay(robot, networks, options)
     # Several devices or processes run one compiled program; on one CPU its cores are called from Python.
@@ -125,9 +130,10 @@ def obstacles(robot: Any) -> tuple[str, ...]:
     found = unsupported(robot.model)
     if not found and needs_double(robot.model):
         found.append("It has contacts with less friction than 0.2, for which float32 has too few digits.")
-    from evolvability.tasks.tracing import untraceable
+    from evolvability.tasks.tracing import beyond_jax
 
-    return (*found, *untraceable(robot))
+    aside = beyond_jax(robot).items()
+    return (*found, *(f"Its {name} can be computed neither by it nor by JAX ({reason})." for name, reason in aside))
 
 
 def _slower(robot: Any) -> str:

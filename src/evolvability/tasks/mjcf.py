@@ -70,14 +70,15 @@ def path_of(text: str) -> Path:
     return known[text]
 
 
-def unpacked(archive: bytes, name: str) -> mujoco.MjModel:
-    """The model in an archive, which may be anybody's."""
+def unpacked(archive: bytes, name: str, edit: Callable[[mujoco.MjSpec], None] = lambda spec: None) -> mujoco.MjModel:
+    """The model in an archive, which may be anybody's; ``edit`` may change it before it is compiled."""
     try:
         files = _files(archive)
         text = files.pop(XML).decode()
         _check(text, set(files))
         spec = mujoco.MjSpec.from_string(text, assets=files)
         _check_sizes(spec)
+        edit(spec)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             model = spec.compile()

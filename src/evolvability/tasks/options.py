@@ -240,6 +240,8 @@ class RobotOptions(EpisodeOptions):
     """Probability that a member's observations enter the running statistics that observations are scaled by."""
     hidden: Hidden = 64
     """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
+    simplify: bool = False
+    """Change what of the model cannot be compiled, so that it is; what is changed is listed."""
     digest: Annotated[str, Suppress] = ""
     """The SHA-256 of the robot's archive, which a run folder holds; empty before it was read."""
 

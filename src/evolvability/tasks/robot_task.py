@@ -1,14 +1,21 @@
 """Robots of your own: from an MJCF to a task."""
 
 import functools
+import importlib.util
 import os
+import time
+import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jax import Array
+
+from evolvability.core.cores import num_cores
 from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError, missing_extra, unknown
+from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.tasks.archives import archive_of, digest_of, offer
 from evolvability.tasks.base import Task
 from evolvability.tasks.circumstances import Circumstances, circumstances_in
@@ -20,6 +27,8 @@ if TYPE_CHECKING:
     from evolvability.tasks.robots import Robot
     from evolvability.tasks.views import View
 
+LONG_ENOUGH = 1.0
+"""Seconds of a first generation from which on it is worth telling what would be faster."""
 Look = str | Callable[["View"], Any]
 
 
@@ -99,6 +108,13 @@ def _task(source: Any, options: RobotOptions, own: dict[str, Any], policy: MakeP
     if options.digest not in ("", digest):
         raise ConfigError(f"{source} is not the robot that this run was trained with: its checksum is another.")
     made = driven(_made(archive, name, _defining(options), OwnFunctions(**own)), options, make)
+    if options.engine == "auto" and made.engine.startswith("mujoco") and importlib.util.find_spec("warp"):
+        simple = replace(options, simplify=True, engine="fused", threads=num_cores())
+        made = _timed(made, lambda: driven(_made(archive, name, _defining(simple), OwnFunctions(**own)), simple, make))
+    if options.simplify:
+        text = "; ".join(made.stage.robot.changes if made.stage else ()) or "nothing had to be changed"
+        after = "ees measure RUN --native compares with the file as it is"
+        warnings.warn(f"{name} is simplified: {text}. {after}.", stacklevel=3)
     if own or options.policy.startswith(FROM_PYTHON):
         return made
     offer(digest, archive)
@@ -120,4 +136,42 @@ def _made(archive: bytes, name: str, options: RobotOptions, own: Any) -> "Robot"
     from evolvability.tasks.from_model import robot_from
     from evolvability.tasks.mjcf import unpacked
 
-    return replace(robot_from(name, unpacked(archive, name), options, own), archive=archive)
+    if not options.simplify:
+        return replace(robot_from(name, unpacked(archive, name), options, own), archive=archive)
+    from evolvability.tasks.simplify import simplified, without_states
+
+    said: list[str] = []
+    model, changes = simplified(unpacked(archive, name, lambda spec: said.extend(without_states(spec))), name)
+    return replace(robot_from(name, model, options, own), archive=archive, changes=(*said, *changes))
+
+
+def _timed(task: Task, make: Callable[[], Task]) -> Task:
+    """A task whose first generation also tells how much faster it would be if it was simplified."""
+    asked: list[bool] = []
+
+    def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
+        begun = time.perf_counter()
+        result = task.evaluate(key, sample, memory)
+        seconds = (time.perf_counter() - begun) / max(1, int(result[0].num_steps.sum()))
+        if not asked and time.perf_counter() - begun > LONG_ENOUGH:
+            asked.append(True)
+            _compare(seconds, make, key, sample, memory)
+        return result
+
+    return replace(task, evaluate=evaluate)
+
+
+def _compare(seconds: float, make: Callable[[], Task], key: Array, sample: Sample, memory: PyTree) -> None:
+    """Say how much faster a simplified robot would be, by a few of the members; nothing, where it cannot be made."""
+    try:
+        task = make()
+    except ConfigError:
+        return
+    if not (task.stage and task.stage.robot.changes):
+        return
+    few = sample.of_draws(slice(0, 16 * num_cores()))
+    task.evaluate(key, few.of_draws(slice(0, 1)), memory)  # whatever is compiled is compiled now
+    begun = time.perf_counter()
+    done, _ = task.evaluate(key, few, memory)
+    ratio = seconds * max(1, int(done.num_steps.sum())) / (time.perf_counter() - begun)
+    warnings.warn(f"Simplified and compiled, the {task.name} is {ratio:.1f} times as fast: --simplify.", stacklevel=2)

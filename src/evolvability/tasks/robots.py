@@ -103,6 +103,8 @@ class Robot:
     """Whether its behavior is the mean over its episode, not what it is in the end."""
     archive: bytes = b""
     """Its file with all assets, see `evolvability.tasks.mjcf`; empty of robots that are made otherwise."""
+    changes: tuple[str, ...] = ()
+    """What was changed of its file so that it is compiled, in words."""
     uses_sensors: bool = False
     """Whether it reads sensors that only MuJoCo's own library computes."""
 

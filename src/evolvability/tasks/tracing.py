@@ -1,11 +1,16 @@
-"""A robot on symbols: what it sees, does and ends by, recorded for a compiled program."""
+"""A robot on symbols: what it sees, does and ends by, recorded for a compiled program, or left out of it."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 from mujoco_fused import Tape, symbols
 
 from evolvability.tasks.robots import Robot
-from evolvability.tasks.views import NotCompiledError, View
+from evolvability.tasks.views import View
 
 
 def scene(robot: Robot) -> tuple[Tape, View]:
@@ -16,22 +21,37 @@ def scene(robot: Robot) -> tuple[Tape, View]:
     return tape, robot.view(qpos, qvel, contacts)
 
 
-def untraceable(robot: Robot) -> list[str]:
-    """Why functions of a robot cannot be compiled; empty where they can."""
-    found = []
-    functions = {"observation": robot.look, "behavior": robot.measure, "end": robot.ends}
-    for what, function in functions.items():
-        if function is None:
-            continue
+@functools.cache
+def outside(robot: Robot) -> dict[str, str]:
+    """What of a robot cannot be part of a compiled program, and why."""
+
+    def trace(function: Callable[[View], Any]) -> None:
         tape, view = scene(robot)
+        tape.code((f"x[{k}]", value) for k, value in enumerate(np.ravel(function(view))))
+
+    return {what: text for what, text in _errors(robot, trace).items() if text}
+
+
+@functools.cache
+def beyond_jax(robot: Robot) -> dict[str, str]:
+    """What of a robot JAX cannot compute either, and why: it takes NumPy's arrays alone, or MuJoCo's sensors."""
+    sizes = robot.model.nq, robot.model.nv
+
+    def trace(function: Callable[[View], Any]) -> None:
+        states = [jax.ShapeDtypeStruct((2, size), jnp.float32) for size in sizes]
+        jax.eval_shape(lambda qpos, qvel: function(robot.view(qpos, qvel)), *states)
+
+    return {what: text for what, text in _errors(robot, trace).items() if text and what in outside(robot)}
+
+
+def _errors(robot: Robot, trace: Callable[[Callable[[View], Any]], None]) -> dict[str, str]:
+    functions = {"observation": robot.look, "behavior": robot.measure, "end": robot.ends}
+    found = {}
+    for what, function in functions.items():
         try:
-            values: Any = function(view)
-            tape.code((f"x[{k}]", value) for k, value in enumerate(values if what != "end" else [values.item()]))
-        except NotCompiledError as error:
-            found.append(str(error))
+            if function is not None:
+                trace(function)
+            found[what] = ""
         except Exception as error:  # a function of the user's may raise anything
-            text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            found.append(
-                f"Its {what} is computed outside of the compiled program, which cannot do what it does ({text})."
-            )
+            found[what] = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
     return found

@@ -30,7 +30,7 @@ from mujoco_fused import (
 from evolvability.tasks.engines.drawing import Drawn
 from evolvability.tasks.observations import is_plausible, slowed
 from evolvability.tasks.robots import Robot
-from evolvability.tasks.tracing import scene
+from evolvability.tasks.tracing import outside, scene
 
 
 class Progress(NamedTuple):
@@ -75,9 +75,20 @@ def controller(robot: Robot, early_termination: bool, parameters: tuple[str, ...
     def step(now: Progress, torques: Array, physics: dict[str, Array]) -> Progress:
         shapes = {name: array.shape for name, array in zip(names, now, strict=True)}
         torques = jnp.concatenate([torques, *physics.values()], axis=1) if physics else torques
-        return Progress(*call(*now, torques, output_dims=shapes, launch_dims=len(torques)))
+        after = Progress(*call(*now, torques, output_dims=shapes, launch_dims=len(torques)))
+        return _beside(robot, early_termination, now, after) if outside(robot) else after
 
     return step
+
+
+def _beside(robot: Robot, early_termination: bool, before: Progress, now: Progress) -> Progress:
+    """What is not part of the compiled program, by JAX: of those that were under way and are sound."""
+    view, moved = robot.view(now.qpos, now.qvel), (before.running > 0) & (now.valid > 0)
+    if "observation" in outside(robot):
+        now = now._replace(observation=jnp.where(moved[:, None], robot.look(view), now.observation))
+    if "end" in outside(robot) and robot.ends is not None and early_termination:
+        now = now._replace(running=jnp.where(moved & robot.ends(view), 0, now.running))
+    return now
 
 
 def _kernel(robot: Robot, early_termination: bool, parameters: tuple[str, ...]) -> wp.Kernel:
@@ -124,7 +135,7 @@ if (running) {{
   {pointers}for (int i = 0; i < {model.nu}; i++) u[i] = torques.data[(size_t)tid * {row} + i];
 
   {advanced(robot, parameters)}
-  if (good) {{ {observed(robot)} }} else {{ {before} }}
+  if (good) {{ {"" if "observation" in outside(robot) else observed(robot)} }} else {{ {before} }}
 }}
 {after}
 running_out.data[tid] = running; valid_out.data[tid] = valid_in.data[tid] && good;
@@ -190,7 +201,7 @@ def _judged(robot: Robot) -> str:
     height = literal(robot.contact_distance)
     flags = f"for (int i = 0; i < {robot.num_links}; i++) contacts[i] = clearance[i] < {height} ? R(1) : R(0);\n"
     over = ""
-    if robot.ends is not None:
+    if robot.ends is not None and "end" not in outside(robot):
         tape, view = scene(robot)
         ended = np.asarray(robot.ends(view)).item()
         over = tape.code(keep=[ended]) + f"if (may_fall && {literal(ended)}) running = 0;\n"

@@ -1,0 +1,74 @@
+"""Trained mutations in the robot's file as it is, by MuJoCo's own library: do they still go where they went?"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from evolvability.core.errors import ConfigError, TaskError
+from evolvability.core.keys import Purpose, key_for
+from evolvability.runs.folder import Run
+from evolvability.runs.parents import Parent
+from evolvability.runs.picking import Evaluate, evaluator
+from evolvability.tasks.replay import HostArray
+
+
+class Transfer(NamedTuple):
+    """What the same mutations did in training's physics and in the file as it is."""
+
+    trained: HostArray
+    """(num_valid, num_behaviors) in the physics of training."""
+    native: HostArray
+    """(num_valid, num_behaviors) by MuJoCo's library, in the file as it is."""
+    num_invalid: int
+    """How many mutations broke down in either."""
+
+    @property
+    def tolerance(self) -> float:
+        """Half of the median distance between what two mutations did in training's physics."""
+        others = self.trained[_shuffled(len(self.trained))]
+        return float(np.median(self._distances(others, self.trained)) / 2)
+
+    @property
+    def share(self) -> float:
+        """The share of mutations that still go where they went, within the tolerance."""
+        return float(np.mean(self._distances(self.native, self.trained) <= self.tolerance))
+
+    @property
+    def by_chance(self) -> float:
+        """The same share, if each went where another one went."""
+        others = self.trained[_shuffled(len(self.trained))]
+        return float(np.mean(self._distances(self.native, others) <= self.tolerance))
+
+    @staticmethod
+    def _distances(one: HostArray, two: HostArray) -> HostArray:
+        return np.asarray(np.linalg.norm(one - two, axis=1))
+
+
+def _shuffled(number: int) -> HostArray:
+    """Every place once, none at its own: each is moved on by a third of all."""
+    return np.asarray((np.arange(number) + max(1, number // 3)) % number)
+
+
+def transfer(run: Run, number: int = 100) -> list[Transfer]:
+    """Mutations of every seed's center, evaluated both ways."""
+    options: Any = run.config.task_options
+    if not hasattr(options, "engine"):
+        raise ConfigError(f"{run.path}: --native is for robots, and '{run.config.task}' is not one.")
+    if number < 2:
+        raise ConfigError(f"Two mutations or more are compared, got {number}.")
+    original = replace(options, engine="mujoco", **({"simplify": False} if hasattr(options, "simplify") else {}))
+    own, native = evaluator(run.task), evaluator(run.make_task(original))
+    return [_both(parent, own, native, number) for parent in run.parents()]
+
+
+def _both(parent: Parent, own: Evaluate, native: Evaluate, number: int) -> Transfer:
+    key_noise, key_episode = jax.random.split(key_for(Purpose.OFFSPRING, parent.key))
+    sample = parent.mutations(key_noise, number)
+    first, second = (evaluate(key_episode, sample, parent.memory)[0] for evaluate in (own, native))
+    valid = np.asarray(first.valid) & np.asarray(second.valid)
+    if valid.sum() < 2:
+        raise TaskError(f"Task '{parent.task.name}': of {number} mutations {valid.sum()} are valid in both.")
+    behaviors = (np.asarray(one.behavior)[valid] for one in (first, second))
+    return Transfer(*behaviors, int((~valid).sum()))

@@ -1,0 +1,152 @@
+"""A model changed until it can be compiled, with a list of what was changed."""
+
+import copy
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+from mujoco_fused import LEAST_FRICTION, contact_pairs, needs_double, unsupported
+
+from evolvability.core.errors import ConfigError
+
+Change = Callable[[mujoco.MjModel], str]
+"""Edits a model, and says how; empty where there was nothing to do."""
+
+
+def simplified(model: mujoco.MjModel, name: str) -> tuple[mujoco.MjModel, list[str]]:
+    """A copy of a model that is compiled, and its changes in words; refused where changes do not help."""
+    model, said = copy.copy(model), []
+    # One after another, and only as long as something is in the way.
+    for change in CHANGES:
+        if unsupported(model) or needs_double(model):
+            said += filter(None, [change(model)])
+    mujoco.mj_setConst(model, mujoco.MjData(model))
+    if reasons := unsupported(model):
+        raise ConfigError(f"{name} cannot be simplified until it is compiled. {' '.join(reasons)}")
+    return model, said
+
+
+def without_states(spec: mujoco.MjSpec) -> list[str]:
+    """Actuators that act at once, where they had a state: edits a model before it is compiled."""
+    found = [actuator for actuator in spec.actuators if actuator.dyntype != mujoco.mjtDyn.mjDYN_NONE]
+    for actuator in found:
+        actuator.dyntype, actuator.actlimited = mujoco.mjtDyn.mjDYN_NONE, 0
+    for key in spec.keys:
+        key.act = []
+    return [f"{len(found)} actuators act at once"] if found else []
+
+
+def _solving(model: mujoco.MjModel) -> str:
+    """Euler's rule and pyramidal cones."""
+    option, said = model.opt, []
+    kept = (mujoco.mjtIntegrator.mjINT_EULER, mujoco.mjtIntegrator.mjINT_IMPLICITFAST, mujoco.mjtIntegrator.mjINT_RK4)
+    if option.integrator not in kept:
+        option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        said.append("the integrator is implicitfast")
+    if option.cone != mujoco.mjtCone.mjCONE_PYRAMIDAL:
+        option.cone = mujoco.mjtCone.mjCONE_PYRAMIDAL
+        said.append("friction cones are pyramidal")
+    if option.noslip_iterations:
+        option.noslip_iterations = 0
+        said.append("no noslip iterations")
+    for flag in ("SLEEP", "OVERRIDE", "IPC", "SPECULATIVE", "DIAGEXACT"):
+        option.enableflags &= ~int(getattr(mujoco.mjtEnableBit, f"mjENBL_{flag}"))
+    return ", ".join(said)
+
+
+def _alone(model: mujoco.MjModel) -> str:
+    """Free bodies without joints of their own, whose spin implicitfast treats apart."""
+    if not any("implicitfast treats apart" in reason for reason in unsupported(model)):
+        return ""
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    return "the integrator is Euler"
+
+
+def _medium(model: mujoco.MjModel) -> str:
+    if not (model.opt.density or model.opt.viscosity or model.opt.wind.any()):
+        return ""
+    model.opt.density = model.opt.viscosity = 0.0
+    model.opt.wind[:] = 0
+    return "no air or water around it"
+
+
+def _equalities(model: mujoco.MjModel) -> str:
+    if not model.neq:
+        return ""
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_EQUALITY)
+    return "no equality constraints"
+
+
+def _gravity(model: mujoco.MjModel) -> str:
+    if not (model.body_gravcomp.any() or model.jnt_actgravcomp.any()):
+        return ""
+    model.body_gravcomp[:] = 0
+    model.jnt_actgravcomp[:] = 0
+    return "no gravity compensation"
+
+
+def _tendons(model: mujoco.MjModel) -> str:
+    fields = ("limited", "frictionloss", "armature", "stiffness", "stiffnesspoly", "damping", "dampingpoly")
+    arrays = [array for name in fields if (array := getattr(model, f"tendon_{name}")).any()]
+    for array in arrays:
+        array[:] = 0
+    return "tendons without limits, springs, damping and friction" if arrays else ""
+
+
+def _ball_limits(model: mujoco.MjModel) -> str:
+    turning = model.jnt_type <= int(mujoco.mjtJoint.mjJNT_BALL)
+    found = turning & ((model.jnt_limited > 0) | (model.jnt_stiffness > 0) | (model.jnt_actfrclimited > 0))
+    model.jnt_limited[turning], model.jnt_actfrclimited[turning], model.jnt_stiffness[turning] = 0, 0, 0
+    return "ball joints without limits and springs" if found.any() else ""
+
+
+def _touching(model: mujoco.MjModel) -> str:
+    """Contacts with fixed planes alone: what moves passes through itself."""
+    floors = {pair.plane for pair in contact_pairs(model) if _is_floor(model, pair.plane)}
+    others = [pair for pair in contact_pairs(model) if pair.plane not in floors]
+    if not others:
+        return ""
+    # One bit for floors, one for what may touch them.
+    on_floors = {pair.geom for pair in contact_pairs(model) if pair.plane in floors}
+    model.geom_contype[:], model.geom_conaffinity[:] = 0, 0
+    model.geom_contype[list(floors)] = 1
+    model.geom_conaffinity[list(on_floors)] = 1
+    return "it does not touch itself, nor other things than the floor"
+
+
+def _is_floor(model: mujoco.MjModel, geom: int) -> bool:
+    is_plane = model.geom_type[geom] == int(mujoco.mjtGeom.mjGEOM_PLANE)
+    return bool(is_plane) and model.body_weldid[model.geom_bodyid[geom]] == 0
+
+
+def _shapes(model: mujoco.MjModel) -> str:
+    """Meshes, cylinders and ellipsoids touch the floor as boxes around them."""
+    plain = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")) for kind in ("SPHERE", "CAPSULE", "BOX", "PLANE")}
+    found = sorted({pair.geom for pair in contact_pairs(model) if int(model.geom_type[pair.geom]) not in plain})
+    for geom in found:
+        center, half = model.geom_aabb[geom, :3].copy(), model.geom_aabb[geom, 3:].copy()
+        turned = np.zeros(3)
+        mujoco.mju_rotVecQuat(turned, center, model.geom_quat[geom])
+        model.geom_pos[geom] += turned
+        model.geom_type[geom], model.geom_size[geom] = int(mujoco.mjtGeom.mjGEOM_BOX), half
+        model.geom_aabb[geom, :3], model.geom_dataid[geom] = 0, -1
+        model.geom_rbound[geom] = np.linalg.norm(half)
+    return f"boxes touch the floor in the place of {len(found)} other shapes" if found else ""
+
+
+def _sliding(model: mujoco.MjModel) -> str:
+    """Contacts that slide, and neither roll nor twist; not too slippery."""
+    said = []
+    if (found := (model.geom_condim > 3) | (model.geom_condim == 2)).any():
+        model.geom_condim[found] = 3
+        said.append("contacts without rolling and twisting friction")
+    if needs_double(model):
+        model.geom_friction[:, 0] = np.maximum(model.geom_friction[:, 0], LEAST_FRICTION)
+        said.append(f"a friction of {LEAST_FRICTION} at least")
+    return ", ".join(said)
+
+
+CHANGES: tuple[Change, ...] = (
+    _solving, _alone, _medium, _gravity, _tendons, _ball_limits, _sliding, _touching, _shapes, _equalities,
+)  # fmt: skip
+"""The less a change matters, the sooner it is tried."""
