@@ -42,6 +42,7 @@ EXAMPLES = {
 }
 OTHER_EXAMPLES = [name for name in EXAMPLES if name != "own_task"]
 NOT_RUN = "<!-- not run -->"
+OWN_ROBOT = ROOT / "docs" / "own-robot.md"
 QUICK_START = ROOT / "docs" / "quick-start.md"
 WORDS, WORDS_OF_A_PAGE = 29_000, 1_500
 LONGER = "3"
@@ -51,6 +52,8 @@ SMALLER = {
     "cheetah": ("--num-steps", "2", "--hidden", "4", "--engine", "mujoco"),  # compiles nothing
     "gymnasium": ("--num-steps", "3", "--hidden", "4", "--workers", "0"),
     "cannon:task": ("--population-size", "16"),
+    "tripod.xml": ("--num-steps", "2", "--hidden", "4", "--engine", "mujoco"),
+    "my.xml": ("--num-steps", "2", "--hidden", "4", "--engine", "mujoco"),
 }
 LITTLE = {
     "adapt": ("--mutations", "4", "--repeats", "1"),
@@ -121,8 +124,10 @@ def with_python(page: Path) -> bool:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A temporary working directory, where nothing is shown on a screen."""
+    """A temporary working directory with the robot that pages speak of, where nothing is shown on a screen."""
     monkeypatch.chdir(tmp_path)
+    for name in ("tripod.xml", "my.xml"):
+        Path(name).write_text(next(block.text for block in blocks(OWN_ROBOT) if block.language == "xml"))
     mpl.use("Agg")
     return tmp_path
 

@@ -70,5 +70,5 @@ def _both(parent: Parent, own: Evaluate, native: Evaluate, number: int) -> Trans
     valid = np.asarray(first.valid) & np.asarray(second.valid)
     if valid.sum() < 2:
         raise TaskError(f"Task '{parent.task.name}': of {number} mutations {valid.sum()} are valid in both.")
-    behaviors = (np.asarray(one.behavior)[valid] for one in (first, second))
-    return Transfer(*behaviors, int((~valid).sum()))
+    trained, native_ones = (np.asarray(one.behavior)[valid] for one in (first, second))
+    return Transfer(trained, native_ones, int((~valid).sum()))

@@ -15,7 +15,8 @@ Change = Callable[[mujoco.MjModel], str]
 
 def simplified(model: mujoco.MjModel, name: str) -> tuple[mujoco.MjModel, list[str]]:
     """A copy of a model that is compiled, and its changes in words; refused where changes do not help."""
-    model, said = copy.copy(model), []
+    said: list[str] = []
+    model = copy.copy(model)
     # One after another, and only as long as something is in the way.
     for change in CHANGES:
         if unsupported(model) or needs_double(model):
