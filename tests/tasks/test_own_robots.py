@@ -71,8 +71,7 @@ def behavior(task: Task) -> Any:
 
 def reach(view: View) -> Any:
     """How far an eye has moved, and the height of the hull."""
-    x, y = view.site("eye").position[..., 0], view.site("eye").position[..., 1]
-    return view.xp.sqrt(x * x + y * y), view.root.position[..., 2]
+    return view.xp.sqrt((view.site("eye").position[..., :2] ** 2).sum(axis=-1)), view.root.position[..., 2]
 
 
 def squashed(view: View) -> Any:

@@ -96,6 +96,12 @@ class Scalar:
     def __rtruediv__(self, other: Value) -> Value:
         return 0.0 if other == 0 else self.tape.record("divide", other, self)
 
+    @operator
+    def __pow__(self, other: Value) -> Value:
+        if is_number(other) and other in (1, 2, 3):
+            return math.prod([self] * int(other), start=1.0)
+        return self.tape.record("power", self, other)
+
     def __neg__(self) -> Value:
         return self.tape.record("negative", self)
 
