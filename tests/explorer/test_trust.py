@@ -23,7 +23,6 @@ from evolvability.explorer import data
 from evolvability.explorer.page import page
 from evolvability.explorer.server import is_own, owner
 from evolvability.explorer.service import Explorer
-from evolvability.runs.behavior_names import behavior_names
 from evolvability.runs.folder import Run
 from evolvability.runs.writer import RunWriter
 from tests.browsing import until
@@ -273,17 +272,6 @@ def test_html_in_an_exported_file_is_text() -> None:
     html = page({HTML: b"x"})
     assert html.count("</script>") == page().count("</script>")
     assert "<img" not in html
-
-
-@pytest.mark.parametrize("options", [{"env_arguments": '{"path": "elsewhere"}'}, {"behavior": "own:measure"}])
-def test_axes_are_named_without_making_what_a_foreign_folder_asks_for(
-    options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[str] = []
-    monkeypatch.setattr("evolvability.runs.behavior_names.make_task", lambda name, options: made.append(name))
-    config = layered("gymnasium", values={"task_options": {"env": "CartPole-v1", **options}})
-    assert behavior_names(tmp_path, config, 2) == ["behavior 0", "behavior 1"]
-    assert not made
 
 
 def test_who_asks_from_this_machine_is_known_and_other_users_are_not_answered(

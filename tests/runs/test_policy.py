@@ -26,6 +26,7 @@ from evolvability import (
 )
 from evolvability.cli import main
 from evolvability.runs.export import export
+from evolvability.runs.sealed import to_bytes
 from evolvability.studies.adaptation import adapt, pick_mutation
 from evolvability.studies.offspring import offspring_of_file
 from evolvability.tasks.actions import clipped
@@ -199,16 +200,16 @@ def test_damaged_and_foreign_files_get_one_sentence(cart: TrainingResult, tmp_pa
             load_policy(path)
     arrays, about = safetensors.numpy.load(whole), _metadata(whole)
     for change in ({}, {"policy": "{"}, {"policy": "[]"}, {"policy": json.dumps(about | {"shapes": [[3, 2], [2]]})}):
-        path.write_bytes(safetensors.numpy.save(arrays, change))
+        path.write_bytes(to_bytes(arrays, change))
         with pytest.raises(UserError, match="is not a policy"):
             load_policy(path)
     without_statistics = {name: array for name, array in arrays.items() if not name.startswith("memory/")}
     not_finite = {"parameters": np.full_like(arrays["parameters"], np.nan)}
     for others in (arrays | {"memory/mean": np.zeros((1, 7))}, without_statistics, arrays | not_finite):
-        path.write_bytes(safetensors.numpy.save(others, {"policy": json.dumps(about)}))
+        path.write_bytes(to_bytes(others, {"policy": json.dumps(about)}))
         with pytest.raises(UserError, match="is not a policy"):
             load_policy(path)
-    path.write_bytes(safetensors.numpy.save(arrays, {"policy": json.dumps(about | {"format": 99})}))
+    path.write_bytes(to_bytes(arrays, {"policy": json.dumps(about | {"format": 99})}))
     with pytest.raises(UserError, match="format 99"):
         load_policy(path)
 

@@ -197,7 +197,7 @@ def test_an_export_for_a_small_archive_keeps_some_members_and_histograms_and_no_
     np.testing.assert_array_equal(slim.behaviors()["behavior"], parent.behaviors(last)["behavior"][:, :3])
     assert kept.keys() == {(generation, seed) for generation in (0, last) for seed in parent.seeds}
     np.testing.assert_array_equal(kept[last, 4].counts, whole[last, 4].counts)
-    with pytest.raises(RunFolderError, match="without centers"):
+    with pytest.raises(RunFolderError, match="left out"):
         slim.parents()
     with pytest.raises(ConfigError, match=r"members.*1 or more.*got 0"):
         export(parent, tmp_path / "none", members=0)

@@ -1,6 +1,5 @@
-"""Checkpoints: a State as safetensors, with a JSON beside it that vouches for it."""
+"""Checkpoints: a State as safetensors, which vouches for itself and for what was recorded before it."""
 
-import hashlib
 import json
 import re
 import warnings
@@ -12,17 +11,27 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import safetensors.numpy
 
 from evolvability.config.schema import Config, to_table
 from evolvability.config.tables import flat
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
-from evolvability.runs.contents import is_state
+from evolvability.runs.contents import state_in
 from evolvability.runs.files import command_line
 from evolvability.runs.rows import ROW_FILES
-from evolvability.runs.sealed import PART, UNREADABLE, Arrays, damaged, keep_beside, read_json, to_json, write_whole
+from evolvability.runs.sealed import (
+    PART,
+    UNREADABLE,
+    Arrays,
+    facts_in,
+    from_json,
+    keep_beside,
+    to_bytes,
+    to_json,
+    write_whole,
+)
 
+CHECKPOINTS = "checkpoints"
 FOLDERS = ("behaviors", "centers")
 """Of a run folder, those with a file per recorded generation."""
 MAY_CHANGE = {"generations", "checkpoint_seconds", "record_every", "record_centers", "max_invalid", "start_from"}
@@ -37,55 +46,51 @@ KEPT = 3
 def save_checkpoint(
     path: Path, generation: int, state: PyTree, config: Config, recorded: Recorded, *, kept: int = KEPT
 ) -> None:
-    """Save a State in a run folder, and what was recorded so far. Its JSON is last: what has none is not there."""
-    data = safetensors.numpy.save(named_arrays(state))
-    stem = _stem(path, generation)
-    write_whole(stem.with_suffix(".safetensors"), data)
+    """Save a State in a run folder, with its configuration and what was recorded so far."""
     voucher = {
-        "generation": generation,
-        "sha256": hashlib.sha256(data).hexdigest(),
         "rows": [name for name in ROW_FILES if (path / name).is_file()],
         "recorded": {folder: spans(generations) for folder, generations in recorded.items()},
         "config": to_table(config),
     }
-    write_whole(stem.with_suffix(".json"), to_json(voucher).encode())
+    file = arrays_path(path / CHECKPOINTS, generation)
+    # The voucher has a checksum of its own, since it is read more often than the arrays beside it.
+    write_whole(file, to_bytes(named_arrays(state), {"generation": file.stem, "voucher": to_json(voucher)}))
     for old in checkpoint_generations(path)[:-kept]:
-        for suffix in (".json", ".safetensors"):  # in this order: arrays without their JSON count for nothing
-            _stem(path, old).with_suffix(suffix).unlink(missing_ok=True)
+        arrays_path(path / CHECKPOINTS, old).unlink(missing_ok=True)
 
 
 def rewind_checkpoints(path: Path, generation: int) -> None:
     """Remove checkpoints of later generations, and what a process killed in the middle of one left behind."""
-    complete = checkpoint_generations(path)
-    torn = [old for old in complete if old > generation and not has_checkpoint(path, old)]
-    for old, file in own_files(path / "checkpoints"):  # .json before .safetensors
-        if old in torn and file.suffix != PART:
+    for old, file in own_files(path / CHECKPOINTS):
+        if file.suffix != PART and old > generation and not has_checkpoint(path, old):
             keep_beside(file)
-        if old not in complete or old > generation or file.suffix == PART:
+        if old > generation or file.suffix == PART:
             file.unlink()
 
 
 def missing(path: Path, names: Sequence[str] = (*FOLDERS, *ROW_FILES)) -> list[tuple[int, Path]]:
-    """Files of generations or rows that the newest checkpoint vouches for, and that are gone; earlier ones do not tell.
+    """Files of generations or rows that the newest checkpoint vouches for, and that are gone.
 
     Each with the first generation that is lost with it; names: of the folders and files that are looked at.
     """
     for generation in reversed(checkpoint_generations(path)):
         try:
-            voucher = read_json(_stem(path, generation).with_suffix(".json"))
-            rows, recorded = [str(name) for name in voucher.get("rows", ())], voucher.get("recorded", {})
-            found = {name: [range(*span) for span in recorded.get(name, ())] for name in FOLDERS if name in names}
+            voucher = _voucher(path, generation)
+            rows = [(0, path / name) for name in ROW_FILES if name in names and name in voucher["rows"]]
+            found = {name: [range(*span) for span in voucher["recorded"][name]] for name in FOLDERS if name in names}
             number = sum(len(span) for own in found.values() for span in own)
         except (RunFolderError, *UNREADABLE):
             continue  # it is damaged: the one before tells
         if number > MAX_RECORDED:  # not written by us
             return []
-        lost = [(0, path / name) for name in ROW_FILES if name in names and name in rows]
-        for name, own in found.items():
-            gone = set(chain(*own)).difference(generations_in(path / name))
-            lost += [(one, path / name / f"{one:06d}.safetensors") for one in sorted(gone)]
-        return [(one, file) for one, file in lost if not file.is_file()]
+        lost = {name: sorted({*chain(*own)}.difference(generations_in(path / name))) for name, own in found.items()}
+        gone = [(one, arrays_path(path / name, one)) for name, own in lost.items() for one in own]
+        return [(one, file) for one, file in (*rows, *gone) if not file.is_file()]
     return []
+
+
+def _voucher(path: Path, generation: int) -> dict[str, Any]:
+    return from_json(facts_in(arrays_path(path / CHECKPOINTS, generation))["voucher"])
 
 
 def spans(generations: Sequence[int]) -> list[list[int]]:
@@ -111,20 +116,25 @@ def has_checkpoint(path: Path, generation: int) -> bool:
 
 def checkpoint_generations(path: Path) -> list[int]:
     """The generations of the checkpoints in a run folder, oldest first."""
-    return generations_in(path / "checkpoints", ".json")
+    return generations_in(path / CHECKPOINTS)
 
 
-def generations_in(folder: Path, suffix: str = ".safetensors") -> list[int]:
+def generations_in(folder: Path) -> list[int]:
     """The generations that a folder holds files of, oldest first; whatever else lies there is none of a run's."""
-    return [generation for generation, file in own_files(folder) if file.suffix == suffix]
+    return [generation for generation, file in own_files(folder) if file.suffix != PART]
 
 
 def own_files(folder: Path) -> list[tuple[int, Path]]:
     """The files of generations in a folder, in order; whatever else lies there is none of a run's, and left alone."""
     # Names are padded to six digits, and longer from a million generations on.
-    pattern = re.compile(rf"([0-9]{{6}}|[1-9][0-9]{{6,8}})\.(json|safetensors)({re.escape(PART)})?")
+    pattern = re.compile(rf"([0-9]{{6}}|[1-9][0-9]{{6,8}})\.safetensors({re.escape(PART)})?")
     files = folder.iterdir() if folder.is_dir() else ()
     return sorted((int(match[1]), file) for file in files if (match := pattern.fullmatch(file.name)) and file.is_file())
+
+
+def arrays_path(folder: Path, generation: int) -> Path:
+    """The file of a generation."""
+    return folder / f"{generation:06d}.safetensors"
 
 
 def load_checkpoint(path: Path, generation: int | None = None, *, before: int | None = None) -> tuple[int, Arrays]:
@@ -133,6 +143,7 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
     Of the newest ones, that is taken from which a generation ``before`` can be done again, where there is one.
     """
     available = checkpoint_generations(path)
+    _miss_last(path, available)
     if before is not None:
         available = [one for one in available if one <= before and has_checkpoint(path, one)] or available
     if generation is not None and generation not in available:
@@ -141,7 +152,7 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
         arrays = _intact(path, candidate)
         if arrays is not None:
             return candidate, arrays
-        text = f"The checkpoint {_stem(path, candidate)}.safetensors is damaged."
+        text = f"The checkpoint {arrays_path(path / CHECKPOINTS, candidate)} is damaged."
         if generation is not None:
             raise RunFolderError(text)
         warnings.warn(f"{text} The one before is used.", stacklevel=2)
@@ -150,20 +161,27 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
     raise RunFolderError(f"{path} has no intact checkpoint. Start the run anew with: {anew}")
 
 
+def _miss_last(path: Path, available: Sequence[int]) -> None:
+    """Say that the last checkpoint is gone; a run that reached its end has always recorded its last generation."""
+    try:
+        last = int(_voucher(path, available[-1])["config"]["generations"]) if available else 0
+    except (RunFolderError, *UNREADABLE):
+        return  # it is damaged, which is said
+    if available and available[-1] < last and arrays_path(path / FOLDERS[0], last - 1).is_file():
+        text = f"{path} has no checkpoint of generation {last}, its last: it was removed, or the run was killed."
+        warnings.warn(f"{text} That of generation {available[-1]} is used.", stacklevel=3)
+
+
 def check_not_left_out(path: Path) -> None:
-    """Refuse an export without centers; a run of one's own has the folder from its beginning."""
-    if not (path / "checkpoints").is_dir():
-        shown = command_line("show", path)
-        raise RunFolderError(f"{path} is an export without centers, which were left out: it cannot go on. See {shown}")
+    """Refuse a folder without checkpoints; a run has them from its beginning."""
+    if not (path / CHECKPOINTS).is_dir():
+        text = f"{path} has no checkpoints: they were left out of an export, or lost. It cannot go on."
+        raise RunFolderError(f"{text} What there is of it is shown by: {command_line('show', path)}")
 
 
 def check_config(path: Path, generation: int, config: Config) -> None:
-    """Refuse a configuration that did not make a checkpoint; checkpoints of earlier versions do not tell."""
-    voucher = _stem(path, generation).with_suffix(".json")
-    table = read_json(voucher).get("config", {})
-    if not isinstance(table, dict):
-        raise damaged(voucher, ValueError("a configuration is expected"))
-    made_by = dict(flat(table))
+    """Refuse a configuration that did not make a checkpoint."""
+    made_by = dict(flat(_voucher(path, generation)["config"]))
     asked = dict(flat(json.loads(json.dumps(to_table(config)))))
     for name in sorted(made_by.keys() & asked.keys() - MAY_CHANGE):
         if made_by[name] != asked[name]:
@@ -204,21 +222,11 @@ def restore(template: PyTree, arrays: Arrays) -> PyTree:
     return jax.tree_util.tree_map_with_path(fill, template)
 
 
-def _stem(path: Path, generation: int) -> Path:
-    return path / "checkpoints" / f"{generation:06d}"
-
-
 def _intact(path: Path, generation: int) -> Arrays | None:
-    """A checkpoint's arrays, if its voucher fits them."""
-    stem = _stem(path, generation)
+    """A checkpoint's arrays, if they and its voucher are as they were written."""
     try:
-        voucher = read_json(stem.with_suffix(".json"))
-        # Into memory at once: what is loaded is what was checked.
-        data = stem.with_suffix(".safetensors").read_bytes()
-        if (voucher["generation"], voucher["sha256"]) != (generation, hashlib.sha256(data).hexdigest()):
-            return None
-        arrays = safetensors.numpy.load(data)
-        return arrays if is_state(arrays) else None
+        _voucher(path, generation)["config"].items()
+        return state_in(arrays_path(path / CHECKPOINTS, generation))
     except (RunFolderError, *UNREADABLE):
         return None
 

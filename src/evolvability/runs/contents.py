@@ -16,9 +16,9 @@ OF_MEMBERS = ("fitness", "valid", "component")
 
 
 def arrays_of(path: Path) -> Arrays:
-    """The arrays in the file of a generation, which says by itself of which it is; those of earlier versions do not."""
+    """The arrays in the file of a generation, which says by itself of which it is."""
     arrays, facts = read_arrays(path)
-    if (found := facts.get("generation", path.stem)) != path.stem:
+    if (found := facts.get("generation")) != path.stem:
         raise damaged(path, ValueError(f"it is that of generation {found}"))
     return arrays
 
@@ -26,8 +26,6 @@ def arrays_of(path: Path) -> Arrays:
 def behaviors_in(path: Path, num_seeds: int) -> Arrays:
     """One generation's arrays, of the shapes that a run writes; who is not finite is not valid."""
     arrays = arrays_of(path)
-    # Of one component, where an earlier version did not say.
-    arrays = {"component": np.zeros(np.shape(arrays.get("valid", 0)), np.uint16)} | arrays
     whole, *others = [np.shape(arrays.get(name, 0)) for name in ("behavior", *OF_MEMBERS)]  # () of what is missing
     if len(whole) != 3 or whole[0] != num_seeds or not whole[-1] or set(others) != {whole[:2]}:
         expected = f"{num_seeds} seeds' behavior, fitness, valid and component are expected"
@@ -39,20 +37,13 @@ def behaviors_in(path: Path, num_seeds: int) -> Arrays:
     return arrays | {"valid": arrays["valid"].astype(bool) & finite}
 
 
-def center_in(path: Path) -> Arrays:
-    """What a generation was drawn around."""
+def state_in(path: Path) -> Arrays:
+    """A State, or what a generation was drawn around: centers (num_seeds, num_components, num_params) and keys."""
     arrays = arrays_of(path)
-    if not is_state(arrays):
+    center, key = arrays.get("parameters/center", np.zeros(0)), arrays.get("key", np.zeros(0))
+    if (center.ndim, key.ndim, center.dtype.kind) != (3, 2, "f") or not center.size or len(center) != len(key):
         raise damaged(path, ValueError("centers and keys are expected"))
     return arrays
-
-
-def is_state(arrays: Arrays) -> bool:
-    """Whether arrays are those of a State: (num_seeds, num_components, num_params) centers, and each seed's key."""
-    center, key = arrays.get("parameters/center"), arrays.get("key")
-    if center is None or key is None or center.ndim != 3 or key.ndim != 2:
-        return False
-    return bool(center.size) and np.issubdtype(center.dtype, np.floating) and len(center) == len(key)
 
 
 def environment_in(path: Path) -> dict[str, Any]:

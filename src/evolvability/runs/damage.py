@@ -6,8 +6,8 @@ from pathlib import Path
 from evolvability.core.errors import RunFolderError
 from evolvability.runs.checkpoints import FOLDERS, checkpoint_generations, missing, own_files
 from evolvability.runs.contents import Metrics, arrays_of
-from evolvability.runs.folder import Run, row_files
-from evolvability.runs.rows import Row, read_rows
+from evolvability.runs.folder import Run
+from evolvability.runs.rows import ROW_FILES, Row, read_rows
 from evolvability.runs.sealed import PART, keep_beside, write_whole
 
 Damage = dict[Path, int]
@@ -19,7 +19,7 @@ def damage_in(run: Run) -> tuple[Damage, list[Row]]:
     done = max(checkpoint_generations(run.path), default=0)
     found: Damage = {file: generation for generation, file in missing(run.path)}
     rows: list[Row] = []
-    for file in reversed(row_files(run.path)):  # metrics last, whose rows are returned
+    for file in (run.path / name for name in reversed(ROW_FILES)):  # metrics last, whose rows are returned
         rows, lost = read_rows(file, run.seeds, at_least=min(done, run.config.generations))
         found |= {file: lost[0]} if lost else {}
     Metrics(run.path / "metrics.jsonl", rows, run.config.seeds)  # or refused: rows that are not metrics are not a run's

@@ -10,7 +10,7 @@
       histograms.jsonl     a histogram of behaviors per generation and seed
       behaviors/           the population's behaviors, generation by generation
       centers/             what those generations were drawn around: State without the optimizer's
-      checkpoints/         State as safetensors + JSON, the last ones
+      checkpoints/         State, the last ones
       adaptations/         what the best of its mutations reached, goal by goal
       races/               what ways of adapting reached over episodes used
       offspring/           what mutations of its centers did, by their sigma
@@ -33,6 +33,9 @@ from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.populations import Population
 from evolvability.runs.behavior_names import NAMES_FILE, behavior_names
 from evolvability.runs.checkpoints import (
+    CHECKPOINTS,
+    FOLDERS,
+    arrays_path,
     checkpoint_generations,
     generations_in,
     has_checkpoint,
@@ -40,7 +43,7 @@ from evolvability.runs.checkpoints import (
     missing,
     summary,
 )
-from evolvability.runs.contents import Metrics, behaviors_in, center_in, environment_in, origin_in
+from evolvability.runs.contents import Metrics, behaviors_in, environment_in, origin_in, state_in
 from evolvability.runs.files import check_is_run, command_line
 from evolvability.runs.histograms import Histogram, histograms_in
 from evolvability.runs.parents import Parent, parents_from
@@ -53,7 +56,7 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 
 FILES = ("config.toml", "environment.json", NAMES_FILE, ROBOT_FILE, "origin.json", *ROW_FILES)
-ARRAY_FOLDERS = ("behaviors", "centers", "checkpoints")
+ARRAY_FOLDERS = (*FOLDERS, CHECKPOINTS)
 EXTRAS = ("adaptations", "races", "offspring")
 """Folders of what was made of a finished run."""
 RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, "unfinished", ".lock"}
@@ -157,7 +160,7 @@ class Run(TrainedPopulation):
         return self._rows("metrics.jsonl")
 
     def histograms(self) -> dict[tuple[int, int], Histogram]:
-        """Of behaviors, by generation and seed; of every generation, but in folders of earlier versions."""
+        """Of behaviors, by generation and seed."""
         self._miss("histograms.jsonl")
         path = self.path / "histograms.jsonl"
         return histograms_in(path, self._rows(path.name)) if path.is_file() else {}
@@ -218,7 +221,7 @@ class Run(TrainedPopulation):
             return []
         first = arrays_path(self.path / "behaviors", self.recorded[0])
         whole = behaviors_in(first, self.config.seeds)["behavior"].shape[-1]
-        names = behavior_names(self.path, self.config, whole)
+        names = behavior_names(self.path, whole)
         return [names[index] for index in self.dimensions or range(whole)]
 
     def _miss(self, name: str) -> None:
@@ -230,9 +233,7 @@ class Run(TrainedPopulation):
     def rebuildable(self) -> list[int]:
         """The generations whose members can be rebuilt: what they were drawn around was kept."""
         self._miss("centers")
-        # With its JSON and its arrays: a checkpoint being written has one of them only.
-        whole = set(checkpoint_generations(self.path)) & set(generations_in(self.path / "checkpoints"))
-        return sorted(whole.union(generations_in(self.path / "centers")))
+        return sorted({*checkpoint_generations(self.path), *generations_in(self.path / "centers")})
 
     def drawn_around(self, generation: int) -> Arrays:
         """What a generation's members were drawn around: a State's arrays by name, a seed axis in front.
@@ -241,7 +242,7 @@ class Run(TrainedPopulation):
         """
         path = arrays_path(self.path / "centers", generation)
         if path.is_file():
-            return center_in(path)
+            return state_in(path)
         if generation in self.rebuildable:
             return self.checkpoint(generation)
         known = summary(self.rebuildable)
@@ -283,13 +284,3 @@ def spread_out(recorded: Sequence[int], most: int) -> list[int]:
     nearest = np.abs(np.subtract.outer(wanted, recorded)).argmin(axis=1)
     # Unique also sorts; where generations were recorded unevenly two wishes may meet in one.
     return [recorded[place] for place in np.unique(nearest)]
-
-
-def row_files(path: Path) -> list[Path]:
-    """The files of rows in a run folder; one of an earlier version has no histograms."""
-    return [path / name for name in ROW_FILES if name == ROW_FILES[0] or (path / name).is_file()]
-
-
-def arrays_path(folder: Path, generation: int) -> Path:
-    """The file of a generation."""
-    return folder / f"{generation:06d}.safetensors"

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from evolvability.runs.sealed import SEAL, UNREADABLE, damaged, from_json, to_json
+from evolvability.runs.sealed import UNREADABLE, checked, damaged, from_json, to_json
 
 Row = dict[str, Any]
 ROW_FILES = ("metrics.jsonl", "histograms.jsonl")
 """Of a run folder: one row per generation and seed in each."""
 MAX_ROWS = 3_000_000
-"""Of a run: as many as a file of a gigabyte holds. One from somebody else could claim a billion, in a few lines."""
+"""Of a run, and lines of its file: as many as a gigabyte holds. One from somebody else could have a billion."""
 
 
 def to_lines(rows: Iterable[Row]) -> str:
@@ -41,17 +41,20 @@ def read_rows(path: Path, seeds: Sequence[int], *, at_least: int = 0) -> tuple[l
 
 
 def _intact(path: Path, seeds: Sequence[int]) -> dict[tuple[int, int], Row]:
-    text = path.read_text("utf-8", errors="replace") if path.is_file() else ""
-    # Where one line has a checksum all have: without its own a damaged line could pass for an earlier version's.
-    is_sealed, lines, found = f'"{SEAL}": "' in text, text.split("\n"), {}
-    for line in lines:
+    data = checked(path).read_bytes() if path.is_file() else b""
+    if (number := data.count(b"\n")) > MAX_ROWS:
+        raise damaged(path, ValueError(f"{number:,} lines are too many"))
+    found = {}
+    for line in data.decode("utf-8", errors="replace").split("\n"):
+        if not line.endswith("}"):  # nothing, or cut in the middle
+            continue
         try:
-            row = from_json(line, sealed=is_sealed)
+            row = from_json(line)
             generation, seed = int(row["generation"]), int(row["seed"])
         except UNREADABLE:
             continue
         # No more than there are lines: a file from somebody else could claim a billion generations.
-        if 0 <= generation < len(lines) and seed in seeds:
+        if 0 <= generation <= number and seed in seeds:
             found[generation, seed] = row
     return found
 

@@ -1,7 +1,8 @@
 """Files that vouch for themselves: every file of a run folder has a checksum, so that damage is noticed and named.
 
-JSON has it as its last field, arrays in their metadata, TOML in a comment. Files of earlier versions have
-none, and are read as they are. What is found to be damaged is kept beside, as ``NAME.damaged``.
+JSON has it as its last field, arrays in their metadata, TOML in a comment. What is found to be damaged is kept beside,
+as ``NAME.damaged``. What is read of a run folder, or of arrays from elsewhere, is read here: of an ordinary
+file, of a bounded size, and nothing of it is executed.
 """
 
 import hashlib
@@ -12,12 +13,14 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 import safetensors
 import safetensors.numpy
 
+from evolvability.core.cores import machine_memory
 from evolvability.core.errors import RunFolderError
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -27,11 +30,17 @@ PART = ".part"
 """Ends the name of a file while it is written."""
 DAMAGED = ".damaged"
 """Ends the name under which a damaged file is kept; of a second one, .damaged2."""
+MAX_TEXT = 1 << 30
+"""Bytes of a file of text."""
+MAX_ARRAYS = 0.25
+"""Of the machine's memory, for a file of arrays, which grows with network and population."""
 UNREADABLE = (
-    *(OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError),
+    *(OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, EOFError),
+    *(SyntaxError, TokenError),
     safetensors.SafetensorError,
 )
-"""What reading a damaged file raises: RecursionError of endless JSON, AttributeError of types that NumPy lacks."""
+"""What reading a damaged file raises: RecursionError of endless JSON, AttributeError of types that NumPy lacks,
+SyntaxError and TokenError of an .npy file, whose header is Python's text."""
 
 
 def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
@@ -70,12 +79,22 @@ def sync_to_disk(path: Path) -> None:
             os.close(descriptor)
 
 
+def checked(path: Path) -> Path:
+    """A file that may be read, if there is one: ordinary, since a pipe could take forever, and not a giant one."""
+    most = MAX_ARRAYS * machine_memory() if path.suffix in (".safetensors", ".npy") else MAX_TEXT
+    if path.exists() and not path.is_file():
+        raise RunFolderError(f"{path} is not an ordinary file. Remove it, or ask who made it.")
+    if path.exists() and (size := path.stat().st_size) > most:
+        raise RunFolderError(f"{path} has {size / 1e9:,.0f} GB, of {most / 1e9:,.0f} GB at most. Ask who made it.")
+    return path
+
+
 def to_json(table: Mapping[str, Any], indent: int | None = None) -> str:
     """A table as JSON, with a checksum of it as its last field."""
     return json.dumps({**table, SEAL: _checksum(json.dumps(table))}, indent=indent)
 
 
-def from_json(text: str, *, sealed: bool = False) -> dict[str, Any]:
+def from_json(text: str) -> dict[str, Any]:
     """The table in a text of `to_json`; a ValueError where it is none, or not what was written.
 
     >>> from_json(to_json({"a": 0.1}))
@@ -88,13 +107,8 @@ def from_json(text: str, *, sealed: bool = False) -> dict[str, Any]:
     if seal == _checksum(body + "}") + '"}':  # a line as it was written, whose text need not be made again
         return dict(json.loads(body + "}"))
     table = json.loads(text)
-    if not isinstance(table, dict) or not table:
-        raise ValueError("it is not what was written")
-    *others, (name, found) = table.items()
     # Written by `json.dumps` too, and so the same text again: floats and the order of names survive.
-    if found == _checksum(json.dumps(dict(others))):
-        return dict(others)
-    if sealed or name == SEAL:
+    if not isinstance(table, dict) or table.pop(SEAL, "") != _checksum(json.dumps(table)):
         raise ValueError("its checksum does not fit")
     return table
 
@@ -102,7 +116,7 @@ def from_json(text: str, *, sealed: bool = False) -> dict[str, Any]:
 def read_json(path: Path) -> dict[str, Any]:
     """The table in a file of `to_json`."""
     try:
-        return from_json(path.read_text())
+        return from_json(checked(path).read_text())
     except UNREADABLE as error:
         raise damaged(path, error) from None
 
@@ -117,14 +131,33 @@ def to_bytes(arrays: Arrays, facts: Mapping[str, str] = {}) -> bytes:
 def read_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:
     """The arrays and texts in a file of `to_bytes`."""
     try:
-        with safetensors.safe_open(path, "numpy") as file:
-            facts = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a mapping)
-        if SEAL in facts and facts.pop(SEAL) != _digest(arrays, facts):
+        arrays, facts = _loaded(path)
+        if facts.pop(SEAL, "") != _digest(arrays, facts):
             raise ValueError("its checksum does not fit")
     except UNREADABLE as error:
         raise damaged(path, error) from None
     return arrays, facts
+
+
+def facts_in(path: Path) -> dict[str, str]:
+    """The texts in a file of `to_bytes`, without its arrays, and so without its checksum being looked at."""
+    with safetensors.safe_open(checked(path), "numpy") as file:
+        return file.metadata() or {}
+
+
+def arrays_in(path: Path) -> Arrays:
+    """The arrays in a .safetensors or .npy file of anybody's; of the latter, one named ``center``."""
+    if path.suffix != ".npy":
+        return _loaded(path)[0]
+    found = np.load(checked(path), allow_pickle=False, mmap_mode="r")  # mapped: its header may claim petabytes
+    if not isinstance(found, np.ndarray):
+        raise ValueError("it is an archive of arrays, not an array")
+    return {"center": np.array(found)}
+
+
+def _loaded(path: Path) -> tuple[Arrays, dict[str, str]]:
+    with safetensors.safe_open(checked(path), "numpy") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118 (no mapping)
 
 
 def to_sealed_toml(text: str) -> str:
@@ -134,10 +167,10 @@ def to_sealed_toml(text: str) -> str:
 
 
 def is_changed(path: Path) -> bool:
-    """Whether a TOML file is not what `to_sealed_toml` wrote; of one without a checksum nobody knows."""
+    """Whether a TOML file is not what `to_sealed_toml` wrote."""
     text = path.read_text("utf-8", errors="replace")
     found = re.search(rf"^# {SEAL} ([0-9a-f]{{8}})\n", text, re.MULTILINE)
-    return found is not None and found[1] != _checksum(text[: found.start()] + text[found.end() :])
+    return found is None or found[1] != _checksum(text[: found.start()] + text[found.end() :])
 
 
 def damaged(path: Path, error: Exception) -> RunFolderError:

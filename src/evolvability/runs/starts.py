@@ -2,22 +2,20 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import zip_longest
 from os import PathLike
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-import safetensors
-import safetensors.numpy
 
 from evolvability.core.errors import ConfigError
 from evolvability.core.types import PyTree
 from evolvability.runs.checkpoints import named_arrays
-from evolvability.runs.policy import METADATA, load_policy
-from evolvability.runs.sealed import UNREADABLE, Arrays
+from evolvability.runs.policy import METADATA, TrainedPolicy, load_policy
+from evolvability.runs.sealed import UNREADABLE, Arrays, arrays_in, facts_in
 from evolvability.tasks.base import Task
 from evolvability.tasks.replay import HostArray
 
@@ -62,17 +60,14 @@ def start_in(source: PyTree, task: Task) -> Start:
     return Start(centers.astype(np.float32), memory)
 
 
-def arrays_in(path: Path) -> Arrays:
-    """The arrays in a file, by name."""
+def _arrays_in(path: Path) -> Arrays:
+    if path.suffix not in (".npy", ".safetensors"):
+        advice = " A pickle could run code: hand its arrays over from Python." if path.suffix in PICKLES else ""
+        raise ConfigError(f"Parameters are read from a .safetensors or .npy file or a run folder, got {path}.{advice}")
     try:
-        if path.suffix == ".npy":
-            return {"center": np.load(path, allow_pickle=False)}  # a pickle could run code
-        if path.suffix == ".safetensors":
-            return safetensors.numpy.load_file(path)
-    except (*UNREADABLE, SyntaxError, TokenError) as error:  # the header of an .npy file is Python's text
+        return arrays_in(path)
+    except UNREADABLE as error:
         raise ConfigError(f"{path} cannot be read: {error}.") from None
-    advice = " A pickle could run code: hand its arrays over from Python." if path.suffix in PICKLES else ""
-    raise ConfigError(f"Parameters are read from a .safetensors or .npy file or a run folder, got {path}.{advice}")
 
 
 def num_params(task: Task) -> int:
@@ -90,19 +85,15 @@ def expected_arrays(task: Task) -> dict[str, tuple[int, ...]]:
 
 
 def _of_file(path: Path) -> Arrays:
-    if path.suffix != ".safetensors" or not path.is_file() or METADATA not in _facts(path):
-        return arrays_in(path)
-    policy = load_policy(path)
+    with suppress(*UNREADABLE):  # `_arrays_in` says what is wrong
+        if path.suffix == ".safetensors" and METADATA in facts_in(path):
+            return _of_policy(load_policy(path))
+    return _arrays_in(path)
+
+
+def _of_policy(policy: TrainedPolicy) -> Arrays:
     memory = jax.tree.map(lambda leaf: np.asarray(leaf)[None], policy.memory)
     return {PARAMETERS: policy.parameters[None], **named_arrays({"memory": memory})}
-
-
-def _facts(path: Path) -> dict[str, str]:
-    try:
-        with safetensors.safe_open(path, "numpy") as file:
-            return file.metadata() or {}
-    except UNREADABLE:
-        return {}  # `arrays_in` says what is wrong
 
 
 def _joined(arrays: Arrays, task: Task, where: str) -> HostArray:

@@ -14,19 +14,21 @@ from contextlib import suppress
 from pathlib import Path
 
 from evolvability.config.schema import Config
-from evolvability.core.cores import machine_memory
 from evolvability.core.errors import ConfigError, RunFolderError, in_words
 from evolvability.runs.files import user_folder
+from evolvability.runs.sealed import checked
 from evolvability.tasks.registry import own_code
-
-LARGE_FOLDERS = ("centers", "checkpoints")  # grow with the network, and need no more than to fit into memory
-MAX_BYTES = 1 << 30  # of any other file: a generation of ten million members is smaller
 
 
 def check_files(path: Path, names: set[str]) -> None:
-    """Refuse a folder of which something under one of our names is not an ordinary file, or is a giant one."""
+    """Refuse a folder of which something under one of our names is a link, not an ordinary file, or a giant one."""
     for entry in _entries(path, names):
-        if problem := _problem(entry):
+        problem = f"is a link, to {Path(entry.path).readlink()}" if entry.is_symlink() else ""
+        if not problem and not entry.is_dir():
+            checked(Path(entry.path))
+            if entry.name == ".lock" and Path(entry.path).stat().st_nlink > 1:  # which is written to
+                problem = "is a file that has another name elsewhere, too"
+        if problem:
             raise RunFolderError(f"{entry.path} {problem}, so {path} is not opened. Remove it, or ask who made it.")
 
 
@@ -107,21 +109,3 @@ def _entries(path: Path, names: set[str]) -> Iterator["os.DirEntry[str]"]:
 def _stem(name: str) -> str:
     """The name of ours that a file's begins with; it is written, or kept when damaged, under longer ones."""
     return re.sub(r"(\.damaged\d*)?(\.part)?$", "", name)
-
-
-def _problem(entry: "os.DirEntry[str]") -> str:
-    """What keeps an entry of a run folder from being used; empty where nothing does."""
-    try:
-        found = entry.stat(follow_symlinks=False)
-    except FileNotFoundError:  # a run in progress replaces its files
-        return ""
-    if entry.is_symlink():
-        return f"is a link, to {Path(entry.path).readlink()}"
-    if entry.is_dir():
-        return ""
-    if not entry.is_file():
-        return "is not an ordinary file"  # to read a pipe could take forever
-    if entry.name == ".lock" and found.st_nlink > 1:  # which is written to
-        return "is a file that has another name elsewhere, too"
-    most = machine_memory() if Path(entry.path).parent.name in LARGE_FOLDERS else MAX_BYTES
-    return f"has {found.st_size / 1e9:,.0f} GB, of {most / 1e9:,.0f} GB at most" if found.st_size > most else ""

@@ -16,7 +16,7 @@ from evolvability.core.types import PyTree
 from evolvability.runs import checkpoints, sealed
 from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.environment import describe_environment
-from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES, arrays_path, row_files
+from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES
 from evolvability.runs.rows import ROW_FILES, Row, read_rows, to_lines
 from evolvability.runs.sealed import Arrays
 from evolvability.runs.trust import check_files
@@ -40,8 +40,7 @@ class RunWriter:
         sealed.write_whole(self.path / "environment.json", sealed.to_json(describe_environment(), indent=2).encode())
         if origin is not None:
             sealed.write_whole(self.path / "origin.json", sealed.to_json(origin, indent=2).encode())
-        if behavior:
-            keep_names(self.path, behavior)
+        keep_names(self.path, behavior)
         for name in ROW_FILES:
             sealed.write_whole(self.path / name, b"")
         self.write_config(config)
@@ -63,11 +62,11 @@ class RunWriter:
         """Forget what was recorded from a generation on, so that it can be done again; seeds: of the run."""
         # First: whoever reads meanwhile does not miss what later checkpoints vouch for.
         checkpoints.rewind_checkpoints(self.path, generation)
-        for file in row_files(self.path):
+        for file in (self.path / name for name in ROW_FILES):
             # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
             rows, _ = read_rows(file, seeds, at_least=generation)
             sealed.write_whole(file, to_lines(rows[: generation * len(seeds)]).encode())
-        self.make_folders()  # of a run begun when there were fewer
+        self.make_folders()  # or one that was lost with all its files would be missed
         for folder in checkpoints.FOLDERS:
             for recorded, file in checkpoints.own_files(self.path / folder):
                 if recorded >= generation or file.suffix == sealed.PART:
@@ -79,9 +78,8 @@ class RunWriter:
         self._append("metrics.jsonl", rows)
 
     def record_histograms(self, rows: list[Row]) -> None:
-        """Append one generation's histograms; a run that was begun without goes on without."""
-        if (self.path / "histograms.jsonl").exists():
-            self._append("histograms.jsonl", rows)
+        """Append one generation's histograms."""
+        self._append("histograms.jsonl", rows)
 
     def _append(self, name: str, rows: list[Row]) -> None:
         with sealed.writing(self.path / name), (self.path / name).open("a") as file:
@@ -106,7 +104,7 @@ class RunWriter:
         self._newest_center = path if newest_only else None
 
     def _record(self, folder: str, generation: int, arrays: Arrays) -> Path:
-        path = arrays_path(self.path / folder, generation)
+        path = checkpoints.arrays_path(self.path / folder, generation)
         # Not synced before the next checkpoint: waiting for the disk would take longer than many a generation.
         sealed.write_whole(path, sealed.to_bytes(arrays, {"generation": path.stem}), sync=False)
         self._unsynced.append(path)
@@ -125,7 +123,7 @@ class RunWriter:
                 )
         # What a checkpoint vouches for is on the disk before it is.
         folders = dict.fromkeys(path.parent for path in self._unsynced)
-        for path in (*self._unsynced, *folders, *row_files(self.path), self.path):
+        for path in (*self._unsynced, *folders, *(self.path / name for name in ROW_FILES), self.path):
             sealed.sync_to_disk(path)
         self._unsynced.clear()
         # A center that the next one replaces is nobody's to miss.
