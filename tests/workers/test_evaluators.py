@@ -316,21 +316,6 @@ def test_processes_that_die_while_they_build_the_simulator_stop_the_run(
         evolve(task, **SETTINGS, workers=1)
 
 
-@pytest.mark.full
-def test_script_without_a_guard_is_told_of_it(tmp_path: Path) -> None:
-    script = tmp_path / "unguarded.py"
-    script.write_text(
-        "import numpy as np\n"
-        "from evolvability import evolve\n"
-        "from evolvability.tasks.simulators import simulator_task\n"
-        "task = simulator_task(lambda: lambda parameters, seed: parameters, np.zeros(2))\n"
-        "evolve(task, generations=1, population_size=4, workers=1)\n"
-    )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.returncode != 0
-    assert "if __name__ == '__main__'" in done.stderr.splitlines()[-1]
-
-
 def test_gradient_that_costs_every_worker_stops_the_run(tmp_path: Path) -> None:
     class Losing(Pool):
         def submit(self, function: Any, *arguments: Any) -> Future[Any]:
@@ -361,13 +346,12 @@ def test_members_that_cost_every_worker_stop_the_run_soon(tmp_path: Path) -> Non
 
 def test_a_worker_that_takes_too_much_memory_is_ended_from_outside_and_named() -> None:
     worker = _Worker()
-    with subprocess.Popen(["sleep", "60"]) as process:
-        worker.process_id = process.pid
-        worker.stay_below(1e12)
-        assert process.poll() is None
-        worker.stay_below(1e3)
-    assert process.returncode == -signal.SIGKILL
-    assert "of memory, of 0.0 GB at most" in worker._last_words()
+    worker.get_ready(os.getpid)
+    worker.look_after(1e12)
+    assert isinstance(worker.call(PATIENCE, os.getpid), int)
+    worker.look_after(1e3)
+    with pytest.raises(LostError, match=r"SIGKILL.*of memory, of 0.0 GB at most"):
+        worker.call(PATIENCE, os.getpid)
     pool = LocalProcesses(3)
     pool.close()
     assert 0 < pool.memory <= machine_memory() / 3
@@ -382,7 +366,7 @@ def test_a_worker_reports_its_last_words_heeds_no_sigterm_and_starts_no_code_of_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("multiprocessing", "pickle"):  # which a new process would import from here
+    for name in ("multiprocessing", "pickle", "numbers"):  # which a new process would import from here
         Path(f"{name}.py").write_text("open('executed', 'w')")
     pool = LocalProcesses(1)
     try:

@@ -1,13 +1,12 @@
 """A pool from whatever a user means by workers."""
 
-import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
 from evolvability.core.errors import ConfigError, missing_extra
-from evolvability.workers.local_processes import UNGUARDED, LocalProcesses
+from evolvability.workers.local_processes import LocalProcesses
 from evolvability.workers.pools import DEADLINE, ExecutorPool, Pool
 
 Workers = Any
@@ -39,10 +38,6 @@ def make_pool(workers: Workers = None, deadline: float = DEADLINE) -> Pool:
         return Pool()
     # True is an int, but no number of processes.
     if isinstance(workers, int) and not isinstance(workers, bool):
-        if getattr(multiprocessing.current_process(), "_inheriting", False):
-            # A worker of a script without `if __name__ == "__main__":` has come to the call that started it. The
-            # process that started it says what to do, once.
-            raise SystemExit(UNGUARDED)
         return LocalProcesses(workers, deadline)
     if isinstance(workers, Executor):
         return ExecutorPool(workers, deadline=deadline)

@@ -1,33 +1,41 @@
-"""Worker processes on this machine: replaced when they die or hang, watched from outside, their last words reported."""
+"""Worker processes on this machine: replaced when they die or hang, watched from outside, their last words reported.
+
+A worker is a Python process, a pipe to it, and a thread here that waits for its answers. `concurrent.futures` and loky
+would leave most of this to be written: in both of them a process that dies breaks all calls under way and names none, a
+call has no deadline that ends its process, and nothing is known of what a process wrote last.
+"""
 
 import contextlib
 import faulthandler
-import multiprocessing
 import os
+import pickle
 import queue
 import signal
+import socket
+import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent import futures
+from collections.abc import Callable
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
+
 from evolvability.core.cores import machine_memory, num_cores
-from evolvability.core.errors import ClusterError, ConfigError
+from evolvability.core.errors import ClusterError, ConfigError, TaskError
 from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, ThreadedPool
 from evolvability.workers.worker import WorkerReport
 
 MAX_STARTS = 3  # so many processes in a row may die while they get ready before the run is stopped
-WATCH_SECONDS = 0.2  # between looks at the workers' memory
+WATCH_SECONDS = 0.2  # between looks at the workers
+END_SECONDS = 2.0  # that a process has to tidy up
 MAX_WORDS = 400  # letters of a worker's last words
-MAX_STDERR = 1 << 20  # bytes kept of what a worker writes
-UNGUARDED = 78
-"""The exit code of a worker that was about to start workers itself."""
-SAFE_PATH = "PYTHONSAFEPATH"
+MAX_STDERR = 1 << 16  # letters kept of what a worker wrote
 MEMORY_SHARE = 0.9  # of the machine's memory, for all workers together
+# The driver's modules are found there too, but after Python's own and the installed ones.
+START = "import sys; sys.path += {path!r}; from evolvability.workers.local_processes import serve; serve({pipe})"
 
 
 class LocalProcesses(ThreadedPool):
@@ -59,19 +67,21 @@ class LocalProcesses(ThreadedPool):
         """End the processes."""
         self._is_closed.set()
         super().close()
+        for worker in self._workers:  # all of them, before any is waited for
+            worker.hang_up()
         for worker in self._workers:
-            worker.close()
+            worker.end()
 
     @property
     def process_ids(self) -> list[int]:
         """Of the workers there are now."""
-        return [worker.process_id for worker in self._workers if worker.process_id]
+        return [process.pid for worker in self._workers if (process := worker.process) is not None]
 
     def _watch(self) -> None:
-        """Look after the workers' memory, from outside: one that is busy filling it would not come to it."""
+        """Look after the workers from outside: one that hangs or fills the memory would not come to it."""
         while not self._is_closed.wait(WATCH_SECONDS):
             for worker in self._workers:
-                worker.stay_below(self.memory)
+                worker.look_after(self.memory)
 
     def call(self, function: Callable[..., WorkerReport], *arguments: Any) -> WorkerReport:
         """By the first process that has nothing else to do."""
@@ -89,145 +99,152 @@ class _Worker:
     """One worker process after another: the next begins when the last has died or was killed."""
 
     def __init__(self) -> None:
-        self.process_id = 0  # of no process yet
-        self._executor: futures.ProcessPoolExecutor | None = None
-        self._is_closed = False
-        self._stderr = tempfile.NamedTemporaryFile(prefix="ees-worker-")  # noqa: SIM115 (as long as it lives)
-        self._words = ""  # what it wrote there last
-        self._process: Any = None
+        self.process: subprocess.Popen[bytes] | None = None
+        self._pipe: Connection | None = None
+        self._line: socket.socket | None = None  # the same pipe, which a socket alone can shut under who waits for it
+        self._listener, self._ending = threading.Thread(), threading.Lock()
+        self._until = float("inf")  # when the call under way is overdue
+        self._is_closed = self._is_overdue = False
+        self._words = ""  # what it wrote last
 
     def get_ready(self, *first: Any) -> None:
         """Have a process that has answered its first call."""
+        error: LostError | None = None
         for _ in range(MAX_STARTS):
-            # None also after a first call that was lost: then another process is tried.
-            if self._executor is None:
+            if self.process is None:  # also after a first call that was lost: then another process is tried
                 self._begin()
-                with contextlib.suppress(LostError):
+                try:
                     self.call(START_SECONDS, *first)
-        if self._executor is None:
-            raise ClusterError(f"Worker processes die while they build the simulator{self._last_words()}.")
+                except LostError as lost:
+                    error = lost
+        if self.process is None:
+            raise ClusterError(f"Worker processes die while they build the simulator: {error}.")
 
     def call(self, deadline: float, function: Callable[..., Any], *arguments: Any) -> Any:
         """What a function returns there. If there is no answer, there is no process any more."""
         # Read once: another thread may close this worker at any moment.
-        executor = self._executor
-        if executor is None:
+        process, pipe = self.process, self._pipe
+        if process is None or pipe is None:
             raise LostError("the workers were let go")
+        self._is_overdue, self._until = False, time.monotonic() + deadline
         try:
-            return executor.submit(function, *arguments).result(deadline)
-        except futures.BrokenExecutor:
-            self._end()
-            raise LostError(f"its worker was lost{self._last_words()}") from None
-        except TimeoutError:
-            self._end()
-            raise OverdueError(deadline) from None
+            pipe.send_bytes(cloudpickle.dumps((function, arguments)))
+            while not pipe.poll(1.0):
+                if process.poll() is not None:  # a program that it started may hold its end of the pipe
+                    raise EOFError
+            is_answer, answer = pickle.loads(pipe.recv_bytes())
+        except (EOFError, OSError):
+            words = self.end()
+            raise (OverdueError(deadline) if self._is_overdue else LostError(f"its worker was lost{words}")) from None
         finally:
-            self._pass_on()
+            self._until = float("inf")
+        if is_answer:
+            return answer
+        raise answer
 
-    def stay_below(self, memory: float) -> None:
-        """End it once it takes more bytes of memory, so that it does not take the driver along."""
-        with contextlib.suppress(OSError):  # it ends by itself, or this is no Linux
-            if process_id := self.process_id:
-                pages = int(Path(f"/proc/{process_id}/statm").read_text().split()[1])
-                if (taken := pages * os.sysconf("SC_PAGE_SIZE")) > memory:
-                    os.kill(process_id, signal.SIGKILL)
-                    self._words = f"it took {taken / 1e9:.1f} GB of memory, of {memory / 1e9:.1f} GB at most"
+    def look_after(self, memory: float) -> None:
+        """End it once its call is overdue, or it takes so many bytes of memory that it could take the driver along."""
+        if (process := self.process) is None:
+            return
+        if time.monotonic() > self._until:
+            self._is_overdue = True
+            process.kill()
+        with contextlib.suppress(OSError, IndexError):  # it ends by itself, or this is not Linux
+            pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
+            if (taken := pages * os.sysconf("SC_PAGE_SIZE")) > memory:
+                process.kill()
+                self._words = f"it took {taken / 1e9:.1f} GB of memory, of {memory / 1e9:.1f} GB at most"
 
-    def _pass_on(self) -> None:
-        """Write what the process wrote to its standard error to ours, and remember the last of it."""
-        if text := self._stderr.read().decode(errors="replace"):
-            sys.stderr.write(text)
-            sys.stderr.flush()
-            # Of a crash, how Python tells it: the call that it happened in comes first.
-            crash = text.rfind("Fatal Python error")
-            self._words = text[crash:][:MAX_WORDS] if crash >= 0 else text[-MAX_WORDS:]
-        if self._stderr.tell() > MAX_STDERR:
-            self._stderr.seek(0)
-            self._stderr.truncate()
-
-    def _last_words(self) -> str:
-        self._pass_on()
-        words, self._words = " ".join(self._words.split()), ""
-        code = self._exit_code()
-        how = f" ({signal.Signals(-code).name})" if code and code < 0 else f" (exit code {code})" if code else ""
-        return f"{how}, whose last words were: {words}" if words else f"{how}, without a word"
-
-    def _exit_code(self) -> int | None:
-        # Its executor asks, too: whoever asks second gets nothing until the first has noted the answer.
-        until, code = time.monotonic() + 1, None
-        while self._process and (code := self._process.exitcode) is None and time.monotonic() < until:
-            time.sleep(0.01)
-        return code
-
-    def close(self) -> None:
-        """End it for good."""
+    def hang_up(self) -> None:
+        """Want no more of it, for good: it notices, and so does whoever waits for its answer."""
         self._is_closed = True
-        self._end()
+        if (line := self._line) is not None:
+            with contextlib.suppress(OSError):  # it has gone by itself
+                line.shutdown(socket.SHUT_RDWR)
 
     def _begin(self) -> None:
-        spawn = multiprocessing.get_context("spawn")  # a forked JAX hangs
-        first = (self._stderr.name, SAFE_PATH not in os.environ)
-        with _safe_path():  # the first of all starts a process of Python's own, which tracks resources
-            executor = self._executor = futures.ProcessPoolExecutor(1, spawn, _begin_process, first)
+        self._pipe, theirs = Pipe()
+        self._line = socket.socket(fileno=os.dup(self._pipe.fileno()))
+        start = START.format(path=[str(Path(path).absolute()) for path in sys.path], pipe=theirs.fileno())
+        self._words = ""
+        # -P: without the working folder, which may be somebody else's. A session of its own: Ctrl-C is the driver's.
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", start],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        theirs.close()
+        self._listener = threading.Thread(target=self._listen, args=(self.process,), daemon=True)
+        self._listener.start()
         if self._is_closed:  # meanwhile, by another thread, which may not have seen this process
-            self._end()
+            self.hang_up()
+
+    def _listen(self, process: "subprocess.Popen[bytes]") -> None:
+        """Pass on what the process writes to its standard error, and remember the last of it."""
+        assert process.stderr is not None
+        with process.stderr as stream:
+            while data := os.read(stream.fileno(), MAX_STDERR):
+                self._words = (self._words + (text := data.decode(errors="replace")))[-MAX_STDERR:]
+                with contextlib.suppress(Exception):  # our own may be closed
+                    sys.stderr.write(text)
+                    sys.stderr.flush()
+
+    def end(self) -> str:
+        """Wait until it has gone, or end it by force. Returns how it ended."""
+        with self._ending:
+            process, pipe, line = self.process, self._pipe, self._line
+            # Forgotten before it is ended, so that nobody calls it meanwhile.
+            self.process = self._pipe = self._line = None
+        if process is None or pipe is None or line is None:
+            return ""
         try:
-            # To be known before there is work, since a process that hangs is killed by it.
-            with _safe_path():
-                first_call = executor.submit(os.getpid)
-                self._process = next(iter((executor._processes or {}).values()), None)
-            self.process_id = first_call.result()
-        except futures.BrokenExecutor as error:
-            if self._exit_code() != UNGUARDED:
-                raise ClusterError(f"A worker process could not start{self._last_words()}.") from error
-            raise ClusterError(
-                "Every worker process imports this script, so what starts workers must not run there. Put it under: "
-                "if __name__ == '__main__':"
-            ) from None
-
-    def _end(self) -> None:
-        """At once, even a process that is stopped."""
-        executor, process_id = self._executor, self.process_id
-        # Forgotten before it is ended, so that nobody calls it meanwhile.
-        self._executor, self.process_id = None, 0
-        if process_id:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process_id, signal.SIGKILL)
-        if executor is not None:
-            executor.shutdown(wait=False, cancel_futures=True)
+            code = process.wait(END_SECONDS + 1)
+        except subprocess.TimeoutExpired:
+            process.kill()  # also one that is stopped
+            code = process.wait()
+        pipe.close()
+        line.close()
+        self._listener.join(1.0)
+        crash = self._words.rfind("Fatal Python error")  # of a crash, the call that it happened in comes first
+        words = " ".join((self._words[crash:][:MAX_WORDS] if crash >= 0 else self._words[-MAX_WORDS:]).split())
+        how = f" ({signal.Signals(-code).name})" if code < 0 else f" (exit code {code})" if code else ""
+        return f"{how}, whose last words were: {words}" if words else f"{how}, without a word"
 
 
-_spawning = threading.Lock()
-
-
-@contextlib.contextmanager
-def _safe_path() -> Iterator[None]:
-    """Start processes that do not look for Python's own modules in the working folder: it may be somebody else's."""
-    with _spawning:
-        former = os.environ.get(SAFE_PATH)
-        os.environ[SAFE_PATH] = former or "1"
-        try:
-            yield
-        finally:
-            if former is None:
-                del os.environ[SAFE_PATH]
-
-
-def _begin_process(stderr: str, clear_path: bool) -> None:
-    """The first thing in a worker process; stderr: a file of the driver's."""
-    os.dup2(os.open(stderr, os.O_WRONLY | os.O_APPEND), 2)  # also of libraries, and to the very end
+def serve(descriptor: int) -> None:
+    """What a worker process does: answer calls until the driver is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver's to handle
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # and this, which clusters send to all processes of a run
     faulthandler.enable(all_threads=False)  # of a crash, the call that it happened in
-    if clear_path:
-        os.environ.pop(SAFE_PATH, None)  # programs that a simulator starts are its own affair
     with contextlib.suppress(OSError):  # if memory ends all the same, Linux takes workers first
         Path("/proc/self/oom_score_adj").write_text("500")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # and this, which clusters send to all processes of a run
-    parent = multiprocessing.parent_process()
-    if parent is not None:  # a driver that is killed takes its workers along
+    os.set_inheritable(descriptor, False)  # for programs that a simulator starts
+    pipe, calls = Connection(descriptor), queue.SimpleQueue[bytes | None]()
+    threading.Thread(target=_receive, args=(pipe, calls), daemon=True).start()
+    while data := calls.get():
+        answer = _answer(data)
+        with contextlib.suppress(OSError):  # the driver is gone
+            pipe.send_bytes(answer)
 
-        def follow() -> None:
-            parent.join()
-            os._exit(1)  # not sys.exit, which would end this thread alone
 
-        threading.Thread(target=follow, daemon=True).start()
+def _receive(pipe: Connection, calls: "queue.SimpleQueue[bytes | None]") -> None:
+    """Hand on calls; a driver that is gone takes its workers along, even if they are busy."""
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            calls.put(pipe.recv_bytes())
+    calls.put(None)
+    time.sleep(END_SECONDS)
+    os._exit(1)  # not sys.exit, which would end this thread alone
+
+
+def _answer(call: bytes) -> bytes:
+    try:
+        function, arguments = pickle.loads(call)
+        return cloudpickle.dumps((True, function(*arguments)))
+    except BaseException as error:  # of any kind: an answer is owed
+        with contextlib.suppress(Exception):
+            pickle.loads(answer := cloudpickle.dumps((False, error)))
+            return answer
+        return cloudpickle.dumps((False, TaskError(f"A worker raised {type(error).__name__}: {error}")))
