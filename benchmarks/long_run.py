@@ -1,8 +1,8 @@
 """Whether anything grows in a long run: memory, open files and time per generation; and how the folder's files do.
 
 A tiny task, trained in one process, which resumes its run folder after every part. Per part: the processor's time per
-generation, the process's memory and open files at its end, and the bytes of the folder's files. A line is fitted through
-the parts after the first, which compiles; noise is the standard deviation around it.
+generation, the process's memory and open files at its end, and the bytes of the folder's files. A line is fitted
+through the parts after the first, which compiles; noise is the standard deviation around it.
 
     python benchmarks/long_run.py --generations 100000 --part 5000
 """

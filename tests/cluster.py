@@ -47,6 +47,8 @@ class Diary:
                     time.sleep(0.01)
             if trouble == "quit":
                 sys.exit(0)
+            if trouble == "interrupt":
+                raise KeyboardInterrupt("of its own")
             if trouble == "raise":
                 raise ZeroDivisionError("of no use")
             time.sleep(self.seconds)

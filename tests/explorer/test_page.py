@@ -16,6 +16,7 @@ from evolvability.config.schema import layered
 from evolvability.explorer import data
 from evolvability.explorer.service import Explorer
 from evolvability.runs.behavior_names import keep_names
+from evolvability.runs.sealed import to_json
 from evolvability.runs.writer import RunWriter
 from evolvability.tasks.robots import ant, cheetah
 from evolvability.training.driver import resume
@@ -213,7 +214,7 @@ def test_nothing_plays_by_itself_for_who_wants_less_motion(opened: Any, served: 
 def test_a_run_of_another_engine_shows_both_ends(opened: Any, ant_run: Run, tmp_path: Path) -> None:
     path = tmp_path / "gpu"
     shutil.copytree(ant_run.path, path)
-    (path / "environment.json").write_text(json.dumps(ant_run.environment | {"devices": ["gpu: NVIDIA H200"]}))
+    (path / "environment.json").write_text(to_json(ant_run.environment | {"devices": ["gpu: NVIDIA H200"]}))
     arrays = ant_run.behaviors(2)
     recorded = arrays["behavior"] + np.array([0.3, 0.4], np.float32)
     RunWriter(path).record_behaviors(2, arrays | {"behavior": recorded})

@@ -25,6 +25,7 @@ from evolvability.explorer.export import export_page
 from evolvability.explorer.server import Handler, Server
 from evolvability.explorer.service import BROODS, Explorer, Kept
 from evolvability.explorer.videos import make_video
+from evolvability.runs.sealed import to_json
 from evolvability.runs.writer import RunWriter
 from evolvability.studies import rebuild
 from evolvability.tasks.replay import Stage
@@ -92,7 +93,7 @@ def test_a_run_made_on_an_accelerator_was_not_trained_on_mujoco(ant_run: Run, tm
     environment = ant_run.environment
     for packages, engine in (({"mujoco-mjx": "3.17"}, "mjx"), ({"warp-lang": "1.19"}, "fused on a GPU")):
         table = environment | {"devices": ["gpu: NVIDIA H200"], "packages": packages}
-        (copy / "environment.json").write_text(json.dumps(table))
+        (copy / "environment.json").write_text(to_json(table))
         assert data.trained_on(Run(copy)) == engine
 
 

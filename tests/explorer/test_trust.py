@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import safetensors.numpy
 
 from evolvability import cli
 from evolvability.config.schema import layered
@@ -22,8 +21,10 @@ from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.explorer import data
 from evolvability.explorer.page import page
 from evolvability.explorer.server import is_own, owner
-from evolvability.explorer.service import Explorer
+from evolvability.explorer.service import Explorer, Question
+from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.folder import Run
+from evolvability.runs.sealed import to_bytes, to_json
 from evolvability.runs.writer import RunWriter
 from tests.browsing import until
 from tests.explorer.serving import arrays, serving
@@ -149,13 +150,13 @@ def test_names_that_are_no_generations_are_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda whole: safetensors.numpy.save(whole)[:-7],
+        lambda whole: to_bytes(whole, {"generation": "000001"})[:-7],
         lambda whole: b"\xff" * 100,
         lambda whole: b"",
-        lambda whole: safetensors.numpy.save({"fitness": whole["fitness"]}),
-        lambda whole: safetensors.numpy.save(whole | {"behavior": whole["behavior"][0]}),
-        lambda whole: safetensors.numpy.save(whole | {"behavior": whole["behavior"][..., :0]}),
-        lambda whole: safetensors.numpy.save(whole | {"valid": whole["valid"][:, :3]}),
+        lambda whole: to_bytes({"fitness": whole["fitness"]}, {"generation": "000001"}),
+        lambda whole: to_bytes(whole | {"behavior": whole["behavior"][0]}, {"generation": "000001"}),
+        lambda whole: to_bytes(whole | {"behavior": whole["behavior"][..., :0]}, {"generation": "000001"}),
+        lambda whole: to_bytes(whole | {"valid": whole["valid"][:, :3]}, {"generation": "000001"}),
         lambda whole: (1 << 62).to_bytes(8, "little") + b"{}",
     ],
     ids=["truncated", "garbage", "empty", "lacking", "flat", "no dimensions", "of other sizes", "a giant header"],
@@ -169,6 +170,32 @@ def test_a_damaged_generation_is_said_and_others_are_shown(damage: Any, tmp_path
     with pytest.raises(RunFolderError, match="damaged"):
         explorer.answer("cloud?run=0&seed=0&generation=1")
     assert len(arrays(explorer, "cloud?run=0&seed=0&generation=0")["index"]) == 50
+
+
+def test_a_damaged_environment_is_said_and_not_guessed_around(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run")
+    file = run.path / "environment.json"
+    file.write_text(file.read_text().replace('"packages"', '"packagez"'))
+    with pytest.warns(UserWarning, match=r"environment\.json is damaged"):
+        assert "environment.json is damaged" in data.environment(run)["damaged"]
+    robot = run_of(tmp_path / "robot", "cheetah")
+    (robot.path / "environment.json").write_bytes(file.read_bytes())
+    with pytest.warns(UserWarning, match=r"environment\.json is damaged"):
+        assert data.trained_on(robot) == "an unknown engine (environment.json is damaged)"
+
+
+@pytest.mark.parametrize("number", ["-1", "4294967296", "1e3", "", " 1", "\N{SUPERSCRIPT TWO}"])
+def test_numbers_that_nothing_has_are_refused(number: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="generation must be an integer from 0"):
+        Explorer([run_of(tmp_path / "run")]).answer(f"cloud?run=0&seed=0&generation={number or 'x'}")
+    with pytest.raises(ConfigError, match="fresh must be an integer from 0"):
+        Question({"fresh": number}).integer("fresh")
+
+
+def test_a_run_without_recordings_says_so(tmp_path: Path) -> None:
+    run = made_up(tmp_path / "run", layered("point", values={"generations": 2}), variance=np.ones((1, 2)))
+    with pytest.raises(RunFolderError, match="none was recorded"):
+        Explorer([run]).answer("history?run=0&seed=0")
 
 
 def test_what_is_not_finite_is_left_out(tmp_path: Path) -> None:
@@ -233,7 +260,9 @@ def test_only_the_pages_own_requests_are_answered(headers: dict[str, str], host:
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A server of a run whose every name is HTML."""
     run = run_of(tmp_path_factory.mktemp("hostile") / "run", f"{HTML}:task")
-    (run.path / "environment.json").write_text(json.dumps({HTML: {HTML: HTML}, "devices": [HTML]}))
+    table = {"packages": {HTML: HTML}, "devices": [HTML], "python": HTML, HTML: {HTML: HTML}}
+    (run.path / "environment.json").write_text(to_json(table))
+    keep_names(run.path, [HTML, HTML])
     with serving(run) as address:
         yield address
 

@@ -79,7 +79,9 @@ def written(path: Path, config: Config, values: Array, **metrics: Array) -> Run:
 def with_behaviors(run: Run, generation: int, behavior: Array, valid: Array | None = None) -> Run:
     valid = np.ones(behavior.shape[:2], bool) if valid is None else valid
     arrays = {"behavior": behavior.astype(np.float32), "fitness": np.zeros(behavior.shape[:2], np.float32)}
-    RunWriter(run.path).record_behaviors(generation, arrays | {"valid": valid})
+    RunWriter(run.path).record_behaviors(
+        generation, arrays | {"valid": valid, "component": np.zeros(valid.shape, np.uint16)}
+    )
     return run
 
 
@@ -88,6 +90,7 @@ def with_episodes(run: Run, generation: int, episodes: Array) -> Run:
     shape = episodes.shape[:2]
     arrays = {"episodes": episodes.astype(np.float32), "behavior": episodes.mean(axis=2).astype(np.float32)}
     arrays |= {"fitness": np.zeros(shape, np.float32), "valid": np.ones(shape, bool)}
+    arrays |= {"component": np.zeros(shape, np.uint16)}
     RunWriter(run.path).record_behaviors(generation, arrays)
     return run
 

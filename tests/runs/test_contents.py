@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
-from evolvability import Run, RunFolderError, cli, evolve
+from evolvability import ConfigError, Run, RunFolderError, cli, evolve
 from evolvability.runs.damage import damage_in
 from evolvability.runs.rows import to_lines
 from evolvability.runs.sealed import from_json, keep_beside, read_arrays, to_bytes, to_json, write_whole
@@ -307,6 +308,12 @@ def saved(array: Any) -> bytes:
     return file.getvalue()
 
 
+def zipped(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, array)
+    return file.getvalue()
+
+
 BOMB = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 22)}" % 10**14
 CENTERS = {
     "of a type that NumPy lacks.safetensors": lambda: typed("F8_E4M3", 1),
@@ -315,6 +322,8 @@ CENTERS = {
     "objects.npy": lambda: saved(np.array([{}], dtype=object)),
     "nothing.npy": lambda: saved(np.zeros((0, 22))),
     "petabytes.npy": lambda: b"\x93NUMPY\x01\x00" + len(BOMB).to_bytes(2, "little") + BOMB + bytes(50),
+    "empty.npy": lambda: b"",
+    "archive.npy": lambda: zipped(np.zeros(22)),
     "nested.npy": lambda: b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + b"(" * 118,
 }
 
@@ -326,6 +335,42 @@ def test_centers_that_are_no_numbers_are_refused(name: str, tmp_path: Path, caps
         cli.main(["measure", str(tmp_path / name), "--task", "point", "--options", "hidden=2", "--offspring", "4"])
     assert stopped.value.code == 2
     assert "error:" in capsys.readouterr().err
+
+
+def test_a_pipe_in_the_place_of_centers_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "center.npy")
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["measure", str(tmp_path / "center.npy"), "--task", "point", "--options", "hidden=2"])
+    assert "not an ordinary file" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_lines_without_end_are_refused(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = copy / "metrics.jsonl"
+    metrics.write_bytes(metrics.read_bytes() + b"\n" * 300)
+    assert len(Run(copy).rows) == 8
+    monkeypatch.setattr("evolvability.runs.rows.MAX_ROWS", 200)
+    with pytest.raises(RunFolderError, match=r"metrics\.jsonl is damaged: 308 lines are too many"):
+        _ = Run(copy).rows
+
+
+def test_settings_of_jax_that_made_a_run_are_recorded_and_asked_for(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Run(copy).environment["jax"] == {"JAX_ENABLE_X64": False, "JAX_DEFAULT_PRNG_IMPL": "threefry2x32"}
+    monkeypatch.setattr("evolvability.runs.checkpoints.jax_settings", lambda: {"JAX_ENABLE_X64": True})
+    with pytest.raises(RunFolderError, match="made with JAX_ENABLE_X64=False, and now it is True"):
+        resume(Run(copy), generations=5, progress=False)
+
+
+def test_random_keys_of_another_kind_are_refused() -> None:
+    with jax.default_prng_impl("rbg"), pytest.raises(ConfigError, match=r"threefry2x32.*rbg.*JAX_DEFAULT_PRNG_IMPL"):
+        evolve("point", **SETTINGS, task_options=OPTIONS, progress=False)
+
+
+def test_a_run_that_lost_its_checkpoints_is_not_called_an_export(copy: Path) -> None:
+    shutil.rmtree(copy / "checkpoints")
+    with pytest.raises(RunFolderError, match="left out of an export, or lost"):
+        resume(Run(copy), progress=False)
 
 
 def test_histograms_that_no_memory_holds_are_refused(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

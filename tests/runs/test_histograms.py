@@ -1,9 +1,15 @@
 """Histograms of behaviors: as NumPy counts them, nested, small, and read with care."""
 
+import base64
+import math
+import zlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from evolvability.runs.histograms import MAX_CELLS, common_cells, from_row, histogram, histogram_rows
+from evolvability import RunFolderError
+from evolvability.runs.histograms import MAX_CELLS, common_cells, from_row, histogram, histogram_rows, histograms_in
 from evolvability.runs.sealed import to_json
 
 RING = np.random.default_rng(0).normal(size=(10_000, 2))
@@ -46,15 +52,30 @@ def test_a_row_holds_the_valid_members_in_a_few_kilobytes() -> None:
     assert (rows[0]["generation"], rows[0]["seed"]) == (3, 7)
     assert len(to_json(rows[0])) < 5000
     found = from_row(rows[0])
-    assert found is not None
     np.testing.assert_array_equal(found.counts, histogram(RING[valid]).counts)
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"shape": [10**6, 10**6]}, {"shape": [3]}, {"width": 0}, {"width": None}, {"counts": "AAAA"}, {"low": [None, 1]}],
+    [
+        *({"shape": shape} for shape in ([10**6, 10**6], [3], [], [-1, 3])),
+        *({"width": width} for width in (0, None, 1e300, 3.0, -1.0, math.nan, math.inf)),
+        *({"low": low} for low in ([None, 1], [10**400, 1], [1], [2**60, 0])),
+        {"counts": "AAAA"},
+        {"shape": [1, 1], "counts": base64.b64encode(zlib.compress(b"\xff" * 4)).decode()},  # 4 billion members
+    ],
 )
-def test_what_is_no_histogram_of_ours_is_none(change: dict[str, object]) -> None:
+def test_what_is_no_histogram_of_ours_is_refused_by_the_name_of_its_file(
+    change: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evolvability.runs.histograms.machine_memory", lambda: 16e9)
     row = histogram_rows(0, [0], [RING])[0]
-    assert from_row(row) is not None
-    assert from_row(row | change) is None
+    assert histograms_in(Path("mine"), [row]).keys() == {(0, 0)}
+    with pytest.raises(RunFolderError, match="mine is damaged"):
+        histograms_in(Path("mine"), [row | change])
+
+
+def test_histograms_of_different_dimensions_are_not_of_one_run() -> None:
+    rows = [*histogram_rows(0, [0], [RING]), *histogram_rows(1, [0], [RING[:, :1]])]
+    with pytest.raises(RunFolderError, match="different dimensions"):
+        histograms_in(Path("mine"), rows)

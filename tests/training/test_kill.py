@@ -1,7 +1,8 @@
-"""kill -9 at random moments: a run that was killed and resumed ends with the same bits as one that was not."""
+"""Signals at random moments: a run that was killed and resumed ends with the same bits as one that was not."""
 
 import os
 import random
+import secrets
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,9 @@ SETTINGS = (
 )  # fmt: skip
 
 
+ENDED = (-signal.SIGTERM, -signal.SIGINT)
+
+
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "evolvability", *arguments]
 
@@ -36,7 +40,10 @@ def test_kills_change_no_bit(wanted: int, length: int, tmp_path: Path) -> None:
     own["stdout"] = subprocess.DEVNULL
     main([*train, str(undisturbed)])
 
-    chance = random.Random(0)
+    # New moments every time where there are many; FUZZ_SEED repeats them.
+    seed = int(os.environ.get("FUZZ_SEED", secrets.randbelow(10**6))) if wanted > 1 else 0
+    print(f"FUZZ_SEED={seed}")  # which pytest shows where this fails
+    chance = random.Random(seed)
     kills, generations = 0, set()
     while kills < wanted:
         resumable = (killed / "config.toml").exists()
@@ -53,11 +60,12 @@ def test_kills_change_no_bit(wanted: int, length: int, tmp_path: Path) -> None:
             wait_for_growth(killed / "metrics.jsonl", chance.randrange(40_000), process)
         if process.poll() is None:
             kills += 1
-            process.send_signal(signal.SIGKILL)
+            process.send_signal(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
             process.wait()
             if (killed / "config.toml").exists():
                 generations.add(len(Run(killed).rows))
-        assert process.returncode in (0, -signal.SIGKILL)
+        # By the signal itself where it came before the program could heed it.
+        assert process.returncode in (0, -signal.SIGKILL, 128 + signal.SIGTERM, 128 + signal.SIGINT, *ENDED)
     if not Run(killed).is_complete:
         subprocess.run(command("resume", str(killed), "--quiet"), check=True, **own)
     assert_same_run(killed, undisturbed)

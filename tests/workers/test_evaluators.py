@@ -124,6 +124,7 @@ def test_processes_that_are_killed_or_stopped_change_no_bit(
     ("trouble", "reason"),
     [
         pytest.param("raise", "ZeroDivisionError: of no use", marks=pytest.mark.full),
+        ("interrupt", "KeyboardInterrupt: of its own"),
         ("exit", "its worker was lost"),
         pytest.param("hang", "no answer in 10 s", marks=pytest.mark.full),
     ],
@@ -355,6 +356,43 @@ def test_a_worker_that_takes_too_much_memory_is_ended_from_outside_and_named() -
     pool = LocalProcesses(3)
     pool.close()
     assert 0 < pool.memory <= machine_memory() / 3
+
+
+def test_why_a_worker_cannot_start_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evolvability.workers.local_processes.START", "raise SystemError('no such interpreter')")
+    pool = LocalProcesses(1)
+    error = pool.submit(os.getpid).exception(PATIENCE)  # type: ignore[arg-type]
+    pool.close()
+    assert isinstance(error, ClusterError)
+    assert "(exit code 1), whose last words were" in str(error)
+    assert "SystemError: no such interpreter" in str(error)
+
+
+def test_interrupted_workers_leave_nothing_behind(tmp_path: Path) -> None:
+    script = tmp_path / "interrupted.py"
+    script.write_text(
+        "import os, signal, time\n"
+        "from evolvability.workers.local_processes import LocalProcesses\n"
+        "pool = LocalProcesses(2)\n"
+        "print(*(pool.submit(os.getpid).result() for _ in range(2)), flush=True)\n"
+        "for _ in range(2):\n"
+        "    pool.submit(time.sleep, 1000)\n"
+        "time.sleep(1)\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "except KeyboardInterrupt:\n"
+        "    pool.close()\n"
+    )
+    (tmp_path / "tmp").mkdir()
+    environment = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=PATIENCE, check=True, env=environment
+    )
+    assert done.stderr == ""
+    assert not list((tmp_path / "tmp").iterdir())
+    for process in map(int, done.stdout.split()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
 
 
 def last_words(text: str) -> None:

@@ -1,10 +1,14 @@
 """Programs as Warp kernels, one thread per world: for CUDA by NVIDIA's runtime compiler, for CPUs by Warp's own."""
 
+import atexit
 import functools
 import hashlib
 import os
 import re
+import shutil
 import sys
+import tempfile
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -27,12 +31,32 @@ def warp() -> Any:
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
-        module.init()
+        _start(module)
     finally:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
     return module
+
+
+def _start(module: Any) -> None:
+    """Start Warp, with a folder for compiled programs that can be written: where its own cannot, a temporary one."""
+    try:
+        module.init()
+        if os.access(module.config.kernel_cache_dir, os.W_OK):
+            return
+        error = "it is read-only"
+    except OSError as raised:
+        error = raised.strerror or str(raised)
+    refused = module.config.kernel_cache_dir
+    # Of a new name that is ours alone: programs found in it are run.
+    module.config.kernel_cache_dir = tempfile.mkdtemp(prefix="mujoco-fused-")
+    atexit.register(shutil.rmtree, module.config.kernel_cache_dir, ignore_errors=True)
+    module.init()
+    text = f"Warp cannot keep compiled programs in {refused}: {error}. They go to {module.config.kernel_cache_dir}, and"
+    warnings.warn(
+        f"{text} are compiled anew each time. WARP_CACHE_PATH names a folder that can be written.", stacklevel=4
+    )
 
 
 def jax() -> Any:

@@ -53,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.showwarning = lambda message, *_, **__: errors.print(
         f"[yellow]warning:[/yellow] {escape(str(message))}", highlight=False, soft_wrap=True
     )
+    _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):  # a name may have letters that a terminal has not
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
@@ -90,6 +91,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not sys.modules["jax"].distributed.is_initialized():
             raise
         _fail(f"This process ends because another one did, or could not be reached: {error}")
+
+
+def _open_standard_streams() -> None:
+    """Lead closed ones, as by ``>&-``, nowhere: a file of a run would get their number, and what is printed with it."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # which takes the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115 (to the end)
 
 
 def _answer(arguments: Sequence[str]) -> None:

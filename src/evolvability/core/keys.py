@@ -9,6 +9,10 @@ from enum import IntEnum, unique
 import jax
 from jax import Array
 
+from evolvability.core.errors import ConfigError
+
+KEYS = "threefry2x32"
+
 
 @unique
 class Purpose(IntEnum):
@@ -28,6 +32,9 @@ class Purpose(IntEnum):
 
 def key_for(purpose: Purpose, key: Array) -> Array:
     """The part of a run's or a seed's key that one use draws from."""
+    # Noise is drawn from the two words of such a key, the same on every device.
+    if str(kind := jax.random.key_impl(key)) != KEYS:
+        raise ConfigError(f"Random keys of JAX's kind {KEYS} are expected, got {kind}. Unset JAX_DEFAULT_PRNG_IMPL.")
     return jax.random.fold_in(key, int(purpose))
 
 

@@ -1,6 +1,6 @@
 """What the explorer's page shows of a run, as plain arrays and tables: from run folders, without a simulator."""
 
-from contextlib import suppress
+import warnings
 from typing import Any
 
 import numpy as np
@@ -45,15 +45,17 @@ def overview(run: Run, name: str, behavior: list[str]) -> dict[str, Any]:
 
 
 def environment(run: Run) -> dict[str, Any]:
-    """What made a run, as far as that can be read."""
-    with suppress(RunFolderError):
+    """What made a run, or what is damaged of that."""
+    try:
         return run.environment
-    return {}
+    except RunFolderError as error:
+        warnings.warn(str(error), stacklevel=2)
+        return {"damaged": str(error)}
 
 
 def num_behaviors(run: Run) -> int:
     """The number of behavior dimensions."""
-    return int(run.behaviors(run.recorded[0])["behavior"].shape[2])
+    return int(run.behaviors(run.recorded[0] if run.recorded else None)["behavior"].shape[2])
 
 
 def trained_on(run: Run) -> str:
@@ -62,6 +64,8 @@ def trained_on(run: Run) -> str:
     if engine != "auto":
         return engine
     table = environment(run)
+    if "damaged" in table:
+        return "an unknown engine (environment.json is damaged)"
     packages, devices = table.get("packages") or {}, table.get("devices") or ()
     on_cpu = all(str(device).startswith("cpu") for device in devices)
     if "mujoco-mjx" in packages:  # a run of a version whose engine on accelerators that was

@@ -1,6 +1,7 @@
 """What the page may ask for: every question is a path, every answer bytes. A server or a file can hold the answers."""
 
 import json
+import re
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
@@ -43,11 +44,10 @@ class Question(dict[str, str]):
         raise ConfigError(f"The question lacks a value for '{name}'.")
 
     def integer(self, name: str) -> int:
-        """A value that must be an integer."""
-        try:
-            return int(self[name])
-        except ValueError:
-            raise ConfigError(f"{name} must be an integer, got '{self[name]}'.") from None
+        """A value that must be an integer; none that is counted here is negative, or has more than 31 bits."""
+        if re.fullmatch(r"[0-9]{1,10}", self[name]) is None or int(self[name]) >= 1 << 31:
+            raise ConfigError(f"{name} must be an integer from 0 to {(1 << 31) - 1}, got '{self[name]}'.")
+        return int(self[name])
 
     def place(self) -> tuple[int, int, int]:
         """Which run, seed and generation it is about."""

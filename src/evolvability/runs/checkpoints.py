@@ -17,6 +17,7 @@ from evolvability.config.tables import flat
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
 from evolvability.runs.contents import state_in
+from evolvability.runs.environment import jax_settings
 from evolvability.runs.files import command_line
 from evolvability.runs.rows import ROW_FILES
 from evolvability.runs.sealed import (
@@ -51,6 +52,7 @@ def save_checkpoint(
         "rows": [name for name in ROW_FILES if (path / name).is_file()],
         "recorded": {folder: spans(generations) for folder, generations in recorded.items()},
         "config": to_table(config),
+        "jax": jax_settings(),
     }
     file = arrays_path(path / CHECKPOINTS, generation)
     # The voucher has a checksum of its own, since it is read more often than the arrays beside it.
@@ -180,8 +182,15 @@ def check_not_left_out(path: Path) -> None:
 
 
 def check_config(path: Path, generation: int, config: Config) -> None:
-    """Refuse a configuration that did not make a checkpoint."""
-    made_by = dict(flat(_voucher(path, generation)["config"]))
+    """Refuse a configuration, or settings of JAX, that did not make a checkpoint."""
+    voucher = _voucher(path, generation)
+    made_by, made_with = dict(flat(voucher["config"])), dict(voucher.get("jax", {}))
+    for name, value in jax_settings().items():
+        if made_with.get(name, value) != value:
+            text = (
+                f"{path} was made with {name}={made_with[name]}, and now it is {value}: it would not go on as it began"
+            )
+            raise RunFolderError(f"{text}. Set that environment variable as it was.")
     asked = dict(flat(json.loads(json.dumps(to_table(config)))))
     for name in sorted(made_by.keys() & asked.keys() - MAY_CHANGE):
         if made_by[name] != asked[name]:

@@ -20,6 +20,7 @@ def describe_environment() -> dict[str, Any]:
         "platform": platform.platform(),
         "packages": {name: version for name in (*PACKAGES, *SIMULATORS) if (version := version_of(name))},
         "devices": describe_devices(),
+        "jax": jax_settings(),
         "commit": _commit(),
     }
 
@@ -27,6 +28,11 @@ def describe_environment() -> dict[str, Any]:
 def describe_devices() -> list[str]:
     """The devices JAX sees."""
     return [f"{device.platform}: {device.device_kind}" for device in jax.devices()]
+
+
+def jax_settings() -> dict[str, Any]:
+    """What decides over a run's bits beside its configuration, by the environment's variables that set it."""
+    return {name.upper(): getattr(jax.config, name) for name in ("jax_enable_x64", "jax_default_prng_impl")}
 
 
 @cache

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from evolvability.core.cores import machine_memory
+from evolvability.core.types import LARGEST
 from evolvability.runs.rows import Row
 from evolvability.runs.sealed import UNREADABLE, damaged
 
@@ -23,6 +25,9 @@ MAX_CELLS = {1: 400, 2: 100}
 """Per dimension, by the number of dimensions; further ones are left out."""
 MAX_DIMENSIONS = max(MAX_CELLS)
 COUNT = np.dtype("<u4")
+FARTHEST = 4 * LARGEST
+MEMBER_BYTES = 200
+"""Of memory, while a place is drawn for every member."""
 MOST_CELLS = 300_000_000
 """Of a run: gigabytes in memory, of which a file from somebody else may have compressed any number."""
 
@@ -125,25 +130,33 @@ def _packed(one: Histogram) -> Row:
 def histograms_in(path: Path, rows: Sequence[Row]) -> dict[tuple[int, int], Histogram]:
     """Those in the rows of a file, by generation and seed; what is lost is left out."""
     found: dict[tuple[int, int], Histogram] = {}
-    cells = 0
-    for row in rows:
-        if (one := from_row(row)) is not None:
-            found[row["generation"], row["seed"]] = one
-            cells += one.counts.size
-        if cells > MOST_CELLS:
-            raise damaged(path, ValueError(f"{MOST_CELLS:,} cells are more than it may hold"))
+    cells, axes = 0, set[int]()
+    try:
+        for row in rows:
+            if row.get("counts") is not None:  # or it is lost, or was left out of an export
+                one = found[row["generation"], row["seed"]] = from_row(row)
+                cells += one.counts.size
+                axes.add(one.counts.ndim)
+            if cells > MOST_CELLS or len(axes) > 1:
+                raise ValueError(f"it has cells of different dimensions, or more than it may hold, {MOST_CELLS:,}")
+    except (*UNREADABLE, zlib.error) as error:  # its checksum fits: somebody else's
+        raise damaged(path, error) from None
     return found
 
 
-def from_row(row: Row) -> Histogram | None:
-    """The histogram in a row; None where it is lost, or not one of ours."""
-    try:
-        width, low, shape = float(row["width"]), tuple(map(int, row["low"])), tuple(map(int, row["shape"]))
-        if not 0 < width < math.inf or len(low) != len(shape) or not all(0 < n <= MAX_CELLS[len(shape)] for n in shape):
-            return None
-        # No more than is expected: a few bytes from somebody else could stand for many.
-        size = math.prod(shape) * COUNT.itemsize
-        data = zlib.decompressobj().decompress(base64.b64decode(row["counts"]), size)
-        return Histogram(width, low, np.frombuffer(data, COUNT).astype(int).reshape(shape))
-    except (*UNREADABLE, zlib.error):
-        return None
+def from_row(row: Row) -> Histogram:
+    """The histogram in a row; refused by an error in `UNREADABLE` where it is not one of ours."""
+    width, low, shape = float(row["width"]), tuple(map(int, row["low"])), tuple(map(int, row["shape"]))
+    if math.frexp(width)[0] != 0.5 or not 2.0**-40 <= width <= 2.0**60 or len(low) != len(shape):
+        raise ValueError("cells as wide as a power of two are expected")
+    if not all(0 < one <= MAX_CELLS[len(shape)] for one in shape) or not all(
+        abs(one) <= FARTHEST / width for one in low
+    ):
+        raise ValueError(f"no more than {MAX_CELLS[len(shape)]} cells, within {FARTHEST:g} of 0, are expected")
+    # No more than is expected: a few bytes from somebody else could stand for many.
+    size = math.prod(shape) * COUNT.itemsize
+    data = zlib.decompressobj().decompress(base64.b64decode(row["counts"]), size)
+    counts = np.frombuffer(data, COUNT).astype(int).reshape(shape)
+    if counts.sum() * MEMBER_BYTES > machine_memory():
+        raise ValueError(f"{counts.sum():,} members are too many")
+    return Histogram(width, low, counts)

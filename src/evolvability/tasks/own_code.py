@@ -39,7 +39,7 @@ def imported(text: str, expected: str, use: Callable[[Any], Any] = lambda found:
     """
     module, _, name = text.partition(":")
     folder = str(Path.cwd())
-    if folder not in sys.path:  # as `python -m` would do: a module beside the user's shell
-        sys.path.insert(0, folder)
+    if folder not in sys.path:  # last, as on workers: a user's numbers.py is not Python's
+        sys.path.append(folder)
     with explain_errors(f"'{text}' could not be imported", ConfigError, f". Expected module:name, {expected}."):
         return use(getattr(importlib.import_module(module.removesuffix(".py")), name))

@@ -23,7 +23,7 @@ from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError, UserError, given
 from evolvability.core.keys import noise_key
 from evolvability.core.strategy import Algorithm, Info, State
-from evolvability.core.types import Outcome, PyTree
+from evolvability.core.types import LARGEST, Outcome, PyTree
 from evolvability.methods.es_maml import adapting
 from evolvability.methods.maml import Meta, maml
 from evolvability.methods.policy_gradient import Exploration
@@ -197,8 +197,9 @@ class Evolution:
         if worst > self.config.max_invalid * self.config.population_size:
             raise InvalidMembersError(
                 f"{worst} of {self.config.population_size} members were invalid in generation {generation} (their "
-                f"behavior or fitness was not finite), more than max_invalid = {self.config.max_invalid} allows. "
-                "Look for NaN in the task, or lower sigma or the learning rate."
+                f"behavior or fitness was not finite, or beyond {LARGEST:g}), more than max_invalid = "
+                f"{self.config.max_invalid} allows. Look for NaN and extremes in the task, or lower sigma or the "
+                "learning rate."
             )
 
 

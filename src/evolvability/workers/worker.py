@@ -108,9 +108,14 @@ def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *
         # One BLAS thread: workers are many already, and a product's bits must not depend on a machine's cores.
         with _libraries().limit(limits=1, user_api="blas"):
             result = getattr(_workbench(recipe), method)(*arguments)
-    except RAISED as error:  # not of a member but of the worker, and the next one would have it too
+    except raised_on(recipe) as error:  # not of a member but of the worker, and the next one would have it too
         raise TaskError(f"Worker {_worker_name()} cannot do its work: {type(error).__name__}: {error}") from None
     return WorkerReport(result, _worker_name(), time.perf_counter() - began)
+
+
+def raised_on(recipe: Recipe) -> tuple[type[BaseException], ...]:
+    """What a simulator raises: also KeyboardInterrupt on workers, which no Ctrl-C reaches."""
+    return RAISED if recipe.driver == _this_process() else (*RAISED, KeyboardInterrupt)
 
 
 class Workbench:
@@ -178,7 +183,7 @@ class Workbench:
                 if len(trial.behavior) != self.recipe.num_behaviors:
                     raise ValueError(f"the behavior has {len(trial.behavior)} entries, not {self.recipe.num_behaviors}")
                 return part_of(trial)
-            except RAISED as error:
+            except raised_on(self.recipe) as error:
                 # The simulator may be in any state by now: the next member, too, gets a new one.
                 text, self._simulator = f"{type(error).__name__}: {error}", None
         return lost(self.recipe.num_behaviors, address.member, text)
