@@ -76,12 +76,13 @@ READ: dict[str, Callable[[Run], Any]] = {
     "races/right-mutations.json": races_of,
     "offspring/0.05.safetensors": kept_offspring,
 }
+NO_METRICS: list[Any] = ["x", {}, 10**400]
 STRANGE: list[tuple[str, bytes]] = [
     ("environment.json", b"[]"),
     *(("environment.json", sealed(**table)) for table in ({"a": 1}, {"packages": 5, "devices": 7})),
     *(("origin.json", sealed(config=config)) for config in (5, {"objective": 5}, {})),
     ("origin.json", sealed(config={"objective": "max_entropy", "task_options": []})),
-    *(("metrics.jsonl", row("distance", value)) for value in ("x", {}, 10**400)),
+    *(("metrics.jsonl", row("distance", value)) for value in NO_METRICS),
     ("metrics.jsonl", row("distance", 1, objective=[])),
     ("metrics.jsonl", row("other", 1)),
     ("behaviors/000003.safetensors", arrays("x")),
