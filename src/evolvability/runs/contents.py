@@ -12,6 +12,8 @@ from evolvability.core.types import is_usable
 from evolvability.runs.rows import Row
 from evolvability.runs.sealed import UNREADABLE, Arrays, damaged, read_arrays, read_json
 
+PACK = 1000
+"""Rows that are packed together."""
 OF_MEMBERS = ("fitness", "valid", "component")
 
 
@@ -87,6 +89,30 @@ def metric_arrays(rows: list[Row], num_seeds: int) -> Arrays:
     columns = {name: _column([row.get(name) for row in rows]) for name in sorted(names)}
     # Rows lie generation after generation, each with its seeds in order.
     return {name: column.reshape(-1, num_seeds, *column.shape[1:]).swapaxes(0, 1) for name, column in columns.items()}
+
+
+class PackedRows:
+    """Rows of metrics, packed as they come: as dictionaries those of a long run would fill the memory."""
+
+    def __init__(self, num_seeds: int, before: Arrays | None = None) -> None:
+        self._num_seeds, self._parts, self._rows = num_seeds, [before] if before else [], list[Row]()
+
+    def extend(self, rows: list[Row]) -> None:
+        """Add whole generations."""
+        self._rows += rows
+        if len(self._rows) >= PACK:
+            self._parts.append(metric_arrays(self._rows, self._num_seeds))
+            self._rows = []
+
+    def arrays(self) -> Arrays:
+        """All of them, as `metric_arrays` has them."""
+        parts = [*self._parts, metric_arrays(self._rows, self._num_seeds)] if self._rows else self._parts
+        shapes = {name: values.shape[2:] for part in parts for name, values in sorted(part.items())}
+        lost = [
+            {name: np.full((*part["generation"].shape, *shapes[name]), np.nan) for name in shapes} for part in parts
+        ]
+        whole = [nan | part for nan, part in zip(lost, parts, strict=True)]
+        return {name: np.concatenate([part[name] for part in whole], axis=1) for name in sorted(shapes)}
 
 
 def _column(values: list[Any]) -> np.ndarray[Any, Any]:

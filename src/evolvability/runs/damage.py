@@ -8,26 +8,27 @@ from evolvability.runs.checkpoints import FOLDERS, checkpoint_generations, missi
 from evolvability.runs.contents import Metrics, arrays_of
 from evolvability.runs.folder import Run
 from evolvability.runs.rows import ROW_FILES, Row, read_rows
-from evolvability.runs.sealed import PART, keep_beside, write_whole
+from evolvability.runs.sealed import PART, Arrays, keep_beside, write_whole
 
 Damage = dict[Path, int]
 """Damaged files, each with the first generation that it lost something of."""
 
 
-def damage_in(run: Run) -> tuple[Damage, list[Row]]:
-    """What a checkpoint vouches for, and is not as it was written; and the rows of metrics, which were read for it."""
+def damage_in(run: Run) -> tuple[Damage, Arrays]:
+    """What a checkpoint vouches for, and is not as it was written; and the metrics, which were read for it."""
     done = max(checkpoint_generations(run.path), default=0)
     found: Damage = {file: generation for generation, file in missing(run.path)}
     rows: list[Row] = []
     for file in (run.path / name for name in reversed(ROW_FILES)):  # metrics last, whose rows are returned
         rows, lost = read_rows(file, run.seeds, at_least=min(done, run.config.generations))
         found |= {file: lost[0]} if lost else {}
-    Metrics(run.path / "metrics.jsonl", rows, run.config.seeds)  # or refused: rows that are not metrics are not a run's
+    # Or refused: rows that are not metrics are not a run's.
+    metrics = Metrics(run.path / "metrics.jsonl", rows, run.config.seeds)
     for folder in FOLDERS:
         for generation, file in own_files(run.path / folder):
             if generation < done and file.suffix != PART and _is_damaged(file):
                 found[file] = generation
-    return found, rows
+    return found, metrics
 
 
 def set_aside(damage: Damage, generation: int) -> None:

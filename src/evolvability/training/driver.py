@@ -21,7 +21,7 @@ from evolvability.core.strategy import State
 from evolvability.core.types import Outcome
 from evolvability.methods.registry import MAML
 from evolvability.runs import checkpoints
-from evolvability.runs.contents import metric_arrays
+from evolvability.runs.contents import PackedRows
 from evolvability.runs.damage import damage_in, set_aside
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES, Run
@@ -148,7 +148,7 @@ def evolve(
         raise ConfigError(f"Give either a whole config or single settings, got both: {', '.join(settings)}.")
     elif isinstance(task, str) and config.task != (ROBOT if is_robot_file(task) else task):
         raise ConfigError(f"The configuration is for task '{config.task}', but the task given is '{task}'.")
-    rows: Rows = []
+    rows = PackedRows(config.seeds)
     own_task = None if isinstance(task, str) else task
     if "task" in config.from_python and isinstance(task, str):
         own_task = make_task(config.task, config.task_options, policy=policy)
@@ -156,7 +156,7 @@ def evolve(
         each = _all(rows.extend, show, on_generation)
         evolution = Evolution(config, own_task, None if are_none(workers) else pool, pieces, start)
         state, did = train(evolution, None if output is None else Path(output), each)
-    metrics = metric_arrays(rows, config.seeds)
+    metrics = rows.arrays()
     by_name = own_task is None or own_task.options is not None
     return TrainingResult(state, metrics, evolution.given, evolution.config, by_name, did, pieces.population)
 
@@ -219,7 +219,7 @@ def resume(
         check_trust(run.path, config)
     given = Pieces(**pieces)
     # By every process, before one of them mends it.
-    damage, rows = damage_in(run)
+    damage, before = damage_in(run)
     with ExitStack() as held:
         with first_alone() as first:
             # Before the checkpoint is read: another process might be about to write a newer one.
@@ -238,9 +238,13 @@ def resume(
             if damage:  # from now on it vouches for what is left
                 writer.checkpoint(local(state), config)
         show = held.enter_context(live(config, progress and is_first(), pool.status if pool else str))
-        rows = rows[: generation * config.seeds]
+        # Where all of it is lost, its generations still have their place.
+        done = np.tile(np.arange(float(generation)), (config.seeds, 1))
+        rows = PackedRows(
+            config.seeds, {"generation": done} | {name: all_[:, :generation] for name, all_ in before.items()}
+        )
         state, did = _run(evolution, state, writer, _all(rows.extend, show, on_generation))
-    metrics = metric_arrays(rows, config.seeds)
+    metrics = rows.arrays()
     # Of a run that was finished before, the folder has them.
     return TrainingResult(
         state, metrics, evolution.given, config, task is None, did or run.behaviors(), given.population
