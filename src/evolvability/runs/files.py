@@ -1,4 +1,4 @@
-"""Files that a user asks for, and folders of the user."""
+"""Files that a user asks for, folders of the user, and what may be read at all."""
 
 import json
 import os
@@ -7,8 +7,13 @@ import shlex
 from pathlib import Path
 from typing import Any, Literal
 
+from evolvability.core.cores import machine_memory
 from evolvability.core.errors import RunFolderError, UserError
 
+MAX_TEXT = 1 << 30
+"""Bytes of a file of text."""
+MAX_ARRAYS = 0.25
+"""Of the machine's memory, for a file of arrays, which grows with network and population."""
 MAX_NAMED = 20  # runs that an error lists
 
 
@@ -67,6 +72,16 @@ def slug(text: str) -> str:
     'point-1.5,-2'
     """
     return re.sub(r"[^\w.,+-]+", "-", text).strip("-")
+
+
+def checked(path: Path) -> Path:
+    """A file that may be read, if there is one: ordinary, since a pipe could take forever, and not a giant one."""
+    most = MAX_ARRAYS * machine_memory() if path.suffix in (".safetensors", ".npy") else MAX_TEXT
+    if path.exists() and not path.is_file():
+        raise RunFolderError(f"{path} is not an ordinary file. Remove it, or ask who made it.")
+    if path.exists() and (size := path.stat().st_size) > most:
+        raise RunFolderError(f"{path} has {size / 1e9:,.0f} GB, of {most / 1e9:,.0f} GB at most. Ask who made it.")
+    return path
 
 
 def check_is_run(path: Path) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from evolvability.runs.sealed import UNREADABLE, checked, damaged, from_json, to_json
+from evolvability.runs.files import checked
+from evolvability.runs.sealed import UNREADABLE, damaged, from_json, to_json
 
 Row = dict[str, Any]
 ROW_FILES = ("metrics.jsonl", "histograms.jsonl")

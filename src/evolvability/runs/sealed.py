@@ -20,8 +20,8 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from evolvability.core.cores import machine_memory
 from evolvability.core.errors import RunFolderError
+from evolvability.runs.files import checked
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -30,10 +30,6 @@ PART = ".part"
 """Ends the name of a file while it is written."""
 DAMAGED = ".damaged"
 """Ends the name under which a damaged file is kept; of a second one, .damaged2."""
-MAX_TEXT = 1 << 30
-"""Bytes of a file of text."""
-MAX_ARRAYS = 0.25
-"""Of the machine's memory, for a file of arrays, which grows with network and population."""
 UNREADABLE = (
     *(OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, EOFError),
     *(SyntaxError, TokenError),
@@ -77,16 +73,6 @@ def sync_to_disk(path: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def checked(path: Path) -> Path:
-    """A file that may be read, if there is one: ordinary, since a pipe could take forever, and not a giant one."""
-    most = MAX_ARRAYS * machine_memory() if path.suffix in (".safetensors", ".npy") else MAX_TEXT
-    if path.exists() and not path.is_file():
-        raise RunFolderError(f"{path} is not an ordinary file. Remove it, or ask who made it.")
-    if path.exists() and (size := path.stat().st_size) > most:
-        raise RunFolderError(f"{path} has {size / 1e9:,.0f} GB, of {most / 1e9:,.0f} GB at most. Ask who made it.")
-    return path
 
 
 def to_json(table: Mapping[str, Any], indent: int | None = None) -> str:

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, RunFolderError, in_words
-from evolvability.runs.files import user_folder
-from evolvability.runs.sealed import checked
+from evolvability.runs.files import checked, user_folder
 from evolvability.tasks.registry import own_code
 
 
