@@ -360,7 +360,7 @@ def test_a_third_dimension_is_the_color_of_a_map(tmp_path: Path) -> None:
     assert data.third == "behavior 2"
     drawn = behaviors.figure([Run(run.path, [0, 1, 2])])
     assert "mean behavior 2" in {bar.get_ylabel() for ax in drawn.axes for bar in ax.child_axes}
-    with pytest.raises(ConfigError, match=r"--dimensions.*'curves'"):
+    with pytest.raises(ConfigError, match=r"dimensions.*'curves'"):
         draw_figure("curves", [Run(run.path, [0, 1])], tmp_path / "a.png")
 
 

@@ -67,7 +67,7 @@ def _arrays_in(path: Path) -> Arrays:
     try:
         return arrays_in(path)
     except UNREADABLE as error:
-        raise ConfigError(f"{path} cannot be read: {error}.") from None
+        raise ConfigError(f"{path} cannot be read: {str(error).rstrip('.')}.") from None
 
 
 def num_params(task: Task) -> int:
