@@ -119,7 +119,7 @@ def test_what_does_not_fit_is_named_with_what_was_expected(point: TrainingResult
 
 def test_a_pickle_is_never_opened(point: TrainingResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
-    with pytest.raises(ConfigError, match="cannot be read: .* Python objects"):
+    with pytest.raises(ConfigError, match=r"cannot be read: .* Python objects"):
         start_in(tmp_path / "objects.npy", point.task)
     shutil.copy(tmp_path / "objects.npy", tmp_path / "model.pt")
     with pytest.raises(SystemExit):
