@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from evolvability.tasks.world import Goals, Situation, World
     from evolvability.training.ask_tell import AskTell
     from evolvability.training.driver import TrainingResult, evolve, resume
+    from evolvability.training.following import Generation, StopTraining
 
 __version__ = "0.1.0"
 
@@ -76,6 +77,7 @@ __all__ = [
     "ConfigError",
     "Distribution",
     "Ends",
+    "Generation",
     "Goals",
     "GymnasiumOptions",
     "Info",
@@ -92,6 +94,7 @@ __all__ = [
     "Situation",
     "State",
     "StatefulObjective",
+    "StopTraining",
     "Task",
     "TaskError",
     "TrainedPolicy",

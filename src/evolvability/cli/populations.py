@@ -205,7 +205,7 @@ def split(
     path = output or Path("runs") / planned.name
     # As a sweep of one: begun, it is resumed; finished, it is left as it is.
     conduct([Planned(path.name, planned.config)], path.parent, watch_works(1, quiet))
-    finish(path)
+    finish(path, is_watchable=found.task.stage is not None)
     say(quiet, f"        {command_line('figure', 'components', run, path)}")
 
 

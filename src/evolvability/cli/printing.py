@@ -112,14 +112,15 @@ def resumable(path: Path) -> Iterator[None]:
         raise
 
 
-def finish(path: Path) -> None:
-    """What became of a run, and what to look at next."""
+def finish(path: Path, *, is_watchable: bool = True) -> None:
+    """What became of a run, and what to look at next; the explorer, where there is something to watch."""
     from evolvability.runs.folder import Run
 
     run = Run(path)
     figure = "maml" if run.config.objective == MAML else "curves"
     print_text(f"{_summary(run)}\nfigures: {command_line('figure', figure, path)}")
-    print_text(f"watch its mutations: {command_line('explore', path)}")
+    if is_watchable:
+        print_text(f"watch its mutations: {command_line('explore', path)}")
 
 
 def _summary(run: "Run") -> str:

@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,6 +63,10 @@ class TrainOptions:
 
     output: Annotated[Path | None, arg(metavar="FOLDER"), UNSET] = None
     """The run folder; default: runs/TASK-OBJECTIVE-N, with the environment's id for the task gymnasium."""
+    overwrite: bool = False
+    """Replace a run that the folder holds."""
+    log: Annotated[str, arg(metavar="NAMES"), UNSET] = ""
+    """Further places for metrics: tensorboard, wandb, or both with a comma between."""
     preset: Annotated[str | None, arg(metavar="NAME"), UNSET] = None
     """A named set of values, from `ees list`; options given here win over it."""
     config: Annotated[Path | None, arg(metavar="FILE"), UNSET] = None
@@ -81,6 +85,7 @@ def train(arguments: Sequence[str]) -> None:
     output = options.output or free_folder(config)
     task = make_task(config.task, config.task_options)
     from evolvability.training.driver import train as train_run
+    from evolvability.training.estimate import in_all, seconds_per_generation
     from evolvability.training.evolution import Evolution
 
     with resumable(output), _pool(task, workers) as pool:
@@ -92,10 +97,13 @@ def train(arguments: Sequence[str]) -> None:
             f"{plural(config.generations, 'generation')}, {plural(config.seeds, 'seed')} on {_devices(task, pool)}, "
             f"into {output}",
         )
-        with _progress(config, options.quiet, pool) as show:
-            train_run(evolution, output, show)
+        expected = None if options.quiet else seconds_per_generation(evolution)
+        if expected is not None:
+            print_text(in_all(config.task, expected * config.generations))
+        with _followed(evolution.config, options.quiet, pool, options.log, output, expected) as follow:
+            train_run(evolution, output, follow, overwrite=options.overwrite)
     if is_first():
-        finish(output)
+        finish(output, is_watchable=task.stage is not None)
 
 
 def maml(arguments: Sequence[str]) -> None:
@@ -107,6 +115,7 @@ def maml(arguments: Sequence[str]) -> None:
 def resume(
     run: RunPath,
     generations: MaybeCount = None,
+    log: Annotated[str, arg(metavar="NAMES"), UNSET] = "",
     quiet: bool = False,
     trust: bool = False,
     processes: Processes = Processes(),  # noqa: B008 (frozen)
@@ -117,6 +126,7 @@ def resume(
     Args:
         run: The run folder.
         generations: A new last generation, to make a finished run longer.
+        log: Further places for metrics: tensorboard, wandb, or both with a comma between.
         quiet: Print nothing but the result.
         processes: Several processes as one run.
         workers: Where members are evaluated.
@@ -138,10 +148,10 @@ def resume(
         return
     config = found.config if generations is None else dataclasses.replace(found.config, generations=generations)
     task = found.task
-    with resumable(run), _pool(task, workers) as pool, _progress(config, quiet, pool) as show:
-        resume_run(found, task, generations=generations, on_generation=show, workers=pool, progress=False)
+    with resumable(run), _pool(task, workers) as pool, _followed(config, quiet, pool, log, run) as follow:
+        resume_run(found, task, generations=generations, on_generation=follow, workers=pool, progress=False)
     if is_first():
-        finish(run)
+        finish(run, is_watchable=task.stage is not None)
 
 
 def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, WorkerOptions, Processes, Config]:
@@ -253,10 +263,24 @@ def _pool(task: "Task", options: WorkerOptions) -> "Iterator[Pool | None]":
         yield pool
 
 
-def _progress(config: Config, quiet: bool, pool: "Pool | None") -> "AbstractContextManager[Display]":
+@contextmanager
+def _followed(
+    config: Config, quiet: bool, pool: "Pool | None", log: str, output: Path, expected: float | None = None
+) -> "Iterator[Display]":
+    """Shows every generation, and writes it wherever it is to be logged."""
+    from evolvability.training.following import logged
     from evolvability.training.progress import display
 
-    return display(config, console, quiet=quiet, status=pool.status if pool else str)
+    with (
+        logged(log if is_first() else "", config, output) as write,
+        display(config, console, quiet=quiet, pool=pool, expected=expected) as show,
+    ):
+
+        def each(rows: Any) -> None:
+            show(rows)
+            write(rows)
+
+        yield each
 
 
 def _devices(task: "Task", pool: "Pool | None") -> str:

@@ -32,8 +32,17 @@ class RunWriter:
         self.recorded: dict[str, list[int]] = {folder: [] for folder in checkpoints.FOLDERS}
         self._newest_center: Path | None = None  # which the next one replaces
 
-    def create(self, config: Config, origin: dict[str, Any] | None = None, behavior: Sequence[str] = ()) -> None:
-        """A new folder for a run, what is to be known of the run it starts from, and the names of its behaviors."""
+    def create(
+        self,
+        config: Config,
+        origin: dict[str, Any] | None = None,
+        behavior: Sequence[str] = (),
+        state: PyTree | None = None,
+    ) -> None:
+        """A new folder for a run, what is to be known of the run it starts from, and the names of its behaviors.
+
+        With the State that it starts at, nothing else is needed to go on, not even what it started from.
+        """
         self.make_folders()
         if (robot := archive_of(getattr(config.task_options, "digest", ""))) is not None:
             sealed.write_whole(self.path / ROBOT_FILE, robot)
@@ -43,6 +52,8 @@ class RunWriter:
         keep_names(self.path, behavior)
         for name in ROW_FILES:
             sealed.write_whole(self.path / name, b"")
+        if state is not None:
+            self.checkpoint(state, config)
         self.write_config(config)
 
     def make_folders(self) -> None:

@@ -1,8 +1,8 @@
 """Runs from start to end: `evolve` in Python, `train` into a run folder, `resume` from one."""
 
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from evolvability.config.pieces import Pieces, split_pieces, split_start
 from evolvability.config.schema import Config, layered
 from evolvability.config.tables import merged
 from evolvability.core.entries import FROM_PYTHON
-from evolvability.core.errors import ConfigError, RunFolderError, TaskError, unknown
+from evolvability.core.errors import ConfigError, TaskError, unknown
 from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Outcome
@@ -23,25 +23,26 @@ from evolvability.methods.registry import MAML
 from evolvability.runs import checkpoints
 from evolvability.runs.contents import PackedRows
 from evolvability.runs.damage import damage_in, set_aside
-from evolvability.runs.files import command_line
-from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES, Run
+from evolvability.runs.folder import Run
 from evolvability.runs.histograms import histogram_rows
 from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
 from evolvability.runs.sealed import Arrays
-from evolvability.runs.trained import describe_origin, is_run
-from evolvability.runs.trust import check_trust, remember
-from evolvability.runs.writer import RunWriter, locked
+from evolvability.runs.trust import check_trust
+from evolvability.runs.writer import RunWriter
 from evolvability.tasks.base import Task
 from evolvability.tasks.checking import check_is_task
 from evolvability.tasks.policies import MakePolicy
 from evolvability.tasks.registry import ROBOT, is_robot_file, make_task, policy_in
 from evolvability.tasks.replay import HostArray
+from evolvability.training.estimate import seconds_per_generation
 from evolvability.training.evolution import Evolution
+from evolvability.training.folders import discard, locked_folder, new_folder, saved_state
+from evolvability.training.following import Follow, Generation, StopTraining, logged
 from evolvability.training.interrupts import Terminated, terminations
 from evolvability.training.metrics import Rows, behavior_arrays, valid_episodes
 from evolvability.training.processes import first_alone, is_first
-from evolvability.training.progress import live
+from evolvability.training.progress import Display, is_seen, live
 from evolvability.training.sharding import local
 from evolvability.workers.connect import Workers, are_none, opened
 
@@ -105,7 +106,9 @@ def evolve(
     *,
     policy: MakePolicy | str | None = None,
     output: str | Path | None = None,
-    on_generation: Callable[[Rows], None] = lambda rows: None,
+    overwrite: bool = False,
+    on_generation: Follow = lambda generation: None,
+    log: str | Sequence[str] = (),
     workers: Workers = None,
     progress: bool = True,
     **settings: Any,
@@ -118,7 +121,10 @@ def evolve(
         policy: the members' network, for a task by name: ``mlp((64, 64))``, ``gru(64)``, one of your own, or its
             ``"module:name"``, by which a run folder finds it again.
         output: a run folder to write; default: nothing is written.
-        on_generation: called with every generation's metrics, one row per seed.
+        overwrite: replace a run that the folder holds.
+        on_generation: called with every `Generation`: its metrics, a row per seed, and on demand the center and the
+            behaviors. It may raise `StopTraining` to end the run early.
+        log: further places for metrics, ``"tensorboard"``, ``"wandb"`` or both.
         workers: where a task with a simulator of its own is evaluated: a number of local processes, a Dask address or
             ``Client``, or any ``concurrent.futures.Executor``; default: in this process.
         progress: show how far it is, on a terminal and in a notebook.
@@ -149,13 +155,17 @@ def evolve(
     elif isinstance(task, str) and config.task != (ROBOT if is_robot_file(task) else task):
         raise ConfigError(f"The configuration is for task '{config.task}', but the task given is '{task}'.")
     rows = PackedRows(config.seeds)
+    path = None if output is None else Path(output)
     own_task = None if isinstance(task, str) else task
     if "task" in config.from_python and isinstance(task, str):
         own_task = make_task(config.task, config.task_options, policy=policy)
-    with opened(workers) as pool, live(config, progress and is_first(), pool.status) as show:
-        each = _all(rows.extend, show, on_generation)
-        evolution = Evolution(config, own_task, None if are_none(workers) else pool, pieces, start)
-        state, did = train(evolution, None if output is None else Path(output), each)
+    with ExitStack() as held:
+        pool = None if are_none(workers) else held.enter_context(opened(workers))
+        evolution = Evolution(config, own_task, pool, pieces, start)
+        write = held.enter_context(logged(log if is_first() else (), config, path))
+        show = held.enter_context(watched(evolution, progress and is_first()))
+        each = _all(rows.extend, show, write, on_generation)
+        state, did = train(evolution, path, each, overwrite=overwrite)
     metrics = rows.arrays()
     by_name = own_task is None or own_task.options is not None
     return TrainingResult(state, metrics, evolution.given, evolution.config, by_name, did, pieces.population)
@@ -169,23 +179,32 @@ def _named(task: Task | str, settings: dict[str, Any]) -> tuple[str, dict[str, A
 
 
 def train(
-    evolution: Evolution, output: Path | None = None, on_generation: Callable[[Rows], None] = lambda rows: None
+    evolution: Evolution,
+    output: Path | None = None,
+    on_generation: Follow = lambda generation: None,
+    *,
+    overwrite: bool = False,
 ) -> tuple[State, Arrays]:
     """Run from the start, into a new run folder if one is given; of several processes, the first one writes.
+
+    A run that fails before its first generation is done leaves no folder behind.
 
     Returns:
         the last State, and what the members of the last generation did, as `Run.behaviors` has it.
     """
     writer = None
-    # Holds the folder's lock, taken in `_locked_folder`, until the run ends.
+    # Holds the folder's lock until the run ends.
     with ExitStack() as held:
         state = evolution.start()  # first: where it starts from may be missing
         if output is not None:
             with first_alone() as first:
-                writer = _new_folder(output, evolution, held) if first else None
-        if writer:
-            writer.checkpoint(local(state), evolution.config)
-        return _run(evolution, state, writer, on_generation)
+                writer = new_folder(output, evolution, state, held, overwrite=overwrite) if first else None
+        try:
+            return _run(evolution, state, writer, on_generation)
+        except Exception:
+            if writer:
+                discard(writer.path)
+            raise
 
 
 def resume(
@@ -193,7 +212,8 @@ def resume(
     task: Task | None = None,
     *,
     generations: int | None = None,
-    on_generation: Callable[[Rows], None] = lambda rows: None,
+    on_generation: Follow = lambda generation: None,
+    log: str | Sequence[str] = (),
     workers: Workers = None,
     progress: bool = True,
     **pieces: Any,
@@ -206,7 +226,8 @@ def resume(
         run: the run, or the path of its folder.
         task: its task, where that is not one a name leads to.
         generations: a new last generation, to make a finished run longer.
-        on_generation: called with every generation's metrics.
+        on_generation: as for `evolve`.
+        log: as for `evolve`.
         workers: as for `evolve`; they may be others than before.
         progress: as for `evolve`.
         **pieces: ``objective``, ``population`` and ``optimizer``, those that the run was given as objects.
@@ -223,11 +244,11 @@ def resume(
     with ExitStack() as held:
         with first_alone() as first:
             # Before the checkpoint is read: another process might be about to write a newer one.
-            writer = _locked_folder(run.path, held) if first else None
+            writer = locked_folder(run.path, held) if first else None
         pool = None if are_none(workers) else held.enter_context(opened(workers))
         evolution = Evolution(config, task, pool, given)
         # Read by every process, not sent by the first: each needs to see the folder.
-        state = _saved_state(run.path, evolution, min(damage.values(), default=None))
+        state = saved_state(run.path, evolution, min(damage.values(), default=None))
         generation = int(state.generation[0])
         if writer:
             # With another last generation, which config.toml is to tell.
@@ -237,13 +258,14 @@ def resume(
             writer.rewind(generation, run.seeds)
             if damage:  # from now on it vouches for what is left
                 writer.checkpoint(local(state), config)
-        show = held.enter_context(live(config, progress and is_first(), pool.status if pool else str))
+        show = held.enter_context(watched(evolution, progress and is_first()))
+        write = held.enter_context(logged(log if is_first() else (), config, run.path))
         # Where all of it is lost, its generations still have their place.
         done = np.tile(np.arange(float(generation)), (config.seeds, 1))
         rows = PackedRows(
             config.seeds, {"generation": done} | {name: all_[:, :generation] for name, all_ in before.items()}
         )
-        state, did = _run(evolution, state, writer, _all(rows.extend, show, on_generation))
+        state, did = _run(evolution, state, writer, _all(rows.extend, show, write, on_generation))
     metrics = rows.arrays()
     # Of a run that was finished before, the folder has them.
     return TrainingResult(
@@ -251,73 +273,23 @@ def resume(
     )
 
 
-def _all(*functions: Callable[[Rows], Any]) -> Callable[[Rows], None]:
-    """Hands every generation's rows to all of them."""
+def watched(evolution: Evolution, wanted: bool) -> AbstractContextManager[Display]:
+    """The display of a run for callers from Python."""
+    pool = evolution.evaluator.pool if evolution.evaluator else None
+    return live(evolution.config, wanted, pool, seconds_per_generation(evolution) if wanted and is_seen() else None)
 
-    def each(rows: Rows) -> None:
+
+def _all(*functions: Callable[[Any], Any]) -> Follow:
+    """Hands every generation to all of them."""
+
+    def each(generation: Generation) -> None:
         for function in functions:
-            function(rows)
+            function(generation)
 
     return each
 
 
-def _new_folder(output: Path, evolution: Evolution, held: ExitStack) -> RunWriter:
-    config = evolution.config
-    if output.is_dir():
-        # A process killed while it made the folder leaves some of these names behind, and no config.toml.
-        unknown = {path.name.removesuffix(".part") for path in output.iterdir()} - RUN_FOLDER_NAMES
-        if unknown:
-            raise RunFolderError(f"{output} is not empty (it has {min(unknown)}). Choose another output.")
-    # Locked before it is looked into: another process may be making a run here at this moment.
-    writer = _locked_folder(output, held)
-    if (output / "config.toml").exists():
-        again = command_line("resume", output)
-        raise RunFolderError(f"{output} already holds a run. Go on with: {again}; or choose another output.")
-    left = [file for name in ARRAY_FOLDERS for file in (output / name).glob("*")]
-    if left:  # its configuration was lost: new files among those would be taken for one run
-        raise RunFolderError(f"{output} holds what is left of a run, such as {min(left)}. Choose another output.")
-    origin = describe_origin(Run(config.start_from)) if is_run(config.start_from) else None
-    remember(output, config)  # what this user names is trusted
-    writer.create(config, origin, evolution.task.behavior)
-    return writer
-
-
-def _locked_folder(path: Path, held: ExitStack) -> RunWriter:
-    held.enter_context(locked(path))
-    return RunWriter(path)
-
-
-def _saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
-    """The newest intact checkpoint; the start, when the run was killed before its first.
-
-    Where something from a generation on is damaged, the newest ``before`` that, if there is one.
-    """
-    checkpoints.check_not_left_out(path)  # or all that is left of it would be overwritten
-    if not checkpoints.checkpoint_generations(path):
-        return evolution.start()
-    generation, arrays = checkpoints.load_checkpoint(path, before=before)
-    if generation > evolution.config.generations:
-        most = evolution.config.generations
-        raise ConfigError(f"{path} has already done {generation} generations, more than the {most} asked for.")
-    checkpoints.check_config(path, generation, evolution.config)
-    template = evolution.template()
-    if (
-        # MAML's State has none; plain ascent has one without arrays, and goes on without.
-        "optimizer" in template._fields
-        and jax.tree.leaves(template.optimizer)
-        and not any(name.startswith("optimizer/") for name in arrays)
-    ):
-        again = ("train", "--config", path / "config.toml", "--start-from", path)
-        raise RunFolderError(
-            f"{path} is a slim export of a run: it has no state of the optimizer to go on with. "
-            f"Start a new run at its population with: {command_line(*again)}"
-        )
-    return evolution.place(checkpoints.restore(template, arrays))
-
-
-def _run(
-    evolution: Evolution, state: State, writer: RunWriter | None, on_generation: Callable[[Rows], None]
-) -> tuple[State, Arrays]:
+def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_generation: Follow) -> tuple[State, Arrays]:
     """From a State to the last generation; what is to be kept of each is written, if this process writes.
 
     Returns:
@@ -335,9 +307,11 @@ def _run(
             if writer and time.monotonic() - saved_at >= evolution.config.checkpoint_seconds:
                 writer.checkpoint(local(state), evolution.config)
                 saved, saved_at = state, time.monotonic()
-            on_generation(rows)
+            on_generation(_generation(evolution, state, rows, outcome))
             if number := termination():
                 raise Terminated(number)
+    except StopTraining:
+        pass
     except SystemExit as stop:  # or a run that is not finished would end as if it were
         raise TaskError(f"The task ended the program, by sys.exit({stop.code!r}), before the run was done.") from stop
     finally:
@@ -361,6 +335,15 @@ def _record(evolution: Evolution, writer: RunWriter, state: State, rows: Rows, o
     writer.record_histograms(histogram_rows(generation, seeds, seen))
     # Last: who reads of a generation finds its behaviors.
     writer.record_metrics(rows)
+
+
+def _generation(evolution: Evolution, state: State, rows: Rows, outcome: Outcome) -> Generation:
+    return Generation(
+        rows,
+        evolution.given,
+        lambda: np.asarray(local(state.parameters.center)),
+        lambda: _did(evolution, local(state).key, rows[0]["generation"], local(outcome)),
+    )
 
 
 def _did(evolution: Evolution, key: Array, generation: int, outcome: Outcome) -> Arrays:

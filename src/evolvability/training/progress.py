@@ -1,6 +1,7 @@
 """What a person sees while a run goes on: a bar with the numbers below it on a terminal, plain lines elsewhere."""
 
 import statistics
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -8,47 +9,95 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
 from evolvability.config.schema import Config
 from evolvability.training.metrics import Rows
+from evolvability.workers.pools import Pool
 
 PLAIN_LINES = 20
 PLAIN_SECONDS = 30.0
+LONG = 5.0
+"""Seconds from which on a generation is long: then it is shown how far it is."""
 Display = Callable[[Rows], None]  # takes every generation's rows, and shows them
+
+
+class Pace:
+    """How long generations take, and how far the one under way is; before the first is done, by an estimate."""
+
+    def __init__(self, total: int, expected: float | None = None, share: Callable[[], float] = lambda: 0.0) -> None:
+        self.total, self.done, self.expected, self._share = total, 0, expected, share
+        self._began, self._recent = time.monotonic(), deque[float](maxlen=20)
+
+    def note(self, rows: Rows) -> float:
+        """Take notice of a generation that is done; the median seconds of the latest."""
+        # All seeds are one batch, so every row has the same seconds.
+        self._recent.append(max(rows[0]["seconds"], 1e-6))
+        self.done, self._began = rows[0]["generation"] + 1, time.monotonic()
+        # The median, and of two the lower: the first generation of all compiles.
+        self.expected = statistics.median_low(self._recent)
+        return self.expected
+
+    def under_way(self) -> str:
+        """How far the generation under way is, where it is long; mostly ""."""
+        seconds = time.monotonic() - self._began
+        if seconds < LONG or self.done >= self.total:
+            return ""
+        share = self._share()
+        far = (
+            f", {share:.0%} of its members"
+            if share
+            else f" of about {duration(self.expected)}"
+            if self.expected
+            else ""
+        )
+        return f"generation {self.done + 1}: {duration(seconds)}{far}"
+
+
+def duration(seconds: float) -> str:
+    """A time in a few letters.
+
+    >>> duration(7.2), duration(250), duration(24_000)
+    ('7 s', '4 min', '6.7 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @contextmanager
 def display(
-    config: Config, console: Console, *, quiet: bool = False, status: Callable[[], str] = str
+    config: Config, console: Console, *, quiet: bool = False, pool: Pool | None = None, expected: float | None = None
 ) -> Iterator[Display]:
-    """The right display for a console; ``status`` tells about workers, if there are any."""
-    recent: deque[float] = deque(maxlen=20)
+    """The right display for a console; pool: of the workers; expected: seconds of a generation, if they are known."""
+    pace = Pace(config.generations, expected, lambda: pool.share if pool else 0.0)
 
     def text(rows: Rows) -> str:
-        # All seeds are one batch, so every row has the same seconds.
-        recent.append(max(rows[0]["seconds"], 1e-6))
-        # The median, and of two the lower: the first generation of all compiles.
-        return summary(rows, config.population_size * config.seeds / statistics.median_low(recent), status())
+        return summary(rows, config.population_size * config.seeds / pace.note(rows), pool.status() if pool else "")
 
     if quiet:
         yield lambda rows: None
     elif console.is_terminal or (console.is_jupyter and find_spec("ipywidgets")):  # which rich draws with there
-        with _progress(console) as progress:
-            task = progress.add_task("", total=config.generations, summary="compiling")
+        with _progress(console, pace) as progress:
+            task = progress.add_task("", total=config.generations, summary=_at_first(pace))
             yield lambda rows: progress.update(task, completed=rows[0]["generation"] + 1, summary=text(rows))
             progress.refresh()  # in a notebook rich leaves the last but one frame
     else:
-        yield _plain(console, config.generations, text)
+        with _plain(console, pace, text) as show:
+            yield show
+
+
+def is_seen() -> bool:
+    """Whether somebody sees what callers from Python are shown."""
+    console = Console(emoji=False)
+    return console.is_terminal or console.is_jupyter
 
 
 @contextmanager
-def live(config: Config, wanted: bool, status: Callable[[], str] = str) -> Iterator[Display]:
+def live(config: Config, wanted: bool, pool: Pool | None = None, expected: float | None = None) -> Iterator[Display]:
     """The display for callers from Python: on a terminal and in a notebook, and nothing in logs of their own."""
-    console = Console(emoji=False)
-    is_seen = console.is_terminal or console.is_jupyter
-    with display(config, console, quiet=not (wanted and is_seen), status=status) as show:
+    with display(config, Console(emoji=False), quiet=not (wanted and is_seen()), pool=pool, expected=expected) as show:
         yield show
 
 
@@ -63,31 +112,50 @@ def summary(rows: Rows, evaluations_per_second: float, workers: str = "") -> str
     return "  ".join([*parts, workers] if workers else parts)
 
 
-def _plain(console: Console, generations: int, text: Callable[[Rows], str]) -> Display:
+@contextmanager
+def _plain(console: Console, pace: Pace, text: Callable[[Rows], str]) -> Iterator[Display]:
     """About twenty lines per run, and one whenever half a minute has passed without."""
-    every, printed = max(1, generations // PLAIN_LINES), time.monotonic()
+    every, printed, ended = max(1, pace.total // PLAIN_LINES), time.monotonic(), threading.Event()
 
     def show(rows: Rows) -> None:
         nonlocal printed
         done, line = rows[0]["generation"] + 1, text(rows)
-        if done % every == 0 or done in (1, generations) or time.monotonic() - printed > PLAIN_SECONDS:
+        if done % every == 0 or done in (1, pace.total) or time.monotonic() - printed > PLAIN_SECONDS:
             printed = time.monotonic()
-            console.print(f"{done}/{generations} generations  {line}", highlight=False, soft_wrap=True)
+            console.print(f"{done}/{pace.total} generations  {line}", highlight=False, soft_wrap=True)
 
-    return show
+    def tick() -> None:
+        nonlocal printed
+        while not ended.wait(PLAIN_SECONDS / 10):
+            if time.monotonic() - printed > PLAIN_SECONDS and (line := pace.under_way()):
+                printed = time.monotonic()
+                console.print(f"{pace.done}/{pace.total} generations  {line}", highlight=False, soft_wrap=True)
+
+    threading.Thread(target=tick, daemon=True).start()
+    try:
+        yield show
+    finally:
+        ended.set()
 
 
 class _BarAndSummary(Progress):
     """The bar on a line of its own and the numbers below it: side by side they do not fit into 80 columns."""
 
+    def __init__(self, pace: Pace, *columns: ProgressColumn, console: Console) -> None:
+        self._pace = pace  # first: the bar is drawn when it is made
+        super().__init__(*columns, console=console)
+
     def get_renderables(self) -> Iterable[RenderableType]:
         for task in self.tasks:
             yield self.make_tasks_table([task])
             yield Text.from_markup(task.fields["summary"])
+            if line := self._pace.under_way():
+                yield Text(line)
 
 
-def _progress(console: Console) -> Progress:
+def _progress(console: Console, pace: Pace) -> Progress:
     return _BarAndSummary(
+        pace,
         TextColumn("{task.completed}/{task.total} generations"),  # as many are done: the first one's number is 0
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
@@ -95,6 +163,10 @@ def _progress(console: Console) -> Progress:
         TimeRemainingColumn(),
         console=console,
     )
+
+
+def _at_first(pace: Pace) -> str:
+    return "compiling" + (f"; about {duration(pace.expected * pace.total)} in all" if pace.expected else "")
 
 
 def _median(rows: Rows, name: str) -> float | None:

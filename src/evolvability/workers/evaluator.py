@@ -106,6 +106,7 @@ def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -
     slots, looked = pool.slots(), time.monotonic()
     heard, most_slots = looked, slots
     while len(reports) < len(calls):
+        pool.share = len(reports) / len(calls)
         # At least one, also while there is no worker: it waits for whoever comes.
         while to_do and len(out) < max(ahead * slots, 1):
             index = to_do.popleft()
@@ -130,6 +131,7 @@ def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -
         if time.monotonic() - looked > TICK:
             slots, looked = pool.slots(), time.monotonic()
             most_slots = max(slots, most_slots)
+    pool.share = 0.0
     return [reports[index] for index in range(len(calls))]
 
 

@@ -36,6 +36,7 @@ class Pool:
     """
 
     lost_in_a_row = 0  # calls that came to nothing since the last answer
+    share = 0.0  # of the work under way that is done
 
     def __init__(self, description: str = "this process", deadline: float = DEADLINE) -> None:
         self.description, self.deadline = description, deadline
