@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 RUNS   := runs/demo
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations 15
 
-# Warp, Box2D and PyBullet have wheels for some platforms and Pythons only. Where they have none, nothing is built: that
+# Some extras have wheels for some platforms and Pythons only. Where they have none, nothing is built: that
 # takes a compiler and a quarter of an hour.
 optional = $(PIP) --only-binary :all: -e ".[$(1)]" 2> /dev/null || echo "No wheels for the extra '$(1)' here: $(2)"
 
@@ -27,6 +27,9 @@ $(VENV)/ready: $(VENV)/demo-ready
 	@$(PIP) -e physics -e ".[locomotion,gymnasium,dask,explore,onnx,dev,docs]"
 	@$(call optional,box2d,what needs it is left out and its tests skip.)
 	@$(call optional,bullet,what needs it is left out and its tests skip.)
+	@$(call optional,tensorboard,its tests skip.)
+	@$(call optional,wandb,its tests skip.)
+	@$(call optional,peers,their tests skip.)
 	@touch $@
 
 setup: $(VENV)/ready

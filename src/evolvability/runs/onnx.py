@@ -43,7 +43,7 @@ def onnx_graph(
     def affine(layer: int, inputs: str) -> str:
         return add("Gemm", inputs, constant(leaves[2 * layer]), constant(leaves[2 * layer + 1]))
 
-    now, leaves = "observation", [leaf[0] for leaf in blocks(parameters[None], network.shapes)]  # type: ignore
+    now, leaves = "observation", [leaf[0] for leaf in blocks(parameters[None], network.shapes)]  # type: ignore[arg-type]
     if scaling is not None:
         mean, std = map(constant, scaling)
         now = add("Clip", add("Div", add("Sub", now, mean), std), constant(-LIMIT), constant(LIMIT))
