@@ -308,7 +308,7 @@ def test_server_explains_an_error(served: str) -> None:
 
 
 def test_a_port_in_use_is_refused(served: str, ant_run: Run) -> None:
-    with pytest.raises(ConfigError, match="Choose another --port"):
+    with pytest.raises(ConfigError, match="Choose another port, or any: port=0"):
         Server(Explorer([ant_run]), urlsplit(served).port or 0)
 
 

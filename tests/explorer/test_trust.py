@@ -64,7 +64,7 @@ def test_code_that_a_run_names_is_imported_only_if_trusted(
     assert len(arrays(explorer, "cloud?run=0&seed=0&generation=1")["index"]) == 50
     member = "run=0&seed=0&generation=1&member=0"
     for question in ("robot?run=0", f"replay?{member}", f"policy?{member}", "center?run=0&seed=0&generation=1"):
-        with pytest.raises(ConfigError, match=f"names code, '{named}'.*--trust"):
+        with pytest.raises(ConfigError, match=f"names code, '{named}'.*trust=True"):
             explorer.answer(question)
     assert not Path("executed").exists()
     with suppress(Exception):  # it is imported, and no task

@@ -528,7 +528,7 @@ def test_a_users_own_settings_change_nothing(real: dict[str, Run], tmp_path: Pat
     [
         (lambda runs: draw_figure("curvs", runs), ConfigError, "Unknown figure 'curvs'. Did you mean 'curves'"),
         (lambda runs: draw_figure("curves", []), ConfigError, "Give at least one run folder"),
-        (lambda runs: draw_figure("curves", runs, Path("a.gif")), ConfigError, "'a.gif'. Write e.g. --output a.png"),
+        (lambda runs: draw_figure("curves", runs, Path("a.gif")), ConfigError, "'a.gif'. Write e.g. output='a.png'"),
         (lambda runs: draw_figure("curves", runs, Path("a")), ConfigError, "must end in .png, .pdf, .svg"),
     ],
 )

@@ -59,7 +59,7 @@ def test_an_archive_that_no_memory_holds_is_refused_before_it_is_filled(num_beha
     made = made_up(tmp_path / "run", config("own:task", generations=1), np.full((1, 64, num_behaviors), 0.5))
     with pytest.raises(ConfigError, match=rf"{num_behaviors} behavior dimensions.*dimensions=\[0, 1\]"):
         fill_archive(made, 0, archive_scale([made]))
-    with pytest.raises(ConfigError, match=rf"has {num_behaviors}. Choose two, e.g. --dimensions 0,1"):
+    with pytest.raises(ConfigError, match=rf"has {num_behaviors}. Choose two: Run\(path, dimensions=\(0, 1\)\)"):
         draw_figure("elites", [made], tmp_path / "elites.svg")
     two = Run(made.path, dimensions=[0, 1])
     assert fill_archive(two, 0, archive_scale([two])).fitness.shape == (20, 20)

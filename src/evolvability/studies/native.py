@@ -55,7 +55,7 @@ def transfer(run: Run, number: int = 100) -> list[Transfer]:
     """Mutations of every seed's center, evaluated both ways."""
     options: Any = run.config.task_options
     if not hasattr(options, "engine"):
-        raise ConfigError(f"{run.path}: --native is for robots, and '{run.config.task}' is not one.")
+        raise ConfigError(f"{run.path}: native physics is for robots, and '{run.config.task}' is not one.")
     if number < 2:
         raise ConfigError(f"Two mutations or more are compared, got {number}.")
     original = replace(options, engine="mujoco", **({"simplify": False} if hasattr(options, "simplify") else {}))

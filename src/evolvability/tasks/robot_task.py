@@ -14,7 +14,7 @@ from jax import Array
 
 from evolvability.core.cores import num_cores
 from evolvability.core.entries import FROM_PYTHON
-from evolvability.core.errors import ConfigError, missing_extra, unknown
+from evolvability.core.errors import ConfigError, given, missing_extra, unknown
 from evolvability.core.types import Outcome, PyTree, Sample
 from evolvability.tasks.archives import archive_of, digest_of, offer
 from evolvability.tasks.base import Task
@@ -174,4 +174,5 @@ def _compare(seconds: float, make: Callable[[], Task], key: Array, sample: Sampl
     begun = time.perf_counter()
     done, _ = task.evaluate(key, few, memory)
     ratio = seconds * max(1, int(done.num_steps.sum())) / (time.perf_counter() - begun)
-    warnings.warn(f"Simplified and compiled, the {task.name} is {ratio:.1f} times as fast: --simplify.", stacklevel=2)
+    faster = f"Simplified and compiled, the {task.name} is {ratio:.1f} times as fast"
+    warnings.warn(f"{faster}: {given(simplify=True)}.", stacklevel=2)
