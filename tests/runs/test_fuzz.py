@@ -186,7 +186,7 @@ class Damage(NamedTuple):
         if file.is_symlink() or not file.is_file() or not file.stat().st_size:
             return  # after another damage
         try:
-            kind(file, chance) if self.kind >= len(DAMAGE) else file.write_bytes(kind(file.read_bytes(), chance))  # type: ignore
+            kind(file, chance) if self.kind >= len(DAMAGE) else file.write_bytes(kind(file.read_bytes(), chance))  # type: ignore[operator]
         except (ValueError, safetensors.SafetensorError):
             file.write_bytes(b"damaged twice")
 
