@@ -209,7 +209,7 @@ def test_quick_start_works_from_its_first_command_to_its_last(folder: Path) -> N
 
 
 def module_named(page: Path, name: str) -> str:
-    """The first Python block of a page that defines a task, for commands that import it."""
+    """The first Python block of a page that defines a name, for commands that import it."""
     return next(block.text for block in blocks(page) if block.language == "python" and f"{name} = " in block.text)
 
 
@@ -229,6 +229,7 @@ OTHERS = [page for page in PAGES if commands(page, runnable=True) and page != QU
 def test_every_command_of_a_page_runs(page: Path, folder: Path, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(folder))
     (folder / "cannon.py").write_text(module_named(ROOT / "docs" / "tasks.md", "task"))
+    (folder / "brains.py").write_text(module_named(ROOT / "docs" / "own-network.md", "shape"))
     np.save("network.npy", evolvability.Run(trained).centers[0, 0])
     for arguments in commands(page, runnable=True):
         if "BipedalWalker-v3" in arguments and importlib.util.find_spec("Box2D") is None:

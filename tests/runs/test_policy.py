@@ -14,14 +14,19 @@ import safetensors.numpy
 
 from evolvability import (
     ConfigError,
+    Policy,
     Run,
     RunFolderError,
+    TrainedPolicy,
     TrainingResult,
     UserError,
     evolve,
     function_task,
+    gru,
     load_policy,
+    make_task,
     measure,
+    mlp,
     resume,
 )
 from evolvability.cli import main
@@ -30,11 +35,12 @@ from evolvability.runs.sealed import to_bytes
 from evolvability.studies.adaptation import adapt, pick_mutation
 from evolvability.studies.offspring import offspring_of_file
 from evolvability.tasks.actions import clipped
+from evolvability.tasks.base import world_of
 from evolvability.tasks.families import family_of
 from evolvability.tasks.gymnasium import gymnasium_task
 from evolvability.tasks.normalizer import Moments, scaling
 from evolvability.tasks.options import GymnasiumOptions
-from evolvability.tasks.policies import mlp
+from evolvability.tasks.simulators import Address
 from tests.optional import needs
 
 SMALL: dict[str, Any] = {"generations": 2, "population_size": 8, "sigma": 0.3, "progress": False}
@@ -265,6 +271,140 @@ def test_a_folder_without_a_checkpoint_says_so(pole: Run, tmp_path: Path, capsys
     assert "left out" in capsys.readouterr().err.replace("\n", " ")
 
 
+def linear(num_observations: int, num_actions: int) -> Policy:
+    """A network of somebody's own, which leans ever more to one side."""
+
+    def init(key: Any) -> dict[str, Any]:
+        return {"weights": jax.random.normal(key, (num_observations, num_actions))}
+
+    def apply(parameters: Any, seen: Any, age: Any) -> tuple[Any, Any]:
+        return seen @ parameters["weights"] + age, age + 0.1
+
+    return Policy(init, apply, 0.0)
+
+
+POINT: dict[str, Any] = {"task_options": {"num_steps": 6}, **SMALL}
+
+
+@pytest.fixture(scope="module")
+def recurrent(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("runs") / "recurrent"
+    evolve("point", policy=gru(5), output=path, **POINT)
+    return Run(path)
+
+
+def followed(act: TrainedPolicy, rows: Any) -> Any:
+    """Actions over three steps of episodes side by side, as a loop of one's own has them."""
+    carry, actions = act.carry, []
+    for seen in (rows, rows / 2, rows):
+        action, carry = act(seen, carry)
+        actions.append(action)
+    return np.stack(actions)
+
+
+def test_a_network_that_remembers_is_handed_what_it_carries(recurrent: Run, tmp_path: Path) -> None:
+    assert (recurrent.config.task_options.policy, recurrent.config.task_options.hidden) == ("gru", 5)
+    act, rows = recurrent.policy(recurrent.mutations(2)[1]), np.random.default_rng(0).normal(size=(4, 4))
+    with pytest.raises(ConfigError, match=r"remembers.*policy\.carry.*action, carry = policy\(observation, carry\)"):
+        act(rows[0])
+    whole = followed(act, rows)
+    assert not np.allclose(whole[0], whole[2])  # the same observation, another memory
+    np.testing.assert_allclose(whole[:, 1], followed(act, rows[1]), atol=1e-6)
+    act.save(tmp_path / "one.safetensors")
+    np.testing.assert_array_equal(followed(load_policy(tmp_path / "one.safetensors"), rows), whole)
+    compiled, carry = jax.jit(act)(jnp.asarray(rows[1]), act.carry)
+    np.testing.assert_allclose(compiled, whole[0, 1], atol=1e-6)
+    assert carry.shape == (5,)
+
+
+def test_what_is_picked_of_a_network_that_remembers_does_it_in_the_world(recurrent: Run) -> None:
+    picked = recurrent.pick("left", mutations=4, repeats=1)
+    world, act = world_of(recurrent.task), picked.policy
+    now, carry = world.begin(jax.random.split(jax.random.key(0), 1)), act.carry
+    for _ in range(world.num_steps):
+        action, carry = act(np.asarray(now.observation[0]), carry)
+        now = world.advance(now, jnp.asarray(action)[None])
+    assert float(-now.position[0, 0]) == pytest.approx(picked.performance, rel=1e-4)
+
+
+def test_a_network_of_ones_own_goes_wherever_its_function_is_given_again(tmp_path: Path) -> None:
+    run = evolve("point", policy=linear, output=tmp_path / "run", **POINT)
+    assert run.center["weights"].shape == (4, 2)
+    act = run.pick("left", mutations=4, repeats=1).policy
+    rows = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+    expected = [seen @ act.parameters.reshape(4, 2) + 0.1 * k for k, seen in enumerate((rows, rows / 2, rows))]
+    np.testing.assert_allclose(followed(act, rows), expected, atol=1e-5)
+    act.save(tmp_path / "one.safetensors")
+    with pytest.raises(UserError, match=r"your own, linear.*load_policy\(path, policy=linear\)"):
+        load_policy(tmp_path / "one.safetensors")
+    np.testing.assert_array_equal(
+        followed(load_policy(tmp_path / "one.safetensors", policy=linear), rows), followed(act, rows)
+    )
+    with pytest.raises(ConfigError, match=r"shapes \(\(4, 3\).*but the file \(\(4, 2\),\)"):
+        load_policy(tmp_path / "one.safetensors", policy=mlp((3,)).__call__)
+    with pytest.raises(ConfigError, match="mlp and gru, and this network is your own"):
+        act.to_onnx(tmp_path / "one.onnx")
+    for call in (lambda: Run(tmp_path / "run").pick("left"), lambda: resume(tmp_path / "run", generations=3)):
+        with pytest.raises(ConfigError, match="given from Python"):
+            call()
+    task = make_task("point", run.config.task_options, policy=linear)
+    longer = resume(tmp_path / "run", task, generations=3, progress=False)
+    assert longer.generations_done == 3
+    assert Run(tmp_path / "run", task=task).config.from_python == ["task"]
+    started = evolve("point", policy=linear, start_from=str(tmp_path / "one.safetensors"), **POINT | {"generations": 1})
+    assert started.generations_done == 1
+
+
+def test_a_network_by_its_name_is_found_again_where_the_folder_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    text = "import jax\nfrom evolvability import Policy\ndef small(n, m):\n    return Policy("
+    text += "lambda key: jax.random.normal(key, (n, m)), lambda w, x, carry: (x @ w + w[0], carry))\n"
+    (tmp_path / "own_brains.py").write_text(text)
+    whole = ["train", "point", "--policy", "own_brains:small", "--num-steps", "5", "--population-size", "8", "--quiet"]
+    main([*whole, "--generations", "3", "--output", "whole"])
+    main([*whole, "--generations", "2", "--output", "run"])
+    main(["resume", "run", "--generations", "3", "--quiet"])
+    np.testing.assert_array_equal(Run("run").centers, Run("whole").centers)
+    assert Run("run").policy(np.ones((4, 2)))(np.zeros(4)).tolist() == [1, 1]
+    shutil.copytree("run", "theirs")  # a folder of somebody else names code
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="2"):
+        main(["resume", "theirs", "--generations", "4"])
+    assert "'own_brains:small'" in capsys.readouterr().err.replace("\n", " ")
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", "point", "--policy", "own_brains:none", "--output", "none", "--quiet"])
+    assert "Expected module:name, a function (num_observations" in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"objective": "maml"}, {"action_std": 0.1}, {"estimator": "actions", "action_std": 0.1}]
+)
+def test_methods_that_follow_every_step_refuse_what_remembers(settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"cannot train a network that remembers\. Choose the policy mlp"):
+        evolve("point", policy=gru(4), generations=1, progress=False, **settings)
+
+
+def test_a_policy_belongs_to_the_task(cart: TrainingResult) -> None:
+    with pytest.raises(ConfigError, match="a Task has its network"):
+        evolve(cart.task, policy=gru(4), **SMALL)
+
+
+def test_an_environment_is_driven_anew_by_every_member_that_remembers() -> None:
+    options = GymnasiumOptions(behavior="observation:0", observation_share=1.0)
+    task = gymnasium_task(Cart, options, policy=linear, name="cart")
+    assert task.simulator is not None
+    simulate, parameters = task.simulator(), np.zeros(6, np.float32)
+    parameters[2:4] = 0.1, -0.1  # of what is clipped to 5: as it ages, one action is clipped to 1
+    trials = [simulate(parameters, Address((0,), 0, 0), jax.device_get(task.memory)) for _ in range(2)]
+    # The actions 0.5 + age and age - 0.5, at ages of 0 to 0.9, and 3 for the range of actions.
+    gaps = [min(0.5 + age, 1) - (age - 0.5) for age in np.arange(10) / 10]
+    np.testing.assert_allclose([trial.behavior[0] for trial in trials], 3 * sum(gaps), rtol=1e-5)
+
+
 @needs("onnx", "onnx")
 def test_an_onnx_graph_acts_like_the_policy(pole: Run, cart: TrainingResult, tmp_path: Path) -> None:
     from onnx.reference import ReferenceEvaluator
@@ -277,3 +417,22 @@ def test_an_onnx_graph_acts_like_the_policy(pole: Run, cart: TrainingResult, tmp
         act.to_onnx(tmp_path / "act.onnx")
         (found,) = ReferenceEvaluator(str(tmp_path / "act.onnx")).run(None, {"observation": seen})
         np.testing.assert_allclose(np.asarray(found, np.float32), act(seen), atol=1e-5)
+
+
+@needs("onnx", "onnx")
+@pytest.mark.parametrize("make", [gru(5), mlp((6, 3), "relu"), mlp((6,), "silu")], ids=["gru", "relu", "silu"])
+def test_an_onnx_graph_remembers_as_the_policy_does(make: Any, tmp_path: Path) -> None:
+    from onnx.reference import ReferenceEvaluator
+
+    family = family_of(make, 4, 2)
+    parameters = np.random.default_rng(0).normal(size=family.num_params).astype(np.float32)
+    act = TrainedPolicy("any", parameters, family, (), clipped(2))
+    act.to_onnx(tmp_path / "act.onnx")
+    graph = ReferenceEvaluator(str(tmp_path / "act.onnx"))
+    rows = np.random.default_rng(1).normal(size=(7, 4)).astype(np.float32)
+    carry, actions = {"carry": np.zeros((7, 5), np.float32)} if family.remembers else {}, []
+    for seen in (rows, rows / 2, rows):
+        action, *after = graph.run(None, {"observation": seen, **carry})
+        carry = dict(zip(carry, after, strict=True))
+        actions.append(action)
+    np.testing.assert_allclose(np.stack(actions), followed(act, rows), atol=1e-5)

@@ -30,6 +30,7 @@ from evolvability.studies.rebuild import parent_of
 from evolvability.tasks.base import Task
 from evolvability.tasks.circumstances import Circumstances, circumstances_in
 from evolvability.tasks.normalizer import Moments, scaling
+from evolvability.tasks.options import NetworkOptions
 from evolvability.tasks.replay import HostArray, Replay
 
 ROBOTS = ("cheetah", "ant")
@@ -77,9 +78,22 @@ def why_not(run: Run) -> str:
         return f"task '{run.config.task}' cannot be simulated in a page ({', '.join((*ROBOTS, *WORLDS))} can)"
     if run.config.task in ROBOTS and importlib.util.find_spec("warp") is None:
         return f"robots are compiled with warp-lang, which is not installed; install it with: {install_line('warp')}"
+    if reason := _unknown_network(run):
+        return reason
     if not run.rebuildable:
         return "no center of this run was kept"
     return "it is reduced to some of its behavior dimensions" if run.dimensions else ""
+
+
+def _unknown_network(run: Run) -> str:
+    """Why a page has no text for a run's network; empty where it has."""
+    options = run.config.task_options
+    if not isinstance(options, NetworkOptions):
+        return ""
+    if run.config.task in ROBOTS:
+        return "" if options.policy in ("mlp", "gru") else "its network is your own; pages simulate mlp and gru"
+    is_plain = (options.policy, options.activation) == ("mlp", "tanh")
+    return "" if is_plain else "its network is not an mlp with tanh, the only one of worlds that pages simulate"
 
 
 def make_tab(title: str, runs: Sequence[Run], **more: Any) -> dict[str, Any]:

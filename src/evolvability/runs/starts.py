@@ -17,6 +17,7 @@ from evolvability.runs.checkpoints import named_arrays
 from evolvability.runs.policy import METADATA, TrainedPolicy, load_policy
 from evolvability.runs.sealed import UNREADABLE, Arrays, arrays_in, facts_in
 from evolvability.tasks.base import Task
+from evolvability.tasks.policies import Layered
 from evolvability.tasks.replay import HostArray
 
 CENTER, PARAMETERS, MEMORY = "parameters/center", "parameters", "memory/"
@@ -42,7 +43,7 @@ def start_in(source: PyTree, task: Task) -> Start:
     """
     is_path = isinstance(source, str | PathLike)
     where = str(source) if is_path else "start_from"
-    arrays = _of_file(Path(source)) if is_path else dict(_named(source))
+    arrays = _of_file(Path(source), task) if is_path else dict(_named(source))
     memory = {name: array for name, array in arrays.items() if name.startswith(MEMORY)}
     if CENTER in arrays:  # a State's, of which the first component is taken
         arrays = {CENTER: arrays[CENTER][:, 0]}
@@ -84,10 +85,12 @@ def expected_arrays(task: Task) -> dict[str, tuple[int, ...]]:
     return {f"{'weights' if len(shape) > 1 else 'biases'} {1 + k // 2}": shape for k, shape in enumerate(task.shapes)}
 
 
-def _of_file(path: Path) -> Arrays:
+def _of_file(path: Path, task: Task) -> Arrays:
+    make = task.network.make if task.network else None
+    own = None if isinstance(make, Layered) else make  # no code is in a file
     with suppress(*UNREADABLE):  # `_arrays_in` says what is wrong
         if path.suffix == ".safetensors" and METADATA in facts_in(path):
-            return _of_policy(load_policy(path))
+            return _of_policy(load_policy(path, own))
     return _arrays_in(path)
 
 
