@@ -430,7 +430,8 @@ def test_an_onnx_graph_remembers_as_the_policy_does(make: Any, tmp_path: Path) -
     act.to_onnx(tmp_path / "act.onnx")
     graph = ReferenceEvaluator(str(tmp_path / "act.onnx"))
     rows = np.random.default_rng(1).normal(size=(7, 4)).astype(np.float32)
-    carry, actions = {"carry": np.zeros((7, 5), np.float32)} if family.remembers else {}, []
+    carry: dict[str, Any] = {"carry": np.zeros((7, 5), np.float32)} if family.remembers else {}
+    actions: list[Any] = []
     for seen in (rows, rows / 2, rows):
         action, *after = graph.run(None, {"observation": seen, **carry})
         carry = dict(zip(carry, after, strict=True))

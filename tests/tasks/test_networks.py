@@ -80,12 +80,12 @@ def test_kernel_is_for_noise_in_rows_of_an_even_number_and_layers_that_fit() -> 
     assert not fits(family_of(mlp((2000,)), 5, 4), draw(normal(0.1), jax.random.key(0)))
 
 
-ROBOT = {"body": "gymnasium", "num_steps": 8, "observation_share": 1.0, "start_noise": 0.1}
+ROBOT: dict[str, Any] = {"body": "gymnasium", "num_steps": 8, "observation_share": 1.0, "start_noise": 0.1}
 """Of the cheetah."""
 
 
 def driven(make: Any, engine: str, on_device: bool = False) -> Task:
-    options = LocomotionOptions(engine="mujoco" if engine == "mujoco" else "auto", threads=2, **ROBOT)  # type: ignore
+    options = LocomotionOptions(engine="mujoco" if engine == "mujoco" else "auto", threads=2, **ROBOT)
     robot = robot_of("cheetah", options)
     task = make_task("cheetah", options, policy=make)
     if not on_device:
