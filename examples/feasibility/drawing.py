@@ -57,7 +57,8 @@ def data_from_networks(
     policies: tuple[Network, Network], *, delta: float, ratio: float, epsilon: float, number: int = 1000, seed: int = 0
 ) -> Frequencies:
     """Mutations of the two policies' merger, so many of each size, compared with both policies on a grid."""
-    network, constants = flip_network(*policies, delta=delta, ratio=ratio), choose_constants(*policies, delta, ratio)
+    network = flip_network(*policies, delta=delta, ratio=ratio)
+    constants = choose_constants(*policies, delta=delta, ratio=ratio)
     inputs = _grid(network[0].weight.shape[0])
     mutants = jax.jit(jax.vmap(lambda step: apply(moved(network, step), inputs)))
     generator = np.random.default_rng(seed)

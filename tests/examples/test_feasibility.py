@@ -1,6 +1,10 @@
 """The network of the feasibility proof: its guarantee, its frequency, and what the printed statement lacks."""
 
 import doctest
+import re
+import runpy
+import sys
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -15,12 +19,14 @@ from examples.feasibility.flip_network import (
     apply,
     approximate,
     choose_constants,
+    codes,
     error_bound,
     flip_network,
     largest_delta,
     moved,
     normal_frequency,
     num_params,
+    num_switches,
     output_range,
     probability_bound,
     switch,
@@ -84,7 +90,7 @@ def test_any_mutation_within_reach_is_the_policy_its_switch_asks_for() -> None:
 
 
 def test_random_mutations_flip_with_the_predicted_frequency() -> None:
-    constants = choose_constants(FIRST, SECOND, DELTA, RATIO)
+    constants = choose_constants(FIRST, SECOND, delta=DELTA, ratio=RATIO)
     for size in (0.05, 0.2):
         sigma = size * DELTA
         number = 10_000
@@ -111,6 +117,39 @@ def test_probability_of_one_weight_alone_is_no_bound() -> None:
     printed = 0.9 * (stats.norm.cdf(5) - stats.norm.cdf(5 * RATIO))
     assert printed > 0.27
     assert flips(steps).max() < 0.05
+
+
+@pytest.mark.parametrize("number", [3, 4, 5])
+def test_any_mutation_within_reach_of_several_policies_is_the_one_its_switches_spell(number: int) -> None:
+    """As of two: every weight at the worst it may be, switches as little as they must or as far as they may."""
+    policies = [approximate(lambda x, k=k: np.cos(2 * x + 1.3 * k), 1, num_units=8, seed=k) for k in range(number)]
+    delta = largest_delta(*policies, epsilon=EPSILON, ratio=RATIO)
+    merged, grid = flip_network(*policies, delta=delta, ratio=RATIO), np.linspace(0, 1, 21)[:, None]
+    outputs = jax.jit(jax.vmap(lambda step: apply(moved(merged, step), grid)))
+    wanted = [np.asarray(apply(policy, grid)) for policy in policies]
+    places = [switch(merged, bit) for bit in range(num_switches(number))]
+    assert len(set(places)) == len(places) == {3: 2, 4: 2, 5: 3}[number]
+    steps = delta * np.random.default_rng(0).choice([-1.0, 1.0], size=(200, num_params(merged)))
+    for amount in (1.0001 * RATIO, 1.0):
+        for own, ways in enumerate(codes(number)):
+            steps[:, places] = amount * delta * (2 * ways - 1)
+            found = np.asarray(outputs(jnp.asarray(steps)))
+            distances = [np.abs(found - one).max(axis=(1, 2)) for one in wanted]
+            assert distances[own].max() <= EPSILON
+            assert min(one.min() for k, one in enumerate(distances) if k != own) > EPSILON
+
+
+def test_the_command_says_how_often_mutations_are_each_of_several_policies(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = Path(module.__file__).with_name("several.py")
+    monkeypatch.syspath_prepend(str(script.parent))
+    monkeypatch.setattr(sys, "argv", [str(script), "3"])
+    runpy.run_path(str(script), run_name="__main__")
+    found = [float(share) / 100 for share in re.findall(r"(\d+)%", capsys.readouterr().out)]
+    once = normal_frequency(choose_constants(FIRST, SECOND, delta=DELTA, ratio=RATIO), sigma=0.2 * DELTA, epsilon=0)
+    # The second policy asks for one switch, the others for both.
+    np.testing.assert_allclose(found[:3], [once**2, once, once**2], atol=0.05)
 
 
 def test_error_bound_falls_with_delta() -> None:
@@ -141,10 +180,10 @@ def test_policies_are_approximated() -> None:
 
 def test_unlike_policies_and_bad_numbers_are_refused() -> None:
     line: Network = approximate(lambda x: x, 1, num_units=4)
-    with pytest.raises(ValueError, match="same inputs"):
+    with pytest.raises(ValueError, match="two or more policies with the same inputs"):
         flip_network(FIRST, line, delta=1e-3, ratio=0.1)
     with pytest.raises(ValueError, match="0 < ratio < 1"):
-        choose_constants(FIRST, SECOND, 1e-3, 1.0)
+        choose_constants(FIRST, SECOND, delta=1e-3, ratio=1.0)
 
 
 def test_the_examples_in_its_docstrings_hold() -> None:
