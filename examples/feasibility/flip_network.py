@@ -112,7 +112,8 @@ def codes(number: int) -> FloatArray:
         [[1.0, 1.0], [0.0, 0.5], [1.0, 0.0]]
     """
     switches = num_switches(number)
-    ways = 1.0 - ((np.arange(number)[:, None] >> np.arange(switches)) & 1)  # the first policy has them all up
+    bits = (np.arange(number)[:, None] >> np.arange(switches)) & 1
+    ways: FloatArray = np.where(bits, 0.0, 1.0).astype(np.float64)  # the first policy has them all up
     # What the last switch would make of a policy may be none: then it does not ask for that switch.
     half = 2 ** (switches - 1)
     alone = (np.arange(number) < half) & (np.arange(number) + half >= number)

@@ -122,7 +122,11 @@ def test_probability_of_one_weight_alone_is_no_bound() -> None:
 @pytest.mark.parametrize("number", [3, 4, 5])
 def test_any_mutation_within_reach_of_several_policies_is_the_one_its_switches_spell(number: int) -> None:
     """As of two: every weight at the worst it may be, switches as little as they must or as far as they may."""
-    policies = [approximate(lambda x, k=k: np.cos(2 * x + 1.3 * k), 1, num_units=8, seed=k) for k in range(number)]
+
+    def wave(place: int) -> Network:
+        return approximate(lambda x: np.cos(2 * x + 1.3 * place), 1, num_units=8, seed=place)
+
+    policies = [wave(place) for place in range(number)]
     delta = largest_delta(*policies, epsilon=EPSILON, ratio=RATIO)
     merged, grid = flip_network(*policies, delta=delta, ratio=RATIO), np.linspace(0, 1, 21)[:, None]
     outputs = jax.jit(jax.vmap(lambda step: apply(moved(merged, step), grid)))
