@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import venv
 import zipfile
 from pathlib import Path
 
@@ -82,3 +83,49 @@ def test_an_installed_wheel_says_what_a_robot_lacks(installed: dict[str, str], t
     assert "Traceback" not in done.stderr
     assert "which is not installed" in done.stderr
     assert f"{sys.executable} -m pip install 'mujoco" in done.stderr.replace("\n", " ")
+
+
+@pytest.fixture(scope="module")
+def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with both wheels, as pip installs them, and none of the repository."""
+    folder = tmp_path_factory.mktemp("clean")
+    source = folder / "physics"
+    shutil.copytree(ROOT / "physics", source, ignore=shutil.ignore_patterns("*.egg-info", "__pycache__", "build"))
+    physics = build("wheel", source, folder / "dist")
+    venv.create(folder / "venv", with_pip=True)
+    programs = folder / "venv" / "bin"
+    install = [programs / "python", "-m", "pip", "install", "--no-index", "--no-deps", wheel, physics]
+    subprocess.run(install, capture_output=True, check=True, timeout=PATIENCE)
+    # What they depend on, from here. Packages that are installed from a clone are found by .pth files, which count
+    # in an environment's own folder alone: so these two are not.
+    others = [path for path in sys.path if path.endswith("site-packages")]
+    (site,) = (folder / "venv" / "lib").glob("python*/site-packages")
+    (site / "others.pth").write_text("\n".join(others))
+    return programs
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("task", ["point", "cheetah"])
+def test_both_wheels_train_outside_of_the_repository(clean: Path, task: str, tmp_path: Path) -> None:
+    if task == "cheetah":
+        pytest.importorskip("mujoco")
+        pytest.importorskip("gymnasium")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def run(*command: str) -> str:
+        done = subprocess.run(
+            [clean / command[0], *command[1:]],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    found = run("python", "-c", "import evolvability, mujoco_fused as m; print(evolvability.__file__, m.__file__)")
+    assert [Path(path).is_relative_to(clean.parent) for path in found.split()] == [True, True]
+    run("ees", "train", task, "--preset", "smoke", "--output", "run")
+    assert "generations" in run("ees", "show", "run")
