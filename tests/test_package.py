@@ -94,7 +94,7 @@ def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     physics = build("wheel", source, folder / "dist")
     venv.create(folder / "venv", with_pip=True)
     programs = folder / "venv" / "bin"
-    install = [programs / "python", "-m", "pip", "install", "--no-index", "--no-deps", wheel, physics]
+    install = [str(programs / "python"), *["-m", "pip", "install", "--no-index", "--no-deps"], str(wheel), str(physics)]
     subprocess.run(install, capture_output=True, check=True, timeout=PATIENCE)
     # What they depend on, from here. Packages that are installed from a clone are found by .pth files, which count
     # in an environment's own folder alone: so these two are not.
