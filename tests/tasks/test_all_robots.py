@@ -9,10 +9,14 @@ import pytest
 from jax import Array
 
 from evolvability import RobotOptions, Sample, Task, make_task, normal, robot_task
+from evolvability.explorer.videos import draw_without_window, robot_colors, scenes
 from evolvability.tasks.mjcf import ASSETS
 from evolvability.tasks.options import EpisodeOptions
 from evolvability.tasks.registry import TASKS
 from evolvability.tasks.robots import Robot
+from tests.browsing import draws_here
+
+draw_without_window()
 
 KEY, NUM_STEPS, HIDDEN = jax.random.key(3), 12, 16
 ROBOTS = [name for name, entry in TASKS.items() if issubclass(entry.options, EpisodeOptions) and name != "robot"]
@@ -86,11 +90,11 @@ def test_observations_are_what_mujoco_computes(name: str) -> None:
         expected += [0.1 * data.qvel[model.jnt_dofadr[j]] for j in joints]
         planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
         down = {int(model.geom_bodyid[g]) for pair in data.contact.geom if set(pair) & {*planes} for g in pair}
-        flags = [float(body in down) for body in robot.touching]
+        flags = [float(body in down) for body in robot.floors]
         seen = robot.look(robot.view(data.qpos, data.qvel))
         np.testing.assert_allclose(seen, [*expected, *flags], atol=1e-9)
         touched |= set(flags)
-    assert not robot.touching or touched == {0.0, 1.0}
+    assert not robot.floors or touched == {0.0, 1.0}
 
 
 def test_averages_are_those_of_the_moments_of_an_episode() -> None:
@@ -114,3 +118,19 @@ def test_episodes_end_by_heights_and_by_touch() -> None:
         first, second = (task.evaluate(KEY, sample, native.memory)[0].num_steps for task in (native, fused))
         np.testing.assert_array_equal(first, second)
         assert np.min(first) < 30
+
+
+@pytest.mark.parametrize("name", [*ROBOTS, *OTHERS])
+def test_every_robot_is_seen_in_its_video(name: str) -> None:
+    if not draws_here():
+        pytest.skip("MuJoCo cannot draw: install Debian's libegl1 and libgl1-mesa-dri, or libosmesa6")
+    task = made(name, engine="mujoco")
+    assert task.stage
+    assert task.stage.replay
+    motion = task.stage.replay(KEY, draw(task, 2), task.memory)
+    (picture,) = scenes(task.stage.model, [motion], np.array([0]), (180, 320))
+    # The robots' own colors, whatever the light: the same hue, and not gray.
+    hues = (picture.astype(int) - picture.mean(axis=-1, keepdims=True)).reshape(-1, 3)
+    colors = robot_colors(2)[:, :3] - robot_colors(2)[:, :3].mean(axis=1, keepdims=True)
+    alike = hues @ colors.T / (np.linalg.norm(hues, axis=1)[:, None] * np.linalg.norm(colors, axis=1) + 1e-9)
+    assert np.sum((alike > 0.9).any(axis=1) & (np.linalg.norm(hues, axis=1) > 40)) > 50

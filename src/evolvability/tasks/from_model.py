@@ -50,7 +50,6 @@ def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: Own
     outline = Outline(model, root, start)
     behavior = _own_part(own.behavior) if own.behavior else outline.behavior(options.behavior)
     seen = _own_part(own.observation) if own.observation else outline.observation(options.observation)
-    touching = tuple(body for body in range(1, model.nbody) if floor_pairs(model, body))
     steps = max(1, round(options.control_step / model.opt.timestep))
     followed = root or outline.tip
     robot = Robot(
@@ -69,7 +68,7 @@ def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: Own
         ends=outline.ends(options),
         ground=outline.ground,
         root=root,
-        touching=touching,
+        floors=floor_pairs(model),
         is_averaged=options.average,
     )
     return _measured(robot, named_behavior=own.behavior is None)
@@ -309,7 +308,9 @@ def _ground(model: mujoco.MjModel, chain: set[int]) -> tuple[int, ...]:
 def _followed(model: mujoco.MjModel, body: int) -> Callable[[Arrays, Arrays], Torso]:
     def torso(qpos: Arrays, qvel: Arrays) -> Torso:
         moving = Kinematics(model, qpos, qvel).body(body)
-        return Torso(tuple(moving.place), tuple(moving.velocity))
+        # Numbers, such as a planar robot's y, as arrays: these are put together with others.
+        place, velocity = (stacked(part, qpos[..., 0]) for part in (moving.place, moving.velocity))
+        return Torso(*(tuple(part[..., k] for k in range(3)) for part in (place, velocity)))
 
     return torso
 

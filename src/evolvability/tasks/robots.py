@@ -11,7 +11,7 @@ ms, two per control step, which is the paper's control rate of 0.0165 s. Changed
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,8 +91,8 @@ class Robot:
     """Where in velocities its root's along x and y are; empty where it stands on a fixed base."""
     root: int = 0
     """The body that is its root; 0 where the model stands on a fixed base."""
-    touching: tuple[int, ...] = ()
-    """The bodies whose contacts with the floor a view has."""
+    floors: dict[int, list[tuple[int, int, float]]] = field(default_factory=dict)
+    """By body whose contacts with the floor are seen: its geoms, the plane, and how near they are when they touch."""
     links: tuple[int, ...] = ()
     """Of the paper's robots: the capsules whose contacts with the floor are watched while physics is stepped."""
     contact_distance: float = 0.0

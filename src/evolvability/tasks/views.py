@@ -128,15 +128,16 @@ class View:
         """(..., num_links) 1 where a link touches the floor."""
         if self._contacts is not None:
             return self._contacts
-        return stacked([self.touches(link) for link in self.robot.touching], self.qpos[..., 0])
+        return stacked([self.touches(link) for link in self.robot.floors], self.qpos[..., 0])
 
     def touches(self, body: int | str) -> Arrays:
         """(...) 1 where a body touches the floor, or any other fixed plane."""
         number = named(self.robot.model, "body", body) if isinstance(body, str) else body
         touched: Any = False
-        for geom, plane, margin in floor_pairs(self.robot.model, number):
+        for geom, plane, margin in self.robot.floors.get(number, ()):
             touched = (self._clearance(geom, plane) < margin) | touched
-        return self.xp.where(touched, 1.0, 0.0) if touched is not False else self.xp.zeros_like(self.qpos[..., 0])
+        # Added to zeros: what never moves up or down touches in all episodes alike, and is a single truth.
+        return self.xp.zeros_like(self.qpos[..., 0]) + self.xp.where(touched, 1.0, 0.0)
 
     def _clearance(self, geom: int, plane: int) -> Component:
         floor, one = (self.kinematics.on("geom", number) for number in (plane, geom))
@@ -153,11 +154,13 @@ class NotCompiledError(Exception):
     """Raised by what a compiled program cannot compute."""
 
 
-def floor_pairs(model: Any, body: int) -> list[tuple[int, int, float]]:
-    """The geoms of a body that may touch a fixed plane: geom, plane, and how near they are when they do."""
-    fixed = planes(model)
-    found = [pair for pair in contact_pairs(model) if pair.plane in fixed and model.geom_bodyid[pair.geom] == body]
-    return [(pair.geom, pair.plane, pair.margin) for pair in found]
+def floor_pairs(model: Any) -> dict[int, list[tuple[int, int, float]]]:
+    """By body: its geoms that may touch a fixed plane, the plane, and how near they are when they do."""
+    fixed, found = planes(model), dict[int, list[tuple[int, int, float]]]()
+    for pair in contact_pairs(model) if fixed else ():
+        if pair.plane in fixed:
+            found.setdefault(int(model.geom_bodyid[pair.geom]), []).append((pair.geom, pair.plane, pair.margin))
+    return dict(sorted(found.items()))
 
 
 def named(model: Any, kind: str, name: str) -> int:
