@@ -81,6 +81,14 @@ def test_a_run_goes_on_without_the_robots_file(file: Path, monkeypatch: pytest.M
     assert np.isfinite(picked.performance)
 
 
+def test_a_configuration_repeats_a_run_by_the_robot_beside_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output, again = trained(file, 1), file.parents[1] / "again"
+    forget(file, monkeypatch)
+    main(["train", "--config", str(output / "config.toml"), "--output", str(again), "--quiet"])
+    np.testing.assert_array_equal(Run(again).centers, Run(output).centers)
+    assert (again / "robot.zip").read_bytes() == (output / "robot.zip").read_bytes()
+
+
 def test_a_task_from_python_is_recorded_by_its_robot(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = robot_task(mujoco.MjSpec.from_file(str(file)), num_steps=5, hidden=4, engine="mujoco")
     output = file.parents[1] / "run"

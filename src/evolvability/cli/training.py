@@ -22,6 +22,7 @@ from evolvability.core.errors import ConfigError
 from evolvability.methods.registry import MAML
 from evolvability.runs.files import check_is_run, command_line
 from evolvability.runs.trust import check_file_trust
+from evolvability.tasks.archives import ROBOT_FILE, offer
 from evolvability.tasks.registry import ROBOT, is_robot_file, make_task
 from evolvability.training.processes import Processes, is_first, join
 
@@ -243,6 +244,9 @@ def _starting_values(task: str | None, arguments: Sequence[str]) -> Config:
     # Of a file whose objective or population another one replaces, the options that still fit.
     offers, values = (table, {}) if given.keys() & table else ({}, table)
     base = layered(task, preset=first.preset, offers=offers, values={**values, **given})
+    # A run folder's file comes with its robot.
+    if first.config and (robot := Path(first.config).with_name(ROBOT_FILE)).is_file():
+        offer(getattr(base.task_options, "digest", ""), robot)
     if first.config and (by_file or ":" not in task):  # who names the code on the command line trusts it
         check_file_trust(Path(first.config), base, trust="--trust" in arguments)
     return base

@@ -84,7 +84,7 @@ def with_episodes(task: Task, number: int) -> Task:
 def world_of(task: Task) -> World:
     """A task's world, for methods that need every step of an episode."""
     if task.world is None:
-        others = "point, maze, navigation, cheetah and ant have one"
+        others = "point, maze, navigation and robots have one"
         raise ConfigError(f"Task '{task.name}' has no world, which a policy gradient can step on the device; {others}.")
     return task.world()
 
