@@ -1,8 +1,10 @@
 """The small interface: what is imported when, what is checked, NumPy and JAX."""
 
+import os
 import subprocess
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -124,3 +126,17 @@ def test_no_world_is_no_error(cheetah: Any) -> None:
     after, heights = step(mujoco_fused.start(robot, 0), np.zeros((0, robot.nu)))
     assert after.qpos.shape == (0, robot.nq)
     assert heights.shape == (0, 0)
+
+
+def test_a_cache_that_cannot_be_written_is_replaced_and_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    program = "from mujoco_fused.kernel import warp; print(warp().config.kernel_cache_dir)"
+    environment = os.environ | {"WARP_CACHE_PATH": str(tmp_path / "file" / "cache"), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=True)
+    used = done.stdout.strip().splitlines()[-1]
+    assert used.startswith(str(tmp_path / "mujoco-fused-"))
+    assert f"Warp cannot keep compiled programs in {tmp_path}/file/cache" in done.stderr
+    assert used in done.stderr
+    assert "WARP_CACHE_PATH" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]  # it is gone with the program

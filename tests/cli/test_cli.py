@@ -408,3 +408,16 @@ def test_a_user_without_a_home_is_told_that_trust_is_not_remembered(
     with pytest.warns(UserWarning, match=r"not remembered.*XDG_STATE_HOME"):
         remember(tmp_path, config)
     assert objection(tmp_path, config)
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_end_no_command(closed: str, tmp_path: Path) -> None:
+    program = (
+        f"import sys; from evolvability.cli import main; main(sys.argv[1:]); open({str(tmp_path / 'done')!r}, 'w')"
+    )
+    command = shlex.join([sys.executable, "-c", program, "list"])
+    done = subprocess.run(
+        f"{command} {closed}", shell=True, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "done").read_bytes() == b""  # which has not got the number of a closed stream

@@ -3,7 +3,10 @@
 One strategy makes them: intact files that were cut, spliced and overwritten, headers that lie, and mere noise.
 """
 
+import io
 import json
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evolvability import RunFolderError
+from evolvability.core.errors import UserError
 from evolvability.runs.rows import read_rows, to_lines
 from evolvability.runs.sealed import (  # fmt: skip
     UNREADABLE,
@@ -25,6 +29,7 @@ from evolvability.runs.sealed import (  # fmt: skip
     to_json,
     to_sealed_toml,
 )
+from evolvability.tasks.mjcf import unpacked
 
 TABLE = {"generation": 3, "names": ["x (m)", "\N{GREEK SMALL LETTER ALPHA}"], "value": 0.1, "nested": {"a": [None, 1]}}
 ARRAYS = {"parameters/center": np.arange(6.0, dtype=np.float32).reshape(1, 2, 3), "key": np.zeros((1, 2), np.uint32)}
@@ -36,6 +41,7 @@ INTACT = {
     ".npy": NPY,
     ".toml": to_sealed_toml("format = 2\ntask = 'point'\n").encode(),
 }
+VALUES = st.none() | st.floats(allow_nan=False) | st.integers() | st.text(max_size=8)
 HEADER = st.fixed_dictionaries(
     {
         "dtype": st.sampled_from(["F32", "F8_E4M3", "BOOL", "X"]),
@@ -91,6 +97,23 @@ def read(path: Path) -> None:
             read_arrays(path)
 
 
+@pytest.mark.parametrize("name", ["robot.xml", "mesh.obj"])
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_archives_from_elsewhere_are_unpacked_or_refused(name: str, data: st.DataObject) -> None:
+    text = data.draw(
+        st.sampled_from(["<mujoco><worldbody/></mujoco>", "<mujoco>", "<mujoco><include file='/etc/passwd'/></mujoco>"])
+    )
+    packing = io.BytesIO()
+    with zipfile.ZipFile(packing, "w") as archive:
+        archive.writestr(name, text + data.draw(st.text(max_size=20)))
+    whole = packing.getvalue()
+    place = data.draw(st.integers(0, len(whole)))
+    for content in (whole, whole[:place], whole[:place] + data.draw(st.binary(max_size=8)) + whole[place + 8 :]):
+        with suppress(UserError):  # which names what is wrong; all else is a defect
+            unpacked(content, "mine")
+
+
 @settings(
     max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -106,8 +129,8 @@ def test_bytes_from_elsewhere_are_read_or_refused(file: tuple[str, bytes], folde
         assert ending in (".safetensors", ".npy")  # of arrays in a user's own file, which the caller names
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(table=st.dictionaries(st.text(), st.recursive(st.none() | st.floats(allow_nan=False) | st.text(), st.lists)))
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(table=st.dictionaries(st.text(max_size=8), VALUES | st.lists(VALUES, max_size=3), max_size=5))
 def test_what_was_sealed_comes_back_and_nothing_else_does(table: dict[str, Any], tmp_path_factory: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "sealed.json"
     table.pop("checksum", None)

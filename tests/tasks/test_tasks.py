@@ -1,6 +1,7 @@
 """Tasks of the user's own, and what happens when they misbehave."""
 
 import dataclasses
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from evolvability.core.populations import normal
 from evolvability.core.types import Parameters, Sample, sample_of
 from evolvability.runs.picking import evaluator
 from evolvability.tasks.interference import pattern
+from evolvability.tasks.own_code import imported
 from evolvability.tasks.registry import TASKS
 from tests.optional import PYBULLET
 
@@ -266,3 +268,12 @@ def test_a_task_is_found_by_module_and_name(tmp_path: Path, monkeypatch: pytest.
 def test_an_unknown_task_is_answered_with_those_there_are() -> None:
     with pytest.raises(ConfigError, match=r"'pointt'.*'point'.*interference"):
         make_task("pointt")
+
+
+def test_the_working_folder_is_looked_into_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(tmp_path)])
+    (tmp_path / "sched.py").write_text("raise SystemError('not of Python')")  # a module of Python's own
+    (tmp_path / "only_here.py").write_text("import sched\nfound = sched.scheduler")
+    monkeypatch.delitem(sys.modules, "sched", raising=False)
+    assert imported("only_here:found", "anything").__module__ == "sched"

@@ -373,6 +373,7 @@ def test_interrupted_workers_leave_nothing_behind(tmp_path: Path) -> None:
     script.write_text(
         "import os, signal, time\n"
         "from evolvability.workers.local_processes import LocalProcesses\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where tests run in the background
         "pool = LocalProcesses(2)\n"
         "print(*(pool.submit(os.getpid).result() for _ in range(2)), flush=True)\n"
         "for _ in range(2):\n"

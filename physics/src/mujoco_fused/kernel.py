@@ -31,20 +31,22 @@ def warp() -> Any:
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
-        _start(module)
+        notice = _start(module)
     finally:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
+    if notice:
+        warnings.warn(notice, stacklevel=3)
     return module
 
 
-def _start(module: Any) -> None:
-    """Start Warp, with a folder for compiled programs that can be written: where its own cannot, a temporary one."""
+def _start(module: Any) -> str:
+    """Start Warp, with a temporary folder for compiled programs where its own cannot be written, which is told."""
     try:
         module.init()
         if os.access(module.config.kernel_cache_dir, os.W_OK):
-            return
+            return ""
         error = "it is read-only"
     except OSError as raised:
         error = raised.strerror or str(raised)
@@ -54,9 +56,7 @@ def _start(module: Any) -> None:
     atexit.register(shutil.rmtree, module.config.kernel_cache_dir, ignore_errors=True)
     module.init()
     text = f"Warp cannot keep compiled programs in {refused}: {error}. They go to {module.config.kernel_cache_dir}, and"
-    warnings.warn(
-        f"{text} are compiled anew each time. WARP_CACHE_PATH names a folder that can be written.", stacklevel=4
-    )
+    return f"{text} are compiled anew each time. WARP_CACHE_PATH names a folder that can be written."
 
 
 def jax() -> Any:

@@ -21,12 +21,6 @@ from evolvability.runs.folder import Run
 
 ADAPTATIONS, RACES, OFFSPRING, UNFINISHED = "adaptations", "races", "offspring", "unfinished"
 AS_JSON = (ADAPTATIONS, RACES)
-MAY_LACK = {
-    ADAPTATIONS: {"generation", "episodes", "circumstances"},
-    RACES: {"generation", "fixed", "drawn", "drawn_fixed"},
-    OFFSPRING: {"generation", "own"},
-}
-"""What not every result of a kind has."""
 FORMER = ".former"
 """Ends the name under which a result is kept that another one replaces."""
 HOLDS: dict[str, dict[str, int | None]] = {

@@ -11,7 +11,6 @@ import os
 import pickle
 import queue
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -30,7 +29,6 @@ from evolvability.workers.worker import WorkerReport
 
 MAX_STARTS = 3  # so many processes in a row may die while they get ready before the run is stopped
 WATCH_SECONDS = 0.2  # between looks at the workers
-END_SECONDS = 2.0  # that a process has to tidy up
 MAX_WORDS = 400  # letters of a worker's last words
 MAX_STDERR = 1 << 16  # letters kept of what a worker wrote
 MEMORY_SHARE = 0.9  # of the machine's memory, for all workers together
@@ -68,7 +66,7 @@ class LocalProcesses(ThreadedPool):
         self._is_closed.set()
         super().close()
         for worker in self._workers:  # all of them, before any is waited for
-            worker.hang_up()
+            worker.close()
         for worker in self._workers:
             worker.end()
 
@@ -101,7 +99,6 @@ class _Worker:
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
-        self._line: socket.socket | None = None  # the same pipe, which a socket alone can shut under who waits for it
         self._listener, self._ending = threading.Thread(), threading.Lock()
         self._until = float("inf")  # when the call under way is overdue
         self._is_closed = self._is_overdue = False
@@ -155,16 +152,14 @@ class _Worker:
                 process.kill()
                 self._words = f"it took {taken / 1e9:.1f} GB of memory, of {memory / 1e9:.1f} GB at most"
 
-    def hang_up(self) -> None:
-        """Want no more of it, for good: it notices, and so does whoever waits for its answer."""
+    def close(self) -> None:
+        """Want no more of it, for good; whoever waits for its answer hears that it has gone."""
         self._is_closed = True
-        if (line := self._line) is not None:
-            with contextlib.suppress(OSError):  # it has gone by itself
-                line.shutdown(socket.SHUT_RDWR)
+        if (process := self.process) is not None:
+            process.kill()
 
     def _begin(self) -> None:
         self._pipe, theirs = Pipe()
-        self._line = socket.socket(fileno=os.dup(self._pipe.fileno()))
         start = START.format(path=[str(Path(path).absolute()) for path in sys.path], pipe=theirs.fileno())
         self._words = ""
         # -P: without the working folder, which may be somebody else's. A session of its own: Ctrl-C is the driver's.
@@ -179,7 +174,7 @@ class _Worker:
         self._listener = threading.Thread(target=self._listen, args=(self.process,), daemon=True)
         self._listener.start()
         if self._is_closed:  # meanwhile, by another thread, which may not have seen this process
-            self.hang_up()
+            self.close()
 
     def _listen(self, process: "subprocess.Popen[bytes]") -> None:
         """Pass on what the process writes to its standard error, and remember the last of it."""
@@ -194,18 +189,17 @@ class _Worker:
     def end(self) -> str:
         """Wait until it has gone, or end it by force. Returns how it ended."""
         with self._ending:
-            process, pipe, line = self.process, self._pipe, self._line
+            process, pipe = self.process, self._pipe
             # Forgotten before it is ended, so that nobody calls it meanwhile.
-            self.process = self._pipe = self._line = None
-        if process is None or pipe is None or line is None:
+            self.process = self._pipe = None
+        if process is None or pipe is None:
             return ""
         try:
-            code = process.wait(END_SECONDS + 1)
+            code = process.wait(1.0)
         except subprocess.TimeoutExpired:
-            process.kill()  # also one that is stopped
+            process.kill()
             code = process.wait()
         pipe.close()
-        line.close()
         self._listener.join(1.0)
         crash = self._words.rfind("Fatal Python error")  # of a crash, the call that it happened in comes first
         words = " ".join((self._words[crash:][:MAX_WORDS] if crash >= 0 else self._words[-MAX_WORDS:]).split())
@@ -221,21 +215,17 @@ def serve(descriptor: int) -> None:
     with contextlib.suppress(OSError):  # if memory ends all the same, Linux takes workers first
         Path("/proc/self/oom_score_adj").write_text("500")
     os.set_inheritable(descriptor, False)  # for programs that a simulator starts
-    pipe, calls = Connection(descriptor), queue.SimpleQueue[bytes | None]()
+    pipe, calls = Connection(descriptor), queue.SimpleQueue[bytes]()
     threading.Thread(target=_receive, args=(pipe, calls), daemon=True).start()
-    while data := calls.get():
-        answer = _answer(data)
-        with contextlib.suppress(OSError):  # the driver is gone
-            pipe.send_bytes(answer)
+    while True:
+        pipe.send_bytes(_answer(calls.get()))
 
 
-def _receive(pipe: Connection, calls: "queue.SimpleQueue[bytes | None]") -> None:
+def _receive(pipe: Connection, calls: "queue.SimpleQueue[bytes]") -> None:
     """Hand on calls; a driver that is gone takes its workers along, even if they are busy."""
     with contextlib.suppress(EOFError, OSError):
         while True:
             calls.put(pipe.recv_bytes())
-    calls.put(None)
-    time.sleep(END_SECONDS)
     os._exit(1)  # not sys.exit, which would end this thread alone
 
 
