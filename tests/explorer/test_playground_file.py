@@ -63,6 +63,14 @@ def test_what_a_page_cannot_simulate_is_named(point_run: Run) -> None:
     assert "dimensions" in why_not(Run(point_run.path, (0,)))
     other: Any = SimpleNamespace(config=SimpleNamespace(task="gymnasium"))
     assert "'gymnasium' cannot be simulated" in why_not(other)
+    unknown = (
+        ("point", {"policy": "gru"}, "its network is not an mlp with tanh"),
+        ("maze", {"activation": "relu"}, "its network is not an mlp with tanh"),
+        ("cheetah", {"policy": "brains:mine"}, "its network is your own"),
+    )
+    for task, options, reason in unknown:
+        other = SimpleNamespace(config=layered(task, values={"task_options": options}))
+        assert reason in why_not(other)
 
 
 def test_a_playground_is_of_one_run_and_a_page(point_run: Run, tmp_path: Path, capsys: Any) -> None:
