@@ -207,6 +207,8 @@ def test_a_long_generation_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) 
     assert pace.under_way() == ""
     now[0], shares[0] = 45.0, 0.0
     assert pace.under_way() == "generation 2: 10 s of about 20 s"
+    now[0] = 70.0  # longer than expected: nobody knows of how many
+    assert pace.under_way() == "generation 2: 35 s"
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
@@ -235,8 +237,22 @@ def test_the_whole_is_estimated_from_a_few_members(monkeypatch: pytest.MonkeyPat
     assert seconds_per_generation(evolution) == pytest.approx(2.0 * 256 / 64)
 
 
+def test_robots_are_estimated_and_functions_of_the_user_are_not_called_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "MANY", 100)
+    calls: list[Any] = []
+    task = function_task(lambda x: calls.append(x) or float(x[0]), np.zeros(2), on_host=True)  # type: ignore[func-returns-value]
+    before = len(calls)
+    assert seconds_per_generation(Evolution(layered("python:own", values={"population_size": 256}), task)) is None
+    assert len(calls) == before
+    pytest.importorskip("mujoco")
+    options = {"engine": "mujoco", "num_steps": 2, "hidden": 4}
+    robot = Evolution(layered("cheetah", values={"population_size": 128, "task_options": options}))
+    assert robot.task.on_host
+    assert (seconds_per_generation(robot) or 0) > 0
+
+
 def test_a_long_run_is_pointed_to_the_preset_of_minutes() -> None:
-    assert in_all("cheetah", 600) == "about 10 min in all, as 64 members tell"
+    assert in_all("cheetah", 600) == "about 10 min in all, besides compiling, as 64 members tell"
     assert in_all("cheetah", 24_000).endswith("ees train cheetah --preset laptop")
     assert "preset" not in in_all("point", 24_000)
 

@@ -7,6 +7,7 @@ import jax
 from evolvability.core.keys import episode_key
 from evolvability.core.strategy import Algorithm
 from evolvability.runs.files import command_line
+from evolvability.runs.picking import evaluator
 from evolvability.tasks.registry import task_entry
 from evolvability.training.evolution import Evolution
 from evolvability.training.progress import duration
@@ -26,12 +27,15 @@ def seconds_per_generation(evolution: Evolution) -> float | None:
     """
     config, algorithm = evolution.config, evolution.algorithm
     members = config.population_size * config.seeds
-    elsewhere = evolution.evaluator is not None or evolution.task.on_host or jax.default_backend() != "cpu"
+    on_host = evolution.task.on_host
+    # Functions of the user's own are not called more often than they have to be.
+    is_own = on_host and ":" in config.task
+    elsewhere = evolution.evaluator is not None or is_own or (jax.default_backend() != "cpu" and not on_host)
     if members < MANY or elsewhere or config.explores or not isinstance(algorithm, Algorithm):
         return None
     state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
     sample = algorithm.ask(state, evolution.population.draws(PROBED))
-    evaluate = jax.jit(evolution.task.evaluate)
+    evaluate = evaluator(evolution.task)
     for _ in range(2):
         began = time.perf_counter()
         jax.block_until_ready(evaluate(episode_key(state.key, state.generation), sample, state.memory))
@@ -41,7 +45,7 @@ def seconds_per_generation(evolution: Evolution) -> float | None:
 
 def in_all(task: str, seconds: float) -> str:
     """What to say of a run that takes so many seconds; of a long one, which preset takes minutes."""
-    text = f"about {duration(seconds)} in all, as {PROBED} members tell"
+    text = f"about {duration(seconds)} in all, besides compiling, as {PROBED} members tell"
     if seconds < PATIENCE or "laptop" not in task_entry(task).presets:
         return text
     return f"{text}. Minutes on a CPU are enough to see the effect: {command_line('train', task, '--preset', 'laptop')}"

@@ -45,13 +45,8 @@ class Pace:
         if seconds < LONG or self.done >= self.total:
             return ""
         share = self._share()
-        far = (
-            f", {share:.0%} of its members"
-            if share
-            else f" of about {duration(self.expected)}"
-            if self.expected
-            else ""
-        )
+        of_about = f" of about {duration(self.expected)}" if self.expected and seconds < self.expected else ""
+        far = f", {share:.0%} of its members" if share else of_about
         return f"generation {self.done + 1}: {duration(seconds)}{far}"
 
 
