@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from evolvability import ConfigError, Run, RunFolderError, evolve, resume, robot_task
+from evolvability import Circumstances, ConfigError, Run, RunFolderError, evolve, gru, resume, robot_task
 from evolvability.cli import main
 from evolvability.runs.export import export
 from evolvability.tasks import archives
@@ -87,6 +87,15 @@ def test_a_configuration_repeats_a_run_by_the_robot_beside_it(file: Path, monkey
     main(["train", "--config", str(output / "config.toml"), "--output", str(again), "--quiet"])
     np.testing.assert_array_equal(Run(again).centers, Run(output).centers)
     assert (again / "robot.zip").read_bytes() == (output / "robot.zip").read_bytes()
+
+
+def test_a_robot_a_policy_and_circumstances_go_together(file: Path) -> None:
+    output = file.parents[1] / "run"
+    options: dict[str, Any] = {"circumstances": Circumstances(start_noise=0.3), "num_steps": 5, "engine": "mujoco"}
+    task = robot_task(file, policy=gru(4), **options)
+    evolve(task, objective="max_covariance", episodes=2, generations=1, population_size=8, output=output)
+    assert Run(output).behaviors()["episodes"].shape == (1, 8, 2, 3)
+    assert Run(output).task.shapes == task.shapes
 
 
 def test_a_task_from_python_is_recorded_by_its_robot(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,6 +203,8 @@ def test_bad_files_get_one_clear_sentence(case: str, tmp_path: Path, capsys: Any
 def test_files_and_models_that_are_not_there_are_said() -> None:
     with pytest.raises(ConfigError, match=r"nowhere.xml cannot be read: No such file"):
         robot_task("nowhere.xml")
+    with pytest.raises(ConfigError, match=r"No such file or directory. Did you mean the model hopper, without .xml"):
+        robot_task("hopper.xml")
     with pytest.raises(ConfigError, match=r"Unknown model 'hoper'. Did you mean .*hopper"):
         robot_task("hoper")
     with pytest.raises(ConfigError, match="Unknown option of a robot 'steps'"):

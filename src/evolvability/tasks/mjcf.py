@@ -47,7 +47,8 @@ def packed(source: Any) -> tuple[str, bytes]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
+        meant = f" Did you mean the model {path.stem}, without .xml?" if path.stem in known_models() else ""
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}.{meant}") from None
     if path.suffix == ".zip":
         return path.stem, content
     try:
@@ -64,10 +65,15 @@ def path_of(text: str) -> Path:
     """The file that a text names: a path, or the name of a model that comes with this package or Gymnasium's."""
     if Path(text).suffix.lower() in (".xml", ".mjcf", ".zip", ".urdf"):
         return Path(text)
-    known = {path.stem: path for folder in (ASSETS, OWN_ASSETS) for path in sorted(folder.glob("*.xml"))}
+    known = known_models()
     if text not in known:
         raise ConfigError(unknown("model", text, known, also=", or the path of an MJCF, such as my.xml"))
     return known[text]
+
+
+def known_models() -> dict[str, Path]:
+    """The files of models that come with Gymnasium or this package, by name."""
+    return {path.stem: path for folder in (ASSETS, OWN_ASSETS) for path in sorted(folder.glob("*.xml"))}
 
 
 def unpacked(archive: bytes, name: str, edit: Callable[[mujoco.MjSpec], None] = lambda spec: None) -> mujoco.MjModel:
