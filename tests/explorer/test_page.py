@@ -13,8 +13,8 @@ import pytest
 
 from evolvability import Run
 from evolvability.config.schema import layered
-from evolvability.explorer import data
 from evolvability.explorer.service import Explorer
+from evolvability.explorer.shapes import robot_table
 from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.sealed import to_json
 from evolvability.runs.writer import RunWriter
@@ -90,19 +90,42 @@ def test_a_clicked_member_walks_in_all_of_its_episodes(opened: Any, lucky_run: R
 
 def test_bodies_stand_in_the_browser_where_mujoco_puts_them(opened: Any, served: str) -> None:
     open_page(opened, served)
-    for make in (ant, cheetah):
-        robot = make()
-        pose = robot.start + np.linspace(-0.4, 0.5, len(robot.start))
-        if robot.name == "ant":
-            pose[3:7] /= np.linalg.norm(pose[3:7])
-        state = mujoco.MjData(robot.model)
-        state.qpos[:] = pose
-        mujoco.mj_kinematics(robot.model, state)
-        table, numbers = json.dumps(data.robot(robot.model)), json.dumps(pose.tolist())
+    for model in (ant().model, cheetah().model, mujoco.MjModel.from_xml_string(SHAPES)):
+        state = mujoco.MjData(model)
+        mujoco.mj_integratePos(model, state.qpos, np.linspace(-0.4, 0.5, model.nv), 1.0)
+        mujoco.mj_kinematics(model, state)
+        table, numbers = json.dumps(robot_table(model)), json.dumps(state.qpos.tolist())
         found = opened.evaluate(
             f"import('explorer/robots').then(m => m.bodies({table}, {numbers}).map(b => [b.m41, b.m42, b.m43]))"
         )
         np.testing.assert_allclose(found, state.xpos, atol=1e-6)
+
+
+SHAPES = """<mujoco><asset><mesh name="rock" vertex="-.2 -.2 0  .2 -.2 0  0 .2 0  0 0 .3"/></asset><worldbody>
+<geom type="plane" size="1 1 1"/><body pos="0 0 1"><freejoint/><geom type="box" size=".1 .2 .3"/>
+<body pos=".3 0 0"><joint type="ball" pos="0 .1 .2"/><geom type="mesh" mesh="rock"/><geom size=".1" group="3"/>
+<body pos="0 .3 .1" euler="0 30 0"><joint axis="1 1 0"/><geom type="cylinder" size=".1 .3"/></body></body>
+<body pos="0 0 .3"><geom type="ellipsoid" size=".3 .2 .1"/></body></body></worldbody></mujoco>"""
+
+
+def test_any_shape_is_drawn_at_its_size(opened: Any, served: str) -> None:
+    open_page(opened, served)
+    model = mujoco.MjModel.from_xml_string(SHAPES)
+    table = robot_table(model)
+    assert [geom["kind"] for geom in table["geoms"]] == ["box", "mesh", "cylinder", "ellipsoid"]  # one is hidden
+    state = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, state)
+    where = json.dumps({"size": 1, "ground": [0, 0], "aside": 0, "color": [1, 1, 1]})
+    drawn = f"m.shapes({json.dumps(table)}, {json.dumps(table['rest'])}, {where})"
+    found = opened.evaluate(f"import('explorer/robots').then(m => {drawn})")
+    assert len(found["solids"]) == 20  # one ellipsoid
+    shown = [geom for geom in range(model.ngeom) if model.geom_type[geom] > 0 and model.geom_group[geom] < 3]
+    for geom, one in zip(shown, found["meshes"], strict=False):
+        place = np.array(one["row"][:16]).reshape(4, 4).T
+        corners = np.array(table["meshes"][one["mesh"]]["vertices"]) @ place[:3, :3].T + place[:3, 3]
+        own = (corners - state.geom_xpos[geom]) @ state.geom_xmat[geom].reshape(3, 3)
+        middle, half = model.geom_aabb[geom].reshape(2, 3)
+        np.testing.assert_allclose([own.min(axis=0), own.max(axis=0)], [middle - half, middle + half], atol=1e-3)
 
 
 def test_click_on_the_ground_finds_the_nearest_of_k(opened: Any, served: str, ant_run: Run) -> None:

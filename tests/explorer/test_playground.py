@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import numpy as np
 import playground
 import pytest
 
-from evolvability import Run, evolve
+from evolvability import Run, evolve, robot_task
+from evolvability.cli.viewing import write_page
 from evolvability.config.schema import layered
+from evolvability.core.errors import ConfigError
 from evolvability.core.objectives import max_entropy, max_variance, mean_fitness
 from evolvability.core.types import make_outcome
 from evolvability.explorer.page import bundle
-from evolvability.explorer.playground import Changes, export_playground, make_tab, replay_in_double
+from evolvability.explorer.playground import Changes, export_playground, make_tab, replay_in_double, why_not
 from evolvability.studies.rebuild import evaluate, fresh_one, parent_of, watchable_task
 from tests.browsing import until
 from tests.conftest import compiled_weights
@@ -118,6 +121,19 @@ def test_toy_mutations_end_where_the_library_says(opened: Any, task: str, tmp_pa
         np.testing.assert_allclose(tried(opened, fresh=number)["behavior"], expected, rtol=1e-3, atol=1e-3)
 
 
+def drawn_in_page(page: Any, run: Run, parent: Any, number: int) -> list[float]:
+    """A mutation's parameters, as a page draws them."""
+    (center,) = make_tab("", [run])["centers"]
+    scale = np.asarray(parent.drawn_by().scale(parent.parameters, parent.generation)).ravel().tolist()
+    drawn = json.dumps(center["population"] | {"scale": scale})
+    values = np.asarray(parent.parameters.center).ravel().tolist()
+    call = f"found.parametersAt({drawn}, {values}, found.addressOf({drawn}, {{ fresh: {number} }}))"
+    parameters = in_module(
+        page, "playground/members", f"((found) => Array.from({call}))(modules['playground/members'])"
+    )
+    return list(parameters)
+
+
 @pytest.mark.parametrize("population", ["normal", "low_rank", "diagonal_normal", "mixture"])
 def test_a_number_names_the_same_parameters_in_every_population(opened: Any, population: str, tmp_path: Path) -> None:
     short = {"noise_dtype": "bfloat16", "rank": 2, "components": 3, "task_options": {"num_steps": 5}}
@@ -125,26 +141,20 @@ def test_a_number_names_the_same_parameters_in_every_population(opened: Any, pop
     evolve("point", layered("point", offers=values), output=tmp_path / "run")
     run = Run(tmp_path / "run")
     parent = parent_of(run, watchable_task(run), run.rebuildable[-1])
-    (center,) = make_tab("point", [run])["centers"]
-    scale = np.asarray(parent.drawn_by().scale(parent.parameters, parent.generation)).ravel().tolist()
-    drawn, center = (
-        json.dumps(center["population"] | {"scale": scale}),
-        np.asarray(parent.parameters.center).ravel().tolist(),
-    )
     for number in (3, 23):
         brood = fresh_one(parent, number)
-        call = f"found.parametersAt({drawn}, {center}, found.addressOf({drawn}, {{ fresh: {number} }}))"
-        code = f"((found) => Array.from({call}))(modules['playground/members'])"
-        parameters = in_module(opened, "playground/members", code)
+        parameters = drawn_in_page(opened, run, parent, number)
         expected = np.asarray(brood.sample.members())[brood.wanted[0]]
         np.testing.assert_allclose(parameters, expected, rtol=0, atol=2e-6)
 
 
-def same_walk(page: Any, run: Run, brood: Any, parent: Any, changes: Changes = UNCHANGED, **who: int) -> Any:
+def same_walk(
+    page: Any, run: Run, brood: Any, parent: Any, changes: Changes = UNCHANGED, apart: float = 1e-6, **who: int
+) -> Any:
     """The page's mutation and the library's walk alike, to a millionth of a meter, from the start to the end."""
     found = tried(page, changes, **who)
     motion = replay_in_double(run, changes)(brood.key, brood.sample, parent.memory).of_members(brood.wanted)
-    np.testing.assert_allclose(found["behavior"], motion.behavior[0], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found["behavior"], motion.behavior[0], rtol=0, atol=apart)
     last = int(motion.num_frames[0]) - 1
     shown = np.append(np.arange(0, last, 2), last)
     path = np.array(found["path"]).reshape(-1, 2)
@@ -174,6 +184,48 @@ def test_in_a_changed_world_mutations_walk_as_the_library_says(opened: Any, ant_
     ]
     ends = [same_walk(opened, ant_run, brood, parent, one, fresh=3) for one in changes]
     assert len(np.unique(np.round(ends, 6), axis=0)) == len(changes)  # each of them changes something
+
+
+ROBOTS: dict[str, dict[str, Any]] = {
+    "quadruped": {},
+    "arm": {"behavior": "site:hand.xyz"},
+    "hopper": {"policy": "gru"},
+    "walker2d": {"activation": "relu", "average": True},
+    "humanoid": {"hidden": (8,), "activation": "silu"},
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.full] if name != "arm" else []) for name in ROBOTS]
+)
+def test_any_robot_that_is_compiled_moves_as_the_library_says(opened: Any, name: str, tmp_path: Path) -> None:
+    pytest.importorskip("warp", reason="Warp is not installed")
+    options: dict[str, Any] = {"num_steps": 40, "hidden": (8, 8), "engine": "mujoco"}
+    task = robot_task(name, **options | ROBOTS[name])
+    evolve(task, generations=1, population_size=8, sigma=0.5, objective="max_variance", output=tmp_path / "run")
+    run = Run(tmp_path / "run")
+    parent = parent_of(run, run.task, run.rebuildable[-1])
+    brood = fresh_one(parent, 3)
+    # The last digits of noise depend on the kind of CPU, and contacts make much of them: both get the page's.
+    found = jnp.array([drawn_in_page(opened, run, parent, 3)])
+    blank = jax.tree.map(jnp.zeros_like, brood.sample.noise)
+    brood = replace(brood, sample=brood.sample._replace(center=found, noise=blank))
+    open_playground(opened, export_playground(run, tmp_path / "page.html"))
+    changed = Changes(0.5, (0.5, 0.0), (2,))
+    ends = [same_walk(opened, run, brood, parent, one, 0.0, fresh=3) for one in (UNCHANGED, changed)]
+    assert np.abs(np.subtract(*ends)).max() > 1e-4
+
+
+def test_a_robot_that_is_not_compiled_is_refused_in_a_sentence_and_exported_all_the_same(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"num_steps": 3, "hidden": (4,), "engine": "mujoco"}
+    evolve(robot_task("swimmer", **options), generations=1, population_size=4, output=tmp_path / "run")
+    run = Run(tmp_path / "run")
+    reason = why_not(run)
+    assert reason.startswith("a page simulates robots that are compiled, and the swimmer is not. It is in a ")
+    with pytest.raises(ConfigError, match="the swimmer is not"):
+        export_playground(run, tmp_path / "page.html")
+    write_page(run, tmp_path / "page.html")
+    assert "explorer/app" in (tmp_path / "page.html").read_text()  # with what was recorded
 
 
 def test_a_broken_motor_is_told_and_fresh_mutations_can_be_picked(opened: Any, ant_run: Run, tmp_path: Path) -> None:

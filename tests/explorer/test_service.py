@@ -24,6 +24,7 @@ from evolvability.explorer import data
 from evolvability.explorer.export import export_page
 from evolvability.explorer.server import Handler, Server
 from evolvability.explorer.service import BROODS, Explorer, Kept
+from evolvability.explorer.shapes import robot_table
 from evolvability.explorer.videos import make_video
 from evolvability.runs.sealed import to_json
 from evolvability.runs.writer import RunWriter
@@ -100,7 +101,7 @@ def test_a_run_made_on_an_accelerator_was_not_trained_on_mujoco(ant_run: Run, tm
 @pytest.mark.parametrize("make", [ant, cheetah])
 def test_robot_table_has_every_shape_but_the_floor(make: Any) -> None:
     model = make().model
-    table = data.robot(model)
+    table = robot_table(model)
     assert len(table["geoms"]) == model.ngeom - 1
     assert {geom["kind"] for geom in table["geoms"]} <= {"capsule", "sphere"}
     assert len(table["bodies"]) == model.nbody

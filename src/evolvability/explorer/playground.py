@@ -22,6 +22,7 @@ from evolvability.core.errors import ConfigError, install_line
 from evolvability.explorer import data
 from evolvability.explorer.export import check_ending
 from evolvability.explorer.page import playground_html
+from evolvability.explorer.shapes import robot_reach, robot_table
 from evolvability.runs.files import write_output
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent
@@ -30,10 +31,9 @@ from evolvability.studies.rebuild import parent_of
 from evolvability.tasks.base import Task
 from evolvability.tasks.circumstances import Circumstances, circumstances_in
 from evolvability.tasks.normalizer import Moments, scaling
-from evolvability.tasks.options import NetworkOptions
+from evolvability.tasks.options import EpisodeOptions, NetworkOptions
 from evolvability.tasks.replay import HostArray, Replay
 
-ROBOTS = ("cheetah", "ant")
 WORLDS = ("point", "maze", "navigation", "interference")
 CLICK = "Click anywhere on the ground: fresh mutations of the center are tried, and the nearest goes there."
 CHANGE = " Then change the world, and see which of them still go where they went."
@@ -58,8 +58,8 @@ def export_playground(run: Run, output: Path) -> Path:
     check_ending(output)
     name = run.path.resolve().name
     about = f"The run {name}: {run.config.task_title}, generation {run.rebuildable[-1] if run.rebuildable else 0}."
-    more = CHANGE if run.config.task in ROBOTS else ""
-    tab = make_tab(run.config.task, [run], about=f"{about}{_left_out(run)}\n\n{CLICK}{more}")
+    more = CHANGE if _is_robot(run) else ""
+    tab = make_tab(run.config.task_title, [run], about=f"{about}{_left_out(run)}\n\n{CLICK}{more}")
     write_output(output, playground_html({"title": f"{name} · Evolvability ES", "tabs": [tab]}).encode())
     return output
 
@@ -74,15 +74,33 @@ def _left_out(run: Run) -> str:
 
 def why_not(run: Run) -> str:
     """Why a run's mutations cannot be simulated in a page; empty where they can."""
-    if run.config.task not in (*ROBOTS, *WORLDS):
-        return f"task '{run.config.task}' cannot be simulated in a page ({', '.join((*ROBOTS, *WORLDS))} can)"
-    if run.config.task in ROBOTS and importlib.util.find_spec("warp") is None:
+    if not _is_robot(run) and run.config.task not in WORLDS:
+        return f"task '{run.config.task}' cannot be simulated in a page (robots and {', '.join(WORLDS)} can)"
+    if _is_robot(run) and importlib.util.find_spec("warp") is None:
         return f"robots are compiled with warp-lang, which is not installed; install it with: {install_line('warp')}"
     if reason := _unknown_network(run):
         return reason
     if not run.rebuildable:
         return "no center of this run was kept"
-    return "it is reduced to some of its behavior dimensions" if run.dimensions else ""
+    if run.dimensions:
+        return "it is reduced to some of its behavior dimensions"
+    stage = _task(run).stage
+    return _not_compiled(stage and stage.robot)
+
+
+def _is_robot(run: Run) -> bool:
+    return isinstance(run.config.task_options, EpisodeOptions)
+
+
+def _not_compiled(robot: Any) -> str:
+    """Why a robot is not compiled; empty where it is, or where there is none."""
+    if robot is None:
+        return ""
+    # Here, not above: toy worlds are simulated without MuJoCo too.
+    from evolvability.tasks.locomotion import obstacles
+
+    found = obstacles(robot)
+    return f"a page simulates robots that are compiled, and the {robot.name} is not. {found[0]}" if found else ""
 
 
 def _unknown_network(run: Run) -> str:
@@ -90,7 +108,7 @@ def _unknown_network(run: Run) -> str:
     options = run.config.task_options
     if not isinstance(options, NetworkOptions):
         return ""
-    if run.config.task in ROBOTS:
+    if _is_robot(run):
         return "" if options.policy in ("mlp", "gru") else "its network is your own; pages simulate mlp and gru"
     is_plain = (options.policy, options.activation) == ("mlp", "tanh")
     return "" if is_plain else "its network is not an mlp with tanh, the only one of worlds that pages simulate"
@@ -104,14 +122,16 @@ def make_tab(title: str, runs: Sequence[Run], **more: Any) -> dict[str, Any]:
             raise ConfigError(f"{run.path}: {reason}.")
     parents = [parent_of(run, _task(run), run.rebuildable[-1]) for run in runs]
     task = parents[0].task
+    robot: Any = task.stage and task.stage.robot
+    seen = [data.reach(run) for run in runs if run.recorded] or [10.0]
     half = sum(parent.parameters.center.nbytes for parent in parents) > MOST_BYTES
     return {
         "title": title,
         "task": first.config.task,
         "behavior": list(task.behavior),
-        "reach": max(data.reach(run) for run in runs if run.recorded) if any(run.recorded for run in runs) else 10.0,
+        "reach": max(*seen, robot_reach(robot.model) if robot else 0.0),
         "moves": task.stage is not None,
-        "robot": data.robot(task.stage.model) if task.stage and task.stage.model else None,
+        "robot": robot and robot_table(robot.model, robot.start),
         "setup": _setup(first, task),
         "centers": [_center(run, parent, half) for run, parent in zip(runs, parents, strict=True)],
         **more,
@@ -129,7 +149,8 @@ def _setup(run: Run, task: Task) -> dict[str, Any]:
     options: Any = run.config.task_options
     shared = {"task": task.name, "shapes": task.shapes, "num_steps": getattr(options, "num_steps", 1)}
     shared["time_step"] = task.stage.time_step if task.stage else 1.0
-    if task.name not in ROBOTS:
+    robot: Any = task.stage and task.stage.robot
+    if robot is None:
         return shared
     from mujoco_fused import DOUBLE, to_webassembly
 
@@ -137,7 +158,6 @@ def _setup(run: Run, task: Task) -> dict[str, Any]:
     from evolvability.tasks.engines.network_text import network_text
 
     assert task.network is not None
-    robot: Any = task.stage and task.stage.robot
     text = episode_text(robot, network_text(task.network), DOUBLE, Given(velocities=True, parameters=CHANGED))
     program = to_webassembly(text, {**ARGUMENTS, "tid": "int"})
     return shared | {
@@ -147,28 +167,15 @@ def _setup(run: Run, task: Task) -> dict[str, Any]:
         "behaviors": len(robot.behavior),
         "positions": robot.model.nq,
         "velocities": robot.model.nv,
-        "pushes": _pushes(robot.model),
+        "pushes": list(robot.ground),
+        "touches": bool(robot.floors or robot.links),
         **{name: robot.parameters[name].tolist() for name in CHANGED},
-        "joints": robot.num_joints,
+        "joints": list(robot.joints),
+        "followed": robot.followed,
         "start": robot.start.astype(np.float32).tolist(),
         "noise": options.start_noise,
         "early_termination": options.early_termination,
     }
-
-
-def _pushes(model: Any) -> list[int]:
-    """Which velocities are those of the whole robot along x and y: of a free joint, or of slides; none of an arm."""
-    import mujoco
-
-    root = model.jnt_bodyid[0]
-    slides = {}
-    for joint in np.flatnonzero(model.jnt_bodyid == root):
-        at, kind = int(model.jnt_dofadr[joint]), model.jnt_type[joint]
-        if kind == mujoco.mjtJoint.mjJNT_FREE:
-            return [at, at + 1]
-        if kind == mujoco.mjtJoint.mjJNT_SLIDE:
-            slides[int(np.abs(model.jnt_axis[joint]).argmax())] = at
-    return [slides[axis] for axis in (0, 1) if axis in slides]
 
 
 def _center(run: Run, parent: Parent, half: bool) -> dict[str, Any]:
@@ -213,18 +220,19 @@ def replay_in_double(run: Run, changes: Changes = Changes()) -> Replay:  # noqa:
     from mujoco_fused import DOUBLE
 
     from evolvability.tasks.engines.cores import cores_replay
-    from evolvability.tasks.locomotion import networks_of, robot_of
 
     options: Any = run.config.task_options
     # Of circumstances, a page has the start's alone.
     options = replace(options, **circumstances_in(Circumstances(start_noise=options.start_noise)))
-    robot = robot_of(run.config.task, options)
-    return cores_replay(robot, networks_of(robot, options), options, DOUBLE, _fixed(robot, changes))
+    task = _task(run)
+    assert task.stage is not None
+    assert task.network is not None
+    return cores_replay(task.stage.robot, task.network, options, DOUBLE, _fixed(task.stage.robot, changes))
 
 
 def _fixed(robot: Any, changes: Changes) -> tuple[HostArray, dict[str, HostArray]]:
     """Velocities at the start, and the parameters of the physics."""
-    velocities, push = np.zeros(robot.model.nv), dict(zip(_pushes(robot.model), changes.push, strict=False))
+    velocities, push = np.zeros(robot.model.nv), dict(zip(robot.ground, changes.push, strict=False))
     velocities[list(push)] = list(push.values())
     friction, gear = (robot.parameters[name] for name in CHANGED)
     works = ~np.isin(np.arange(len(gear)), changes.broken)

@@ -13,6 +13,7 @@ import safetensors.numpy
 
 from evolvability.core.errors import ConfigError, unknown
 from evolvability.explorer import data
+from evolvability.explorer.shapes import robot_table
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent
 from evolvability.studies import rebuild
@@ -134,7 +135,9 @@ class Explorer:
         draws, moves = stage.simulator is not None, stage.replay is not None and not self._run(asked).dimensions
         note = NOT_DRAWN if task.simulator is not None and not draws else ""
         table = {"engine": stage.engine, "moves": moves, "draws": draws, "acts": task.actions is not None, "note": note}
-        return json.dumps({"robot": stage.model and data.robot(stage.model), **table}).encode()
+        return json.dumps(
+            {"robot": stage.model and robot_table(stage.model, stage.robot and stage.robot.start), **table}
+        ).encode()
 
     def center(self, asked: Question) -> bytes:
         """What the unmutated center does."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from evolvability.core.errors import ConfigError, missing_extra
+from evolvability.explorer.shapes import extent_of
 from evolvability.tasks.rendering import from_jpeg
 from evolvability.tasks.replay import HostArray, Recording, Stage
 
@@ -27,7 +28,6 @@ TRACK_POINTS = 120
 MAX_GEOMS = 6000
 FLOOR_COLORS = ((52, 60, 78), (62, 71, 92))
 GRID_LINES = 60  # in each direction, on a floor without squares
-EXTENT = 1.5  # meters: smaller robots are seen from nearer
 LEVEL = 0.01  # of a floor's quaternion
 FIELD_OF_VIEW = 45.0
 ELEVATION = 48.0
@@ -117,7 +117,7 @@ def robot_colors(number: int) -> HostArray:
 def camera_for(paths: Sequence[HostArray], extent: float = 1.0) -> tuple[HostArray, float]:
     """Where to look, and from how far, to have whole paths in the picture: the middle of them, and a distance.
 
-    A robot of an extent in meters has room around its path.
+    A robot of an extent, see `extent_of`, has room around its path.
     """
     points = np.concatenate(paths)
     middle = (points.min(axis=0) + points.max(axis=0)) / 2
@@ -139,7 +139,7 @@ def scenes(model: Any, motions: Sequence[Recording], moments: HostArray, size: t
         if motion.poses is not None
         for k, length in enumerate(motion.num_frames)
     ]
-    extent = min(1.0, extent_of(model) / EXTENT)
+    extent = extent_of(model)
     middle, distance = camera_for([path[:length] for _, path, length in episodes], extent)
     scale = max(1.0, distance / (18 * extent))  # a robot far away would be too small to see
     drawn, has_squares = _for_drawing(model, distance, scale)
@@ -167,16 +167,6 @@ def scenes(model: Any, motions: Sequence[Recording], moments: HostArray, size: t
                 _stand_out(scene.geoms[first : scene.ngeom], path[now], scale, color)
                 _draw_track(mujoco, scene, path[: now + 1], scale * extent, color)
             yield renderer.render()
-
-
-def extent_of(model: Any) -> float:
-    """How wide, long or high a robot is in its first pose, in meters, whatever stands around it."""
-    import mujoco
-
-    data, own = mujoco.MjData(model), np.flatnonzero(model.geom_bodyid > 0)
-    mujoco.mj_kinematics(model, data)
-    places, sizes = data.geom_xpos[own], model.geom_rbound[own, None]
-    return float(((places + sizes).max(axis=0) - (places - sizes).min(axis=0)).max()) if len(own) else EXTENT
 
 
 def _stand_out(geoms: Sequence[Any], place: HostArray, scale: float, color: HostArray) -> None:

@@ -67,6 +67,7 @@ def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: Own
         joint_range=np.array(model.jnt_range[list(outline.turning)]),
         ends=outline.ends(options),
         ground=outline.ground,
+        followed=followed,
         root=root,
         floors=floor_pairs(model),
         is_averaged=options.average,

@@ -89,6 +89,8 @@ class Robot:
     """`(view) -> (...)`, whether its episode is over; None where it never is before its time."""
     ground: tuple[int, ...] = ()
     """Where in velocities its root's along x and y are; empty where it stands on a fixed base."""
+    followed: int = 0
+    """The body that `torso` is about: its root, or the end of an arm."""
     root: int = 0
     """The body that is its root; 0 where the model stands on a fixed base."""
     floors: dict[int, list[tuple[int, int, float]]] = field(default_factory=dict)
@@ -260,6 +262,7 @@ def _robot(
         joint_range=joint_range,
         ends=fallen,
         ground=tuple(range(len(behavior))),  # x comes first, then y if there is one
+        followed=model.body("torso").id,
         root=model.body("torso").id,
         links=tuple(model.geom(link).id for link in links),
         contact_distance=paper_bodies.CONTACT_DISTANCE[name] if is_paper else margin,

@@ -30,7 +30,8 @@ async function start() {
   describe();
   await Promise.all([refreshCurves(), refreshHistory(), ...state.runs.map(prepareRobot)]);
   // Where nothing walks, the ground need not have one scale in both directions.
-  if (axesOf(state.runs, scene.chosen).isOwn !== scene.isOwn) scene.setAxes(scene.chosen);
+  const known = axesOf(state.runs, scene.chosen);
+  if (["isOwn", "reach", "walks"].some((name) => known[name] !== scene[name])) scene.setAxes(scene.chosen);
   markCenters(); // the slider may have rested before the task was there
   if (!isStatic) follow();
 }
@@ -57,7 +58,8 @@ async function prepareRobot(run) {
     Object.assign(run, { playable: false, moves: false, why: error.message });
   }
   showRemark();
-  if (run.robot && $("sizes").hidden) setSize(Math.min(12, Math.max(1, Math.round(scene.reach / 9))));
+  const large = run.robot && Math.round(scene.reach / (9 * run.robot.extent));
+  if (run.robot && $("sizes").hidden) setSize(Math.min(12, Math.max(1, large)));
   redraw();
 }
 

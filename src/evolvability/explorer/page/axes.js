@@ -21,15 +21,19 @@ export function axesOf(runs, chosen) {
   const bound = (at, end, pick) => pick(...runs.map((one) => one.ranges[at][end]));
   const ranges = chosen.map((at) => [bound(at, 0, Math.min), bound(at, 1, Math.max)]);
   const halves = ranges.map(([low, high]) => (high - low) / 2 || 1);
-  const isGround = chosen[0] === 0 && (run.flat || chosen[1] === 1)
+  const names = chosen.map((at) => run.behavior[at]);
+  const isPlace = !run.robot || names.slice(0, 2).every((name, k) => name.endsWith(`${"xy"[k]} (m)`));
+  const isGround = chosen[0] === 0 && (run.flat || chosen[1] === 1) && isPlace;
   const unit = unitOfAll(chosen.slice(0, 2).map((at) => run.behavior[at]));
   const isUneven = Math.max(...halves.slice(0, 2)) > ALIKE * Math.min(...halves.slice(0, 2));
   // What is not known to stay in its place may move.
   const isOwn = isUneven && !unit && !(isGround && runs.some(({ moves }) => moves !== false));
   const beyond = Math.max(...ranges.slice(0, 2).flat().map(Math.abs)) || 1;
-  const reach = isOwn ? 1 : isGround ? Math.max(...runs.map((one) => one.reach)) : beyond;
+  const reach = isOwn ? 1 : isGround ? Math.max(...runs.map((one) => Math.max(one.reach, one.robot?.reach ?? 0))) : beyond;
   const axes = chosen.map((at, k) => {
-    if (k === 2) return { at, low: ranges[k][0], scale: reach / (2 * halves[k]) }; // the lowest stand on the ground
+    // A robot's hand is where it is; of other behaviors the lowest stand on the ground.
+    if (k === 2 && run.robot && isGround && names[k].endsWith("z (m)")) return { at, low: 0, scale: 1 };
+    if (k === 2) return { at, low: ranges[k][0], scale: reach / (2 * halves[k]) };
     return isOwn ? { at, low: ranges[k][0] + halves[k], scale: 1 / halves[k] } : { at, low: 0, scale: 1 };
   });
   return { axes, reach, unit: isOwn ? " of the ground's radius" : unit, walks: isGround && !isOwn, isOwn };

@@ -5,7 +5,8 @@ const LIGHT = [-0.36, -0.34, 0.87];
 
 // What there is to draw comes as rows of numbers, so many per attribute of a shader, in the order of their locations.
 // A solid has the columns of a matrix, a color, and half the length between a capsule's ends.
-const LAYOUTS = { floor: [], point: [3, 3], ribbon: [3, 3], solid: [4, 4, 4, 4, 3, 1] };
+// A mesh has a matrix and a color per place; its corners follow in a buffer of their own.
+const LAYOUTS = { floor: [], point: [3, 3], ribbon: [3, 3], solid: [4, 4, 4, 4, 3, 1], mesh: [4, 4, 4, 4, 3] };
 const CORNERS = { floor: 6, point: 1, ribbon: 6, solid: 504 }; // of what a row stands for
 
 // The shaders' code by name, such as "floor vertex".
@@ -55,6 +56,18 @@ export class Painter {
     return Object.assign(made, { count: numbers.length / stride });
   }
 
+  // A mesh of triangles, of nine numbers each, to be drawn in many places.
+  mesh(triangles) {
+    const gl = this.gl;
+    const made = this.upload("mesh", []);
+    const at = LAYOUTS.mesh.length;
+    gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+    gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(triangles), gl.STATIC_DRAW);
+    gl.enableVertexAttribArray(at);
+    gl.vertexAttribPointer(at, 3, gl.FLOAT, false, 0, 0);
+    return Object.assign(made, { corners: triangles.length / 3 });
+  }
+
   texture(bytes) {
     const gl = this.gl;
     const [texture, side] = [gl.createTexture(), Math.sqrt(bytes.length / 4)];
@@ -77,7 +90,7 @@ export class Painter {
   }
 
   // Draws what was uploaded, with the values of its program's settings.
-  draw({ name, vertexArray, count }, values) {
+  draw({ name, vertexArray, count, corners = CORNERS[name] }, values) {
     const gl = this.gl;
     const program = this.programs[name];
     gl.useProgram(program);
@@ -89,7 +102,7 @@ export class Painter {
       else gl.uniform1f(place, value);
     }
     gl.bindVertexArray(vertexArray);
-    gl.drawArraysInstanced(name === "point" ? gl.POINTS : gl.TRIANGLES, 0, CORNERS[name], count);
+    gl.drawArraysInstanced(name === "point" ? gl.POINTS : gl.TRIANGLES, 0, corners, count);
   }
 
   floor({ heat, ...values }) {
@@ -107,16 +120,17 @@ export class Painter {
     gl.disable(gl.DEPTH_TEST);
   }
 
-  // First all shadows, then what casts them.
-  solids(numbers) {
+  // First all shadows, then what casts them. meshes: [what `mesh` made, the numbers of its places].
+  solids(numbers, meshes) {
     const gl = this.gl;
     this.shapes = this.upload("solid", numbers, this.shapes);
+    const all = [this.shapes, ...meshes.map(([made, places]) => this.upload("mesh", places, made))];
     gl.stencilFunc(gl.EQUAL, 0, 255);
     gl.stencilOp(gl.KEEP, gl.KEEP, gl.INCR);
     for (const shadow of [true, false]) {
       const test = shadow ? gl.STENCIL_TEST : gl.DEPTH_TEST; // where shadows overlap, the floor is not darkened twice
       gl.enable(test);
-      this.draw(this.shapes, { light: LIGHT, shadow });
+      for (const one of all) if (one.count) this.draw(one, { light: LIGHT, shadow });
       gl.disable(test);
     }
   }

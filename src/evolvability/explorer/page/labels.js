@@ -60,7 +60,7 @@ export function write(scene, canvas, { view, index, actors, walkers, spacing }) 
   writeScale(pen, scene, view, spacing);
   if (scene.lift) writeHeight(pen, scene, view, spacing);
   mark(pen, scene, view, actors);
-  const above = view.robot ? 1.5 * scene.options.size : 0.05 * scene.reach;
+  const above = view.robot ? 1.5 * view.robot.extent * scene.options.size : 0.05 * scene.reach;
   for (const actor of walkers)
     pen.say(actor.label, [...scene.position(actor), above], { color: css(actor.color), lower: -4, weight: "700" });
   writeTitle(canvas, { ...view, unit: scene.unit }, left + 16, top, scene.options.show === "density" && view.heat);

@@ -171,11 +171,20 @@ export class Scene {
     const walkers = walks ? own.filter(({ poses, path }) => poses || (view.moves && path)) : [];
     for (const { ribbon, color } of walkers)
       if (ribbon) painter.draw(ribbon, { now: time, color, width: 0.008 * reach });
-    const solids = walkers.flatMap((actor) => this.solid(view, actor));
+    const drawn = walkers.map((actor) => this.solid(view, actor));
     const standing = { size, ground: [0, 0], aside: 0, color: STANDING };
-    if (walks && view.robot && !actors.length) solids.push(...shapes(view.robot, view.robot.rest, standing));
-    painter.solids(solids);
+    if (walks && view.robot && !actors.length) drawn.push(shapes(view.robot, view.robot.start, standing));
+    painter.solids(drawn.flatMap(({ solids }) => solids), this.meshesOf(view.robot, drawn));
     write(this, pen, { view, index, actors: own, walkers, spacing });
+  }
+
+  // The meshes of robots, each with all the places that it is drawn in.
+  meshesOf(robot, drawn) {
+    if (!robot) return [];
+    const triangles = ({ vertices, faces }) => faces.flatMap((face) => face.flatMap((corner) => vertices[corner]));
+    robot.painted ??= robot.meshes.map((mesh) => this.painter.mesh(triangles(mesh)));
+    const all = drawn.flatMap(({ meshes }) => meshes);
+    return robot.painted.map((made, k) => [made, all.filter(({ mesh }) => mesh === k).flatMap(({ row }) => row)]);
   }
 
   // A runner of one dimension has a lane of its own, as it could not step aside.
@@ -222,6 +231,6 @@ export class Scene {
     }
     const radius = 0.016 * this.reach;
     const ball = new DOMMatrix().translate(x, y, radius).scale3d(radius);
-    return [...ball.toFloat32Array(), ...color, 0];
+    return { solids: [...ball.toFloat32Array(), ...color, 0], meshes: [] };
   }
 }

@@ -3,6 +3,13 @@
 ---- all
 precision highp float;
 #define CORNER(id) vec2(ivec2(0x1a, 0x34) >> (id % 6) & 1) // of the two triangles that a rectangle has, each side 0 to 1
+#define SHADOW vec4(0.0, 0.0, 0.0, 0.42)
+vec3 shaded(vec3 color, vec3 n, vec3 toEye, vec3 light) {
+  float lit = max(dot(n, light), 0.0), sky = 0.5 + 0.5 * n.z;
+  float shine = pow(max(dot(n, normalize(light + toEye)), 0.0), 40.0);
+  float rim = pow(1.0 - max(dot(n, toEye), 0.0), 3.0);
+  return color * (0.30 + 0.26 * sky + 0.62 * lit) + 0.22 * shine + 0.16 * rim;
+}
 
 ---- solid vertex
 layout(location=0) in mat4 place; layout(location=4) in vec3 color; layout(location=5) in float halfLength;
@@ -26,12 +33,28 @@ void main() {
 in vec3 vNormal; in vec3 vColor; in vec3 vToEye;
 uniform vec3 light; uniform bool shadow; out vec4 pixel;
 void main() {
-  if (shadow) { pixel = vec4(0.0, 0.0, 0.0, 0.42); return; }
-  vec3 n = normalize(vNormal), toEye = normalize(vToEye);
-  float lit = max(dot(n, light), 0.0), sky = 0.5 + 0.5 * n.z;
-  float shine = pow(max(dot(n, normalize(light + toEye)), 0.0), 40.0);
-  float rim = pow(1.0 - max(dot(n, toEye), 0.0), 3.0);
-  pixel = vec4(vColor * (0.30 + 0.26 * sky + 0.62 * lit) + 0.22 * shine + 0.16 * rim, 1.0);
+  pixel = shadow ? SHADOW : vec4(shaded(vColor, normalize(vNormal), normalize(vToEye), light), 1.0);
+}
+
+---- mesh vertex
+layout(location=0) in mat4 place; layout(location=4) in vec3 color; layout(location=5) in vec3 corner;
+uniform mat4 view; uniform vec3 light; uniform bool shadow;
+out vec3 vColor; out vec3 vToEye; out vec3 vPoint;
+void main() {
+  vec4 point = place * vec4(corner, 1.0);
+  if (shadow) point.xyz = vec3(point.xy - light.xy * point.z / light.z, 0.0);
+  vec4 eye = inverse(view) * vec4(0.0, 0.0, 1.0, 0.0);
+  vColor = color; vPoint = point.xyz; vToEye = eye.xyz / eye.w - point.xyz;
+  gl_Position = view * point;
+}
+
+---- mesh fragment
+in vec3 vColor; in vec3 vToEye; in vec3 vPoint;
+uniform vec3 light; uniform bool shadow; out vec4 pixel;
+void main() {
+  // Triangles are flat, and which way round their corners are does not matter.
+  vec3 n = normalize(cross(dFdx(vPoint), dFdy(vPoint))), toEye = normalize(vToEye);
+  pixel = shadow ? SHADOW : vec4(shaded(vColor, dot(n, toEye) < 0.0 ? -n : n, toEye, light), 1.0);
 }
 
 ---- point vertex

@@ -101,7 +101,7 @@ def host_replay(
             behavior=np.asarray(episodes.behavior),
             valid=np.asarray(episodes.valid),
             num_frames=np.asarray(episodes.num_steps) + 1,
-            path=np.stack(robot.torso(poses, np.zeros_like(poses)).position[:2], axis=-1),
+            path=np.stack(np.broadcast_arrays(*robot.torso(poses, np.zeros_like(poses)).position[:2]), axis=-1),
             poses=poses,
         )
 

@@ -70,7 +70,9 @@ def _episode(robot: Robot, network: NetworkText, given: Given) -> str:
     nq, nv, nu, num_seen = robot.model.nq, robot.model.nv, robot.model.nu, robot.num_observations
     row, pointers = row_of(robot, given.parameters, "poses", nq + nv * given.velocities)
     # C++ knows no array without elements.
-    num_links, total = max(robot.num_links, 1), f"R total[{len(robot.behavior)}] = {{}};\n" if robot.is_averaged else ""
+    num_links, total = max(robot.num_links, 1), ""
+    if robot.is_averaged:
+        total = f"R total[{len(robot.behavior)}];\nfor (int i = 0; i < {len(robot.behavior)}; i++) total[i] = R(0);\n"
     velocity = f"poses.data[(size_t)tid * {row} + {nq} + i]" if given.velocities else "R(0)"
     return f"""
 const R* p = params.data + (size_t)tid * {network.num_params};

@@ -20,6 +20,7 @@ export function showChanges({ changes, robot, setup }) {
   const { friction, push, broken } = changes;
   $("friction").value = 100 * friction;
   [$("pushX").value, $("pushY").value] = push;
+  $("frictions").hidden = !setup.touches;
   $("pushes").hidden = setup.pushes.length < 1;
   $("pushesY").hidden = setup.pushes.length < 2;
   write();

@@ -28,7 +28,7 @@ export class Ground {
   // Reads what the page brought along, once, and tells the workers.
   async prepare() {
     if (this.ready) return;
-    const { program, ...setup } = this.setup;
+    const { program, ...setup } = { ...this.setup, robot: this.robot };
     if (program) setup.program = { ...program, code: await unpacked(program.code) };
     this.crew.tell({ of: this.index, setup });
     for (const center of this.centers) {
@@ -67,7 +67,7 @@ export class Ground {
   enter() {
     const ranges = this.behavior.map(() => [-this.reach, this.reach]);
     scene.setRuns([{ ...this, index: 0, ranges }]);
-    scene.options.size = this.robot ? Math.min(12, Math.max(1, Math.round(this.reach / 9))) : 1;
+    scene.options.size = this.robot ? Math.min(12, Math.max(1, Math.round(this.reach / (9 * this.robot.extent)))) : 1;
     scene.options.color = this.flat ? "distance" : "direction";
     this.showCloud();
     this.showPool(this.batch?.tried ?? []);
@@ -172,7 +172,7 @@ export class Ground {
     return numbers;
   }
 
-  // Those of the last click: who came nearest walks. In a world that has changed since, it walks beside its former self.
+  // Those of the last click: who came nearest walks; in a world that has changed since, beside its former self.
   show() {
     const { target, tried, now } = this.batch;
     const usable = tried.filter(({ valid }) => valid);
@@ -196,17 +196,20 @@ export class Ground {
   tellPick({ fresh, behavior }, missed) {
     const { numbers } = this.batch;
     const world = this.circumstances("");
-    const drawn = `${world ? `${world}: of` : "Of"} the ${numbers.length} fresh mutations ${numbers[0]} to ${numbers.at(-1)}`;
+    const begin = world ? `${world}: of` : "Of";
+    const drawn = `${begin} the ${numbers.length} fresh mutations ${numbers[0]} to ${numbers.at(-1)}`;
     const ends = `it ends at ${this.place(behavior)}, ${number(missed)}${this.unit} from where you clicked`;
     say(`${drawn}, number ${fresh} comes nearest: ${ends}.`);
   }
 
   tellChange({ fresh, behavior, valid }, missed) {
     const { target, tried, now, numbers } = this.batch;
-    const away = (one, other) => Math.hypot(...one.map((x, j) => x - other[j]));
-    const isStill = (one) => one.valid && away(one.behavior, tried[one.fresh - numbers[0]].behavior) <= NEAR * this.reach;
+    const away = (one, other) => Math.hypot(...other.map((x, j) => one[j] - x));
+    const before = (one) => tried[one.fresh - numbers[0]].behavior;
+    const isStill = (one) => one.valid && away(one.behavior, before(one)) <= NEAR * this.reach;
     this.showPool(now, (one) => (isStill(one) ? STILL : ELSEWHERE));
-    const off = `${number(away(behavior, target))}${this.unit} from where you clicked; it was ${number(missed)}${this.unit}`;
+    const [present, then] = [away(behavior, target), missed].map((far) => `${number(far)}${this.unit}`);
+    const off = `${present} from where you clicked; it was ${then}`;
     const ends = valid ? `now ends at ${this.place(behavior)}, ${off}` : "breaks down in the simulation";
     const same = `Of the ${now.length} mutations ${now.filter(isStill).length} still end within`;
     const rest = `${same} ${number(NEAR * this.reach)}${this.unit} of where they went (green; the others are red)`;

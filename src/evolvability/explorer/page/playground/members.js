@@ -73,9 +73,9 @@ function shortened(numbers) {
   return new Float32Array(rounded.buffer);
 }
 
-// Where a robot's joints are at the start: the driven ones come last, and may vary.
+// Where a robot's joints are at the start; those that are named by their places may vary.
 export function startPose({ start, noise, joints }, key) {
-  const first = start.length - joints;
-  const vary = (angle, k) => (k < first ? angle : f(angle + uniform(key, k - first, -noise, noise)));
-  return noise ? start.map(vary) : start;
+  const pose = [...start];
+  if (noise) for (const [k, at] of joints.entries()) pose[at] = f(start[at] + uniform(key, k, -noise, noise));
+  return pose;
 }

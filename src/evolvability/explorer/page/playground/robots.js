@@ -1,5 +1,6 @@
 // A robot's episodes: physics, observations and network in one WebAssembly function, compiled from the robot's model.
 
+import { bodies } from "explorer/robots";
 import { startPose } from "playground/members";
 
 const FRAMES_PER_SECOND = 30;
@@ -57,7 +58,7 @@ export class Robot {
 
   // Poses at no more moments a second than are shown, the last one among them.
   shown(taken) {
-    const { positions, behaviors, time_step: step, numbers } = this;
+    const { positions, behaviors, time_step: step, numbers, robot, followed } = this;
     const every = Math.max(1, Math.round(1 / (FRAMES_PER_SECOND * step)));
     const moments = Array.from({ length: Math.ceil(taken / every) }, (_, k) => k * every).concat(taken);
     const poses = new Float32Array(moments.length * positions);
@@ -65,7 +66,8 @@ export class Robot {
     for (const [k, moment] of moments.entries()) {
       const pose = numbers.path.subarray(moment * positions, (moment + 1) * positions);
       poses.set(pose, k * positions);
-      path.set([pose[0], behaviors > 1 ? pose[1] : 0], 2 * k); // as far as it goes: x, and y where it has one
+      const { e: x, f: y } = bodies(robot, pose)[followed];
+      path.set([x, behaviors > 1 ? y : 0], 2 * k); // a runner of one dimension stays in its lane
     }
     return { times: Float32Array.from(moments, (moment) => moment * step), path, poses };
   }
