@@ -61,7 +61,7 @@ def test_what_a_page_cannot_simulate_is_written_as_recorded_and_says_so(tmp_path
 def test_what_a_page_cannot_simulate_is_named(point_run: Run) -> None:
     assert why_not(point_run) == ""
     assert "dimensions" in why_not(Run(point_run.path, (0,)))
-    other: Any = SimpleNamespace(config=SimpleNamespace(task="gymnasium"))
+    other: Any = SimpleNamespace(config=SimpleNamespace(task="gymnasium", task_options=None))
     assert "'gymnasium' cannot be simulated" in why_not(other)
     unknown = (
         ("point", {"policy": "gru"}, "its network is not an mlp with tanh"),

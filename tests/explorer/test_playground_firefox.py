@@ -27,7 +27,9 @@ def test_a_demonstration_in_firefox_ends_where_the_library_says(firefox: Firefox
     for number in (1, 2):
         brood = fresh_one(parent, number)
         motion = replay_in_double(run)(brood.key, brood.sample, parent.memory)
-        attempt = f"window.playground.crew.attempt({{ of: 0, who: {{ fresh: {number} }}, factor: 1 }})"
+        changes = "{ friction: 1, push: [0, 0], broken: [] }"
+        who = f"{{ of: 0, who: {{ fresh: {number} }}, factor: 1, changes: {changes} }}"
+        attempt = f"window.playground.crew.attempt({who})"
         found = firefox.evaluate(f"{attempt}.then(({{ behavior }}) => behavior)")
         np.testing.assert_allclose(found, motion.behavior[0], rtol=0, atol=1e-6)
     firefox.evaluate("void (document.getElementById('k').value = 4)")
