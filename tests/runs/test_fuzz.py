@@ -47,11 +47,7 @@ def export_and_show(path: Path) -> None:
 
 
 def explore(path: Path) -> None:
-    try:
-        print(Explorer([Run(path)]).answer("overview").decode())
-    except UserError as error:  # as the command line does
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    print(Explorer([Run(path)]).answer("overview").decode())
 
 
 def resume_and_show(path: Path) -> None:
@@ -77,8 +73,8 @@ QUICK: Commands = {
     "measured": lambda path: cli.main(["compare", str(path), "--metric", "coverage"]),
     "adapted": lambda path: cli.main(["compare", str(path), "--metric", "adapted:right"]),
     "export": export_and_show,
-    "resume": resume_and_show,
     "explore": explore,
+    "resume": resume_and_show,  # last: it mends what it can
 }
 SLOW: Commands = {
     "figure": lambda path: cli.main(["figure", "curves", str(path), "--output", str(path.parent / "curves.png")]),
@@ -218,10 +214,14 @@ def answer(command: Callable[[Path], None], path: Path, capsys: pytest.CaptureFi
     signal.alarm(SECONDS)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
         try:
             command(path)
         except SystemExit as stop:
             code = stop.code
+        except UserError as error:  # as the command line does, where this reads by itself
+            code = 2
+            print(f"error: {error}", file=sys.stderr)
         except (Exception, Overdue) as error:
             code = f"{type(error).__name__}: {error}"
         finally:

@@ -145,7 +145,7 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
     Of the newest ones, that is taken from which a generation ``before`` can be done again, where there is one.
     """
     available = checkpoint_generations(path)
-    _miss_last(path, available)
+    miss_last(path, available)
     if before is not None:
         available = [one for one in available if one <= before and has_checkpoint(path, one)] or available
     if generation is not None and generation not in available:
@@ -163,7 +163,7 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
     raise RunFolderError(f"{path} has no intact checkpoint. Start the run anew with: {anew}")
 
 
-def _miss_last(path: Path, available: Sequence[int]) -> None:
+def miss_last(path: Path, available: Sequence[int]) -> None:
     """Say that the last checkpoint is gone; a run that reached its end has always recorded its last generation."""
     try:
         last = int(_voucher(path, available[-1])["config"]["generations"]) if available else 0

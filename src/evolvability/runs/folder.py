@@ -41,6 +41,7 @@ from evolvability.runs.checkpoints import (
     generations_in,
     has_checkpoint,
     load_checkpoint,
+    miss_last,
     missing,
     summary,
 )
@@ -268,7 +269,11 @@ class Run(TrainedPopulation):
     def is_complete(self) -> bool:
         """Whether every generation is done, and the last checkpoint is intact."""
         last = self.config.generations
-        return checkpoint_generations(self.path)[-1:] == [last] and has_checkpoint(self.path, last)
+        available = checkpoint_generations(self.path)
+        miss_last(self.path, available)
+        if is_damaged := available[-1:] == [last] and not has_checkpoint(self.path, last):
+            warnings.warn(f"{arrays_path(self.path / CHECKPOINTS, last)} is damaged.", stacklevel=2)
+        return available[-1:] == [last] and not is_damaged
 
 
 def spread_out(recorded: Sequence[int], most: int) -> list[int]:
