@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from evolvability import Run
+from evolvability.runs.rows import to_lines
 from evolvability_paper.claims import CLAIMS
 from evolvability_paper.claims.training import MOST_EVOLVABLE, share_inside
 from tests.paper.test_claims import SHAPES_AND_SIZES, ring, scores
@@ -55,7 +56,7 @@ def interference(folder: Path, end: float) -> list[Run]:
     for objective in EVOLVABILITY:
         run = made_up(folder / "interference" / objective, config("interference", objective=objective))
         rows = [{"generation": k, "seed": 0, "center": [x]} for k, x in enumerate((1.0, end))]
-        (run.path / "metrics.jsonl").write_text("".join(f"{row}\n".replace("'", '"') for row in rows))
+        (run.path / "metrics.jsonl").write_text(to_lines(rows))
         runs.append(run)
     return runs
 

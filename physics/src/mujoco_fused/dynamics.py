@@ -1,6 +1,7 @@
 """The mass matrix, and the forces that act without contacts and limits: gravity, inertia, springs, damping, motors."""
 
 import functools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import mujoco
@@ -62,22 +63,22 @@ def _turned(inertia: Vector, turn: Vector) -> Vector:
 def mass_matrix(tree: Tree, motion: Motion) -> dict[tuple[int, int], Value]:
     """The mass matrix's entries, by two degrees of freedom."""
     matrix = {}
-    for dof, force in momenta(tree, motion).items():
+    for dof, force in momenta(tree, motion):
         for other in tree.chains[dof]:
             matrix[dof, other] = motion.axes[other] @ force
         matrix[dof, dof] = matrix[dof, dof] + float(tree.model.dof_armature[dof])
     return matrix
 
 
-def momenta(tree: Tree, motion: Motion) -> dict[int, Vector]:
-    """(6,) by degree of freedom, the momentum of all that it moves at unit velocity (composite rigid bodies)."""
+def momenta(tree: Tree, motion: Motion) -> Iterator[tuple[int, Vector]]:
+    """Each degree of freedom with the momentum, (6,), of what it moves at unit velocity (composite rigid bodies)."""
     composite = {body: inertia_at(tree, motion, body) for body in tree.rigid}
     for body in reversed(tree.rigid):
         parent = tree.weld(tree.parent[body])[0]
         if parent:
             composite[parent] = composite[parent].plus(composite[body])
     owners = tree.model.dof_bodyid
-    return {dof: composite[int(owners[dof])].times(motion.axes[dof]) for dof in range(tree.num_dofs)}
+    return ((dof, composite[int(owners[dof])].times(motion.axes[dof])) for dof in range(tree.num_dofs))
 
 
 def bias_forces(tree: Tree, motion: Motion) -> Vector:

@@ -125,7 +125,7 @@ def _masses(tree: Tree, motion: Motion) -> list[tuple[str, Value]]:
     """The mass matrix; of a long chain what it is multiplied from."""
     if not tree.is_long:
         return [(f"M[{tree.entries[pair]}]", value) for pair, value in mass_matrix(tree, motion).items()]
-    arrays = {"axes": motion.axes, "pushes": momenta(tree, motion)}
+    arrays = {"axes": motion.axes, "pushes": dict(momenta(tree, motion))}
     return [
         (f"{name}[{dof * 6 + k}]", value)
         for name, own in arrays.items()

@@ -29,7 +29,8 @@ export function axesOf(runs, chosen) {
   // What is not known to stay in its place may move.
   const isOwn = isUneven && !unit && !(isGround && runs.some(({ moves }) => moves !== false));
   const beyond = Math.max(...ranges.slice(0, 2).flat().map(Math.abs)) || 1;
-  const reach = isOwn ? 1 : isGround ? Math.max(...runs.map((one) => Math.max(one.reach, one.robot?.reach ?? 0))) : beyond;
+  const ground = Math.max(...runs.map((one) => Math.max(one.reach, one.robot?.reach ?? 0)));
+  const reach = isOwn ? 1 : isGround ? ground : beyond;
   const axes = chosen.map((at, k) => {
     // A robot's hand is where it is; of other behaviors the lowest stand on the ground.
     if (k === 2 && run.robot && isGround && names[k].endsWith("z (m)")) return { at, low: 0, scale: 1 };

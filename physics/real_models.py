@@ -1,6 +1,6 @@
 """Which of many real models are compiled as they are, how near to native MuJoCo, and what the others lack.
 
-    python physics/coverage.py NAME=FOLDER ... > physics/COVERAGE.md
+    python physics/real_models.py NAME=FOLDER ... > physics/COVERAGE.md
 
 Each folder is a package with models, unpacked; those that coverage.txt names are tried. Meshes and pictures that a
 package does not bring are replaced by a small tetrahedron and one pixel.
@@ -91,7 +91,7 @@ def page(rows: list[Row]) -> str:
     compiled = [one for one in rows if not one.reasons]
     lacking = collections.Counter(reason for one in rows for reason in dict.fromkeys(one.reasons))
     alone = collections.Counter(one.reasons[0] for one in rows if len(one.reasons) == 1)
-    lines = ["# Coverage", "", "Made by `physics/coverage.py`. Every model is taken as its file has it.", ""]
+    lines = ["# Coverage", "", "Made by `physics/real_models.py`. Every model is taken as its file has it.", ""]
     lines += [
         f"**{len(compiled)} of {len(rows)}** models are compiled.",
         "",
