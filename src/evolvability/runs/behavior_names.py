@@ -22,6 +22,7 @@ def behavior_names(path: Path, number: int) -> list[str]:
     try:
         names = [str(name)[:MAX_LETTERS] for name in read_json(path / NAMES_FILE)["names"]]
     except (RunFolderError, KeyError, TypeError) as error:
-        warnings.warn(f"{error} Dimensions are called by numbers.", stacklevel=2)
+        reason = error if isinstance(error, RunFolderError) else f"{path / NAMES_FILE} has no names: it is damaged."
+        warnings.warn(f"{reason} Dimensions are called by numbers.", stacklevel=2)
         names = []
     return names if len(names) == number else [f"behavior {index}" for index in range(number)]
