@@ -23,7 +23,7 @@ from evolvability.core.types import Parameters
 WAYS: dict[str, Any] = {
     "mlp((64, 64))": mlp((64, 64)),
     "gru(64)": gru(64),
-    "mlp((64, 64)), written out": mlp((64, 64)).__call__,  # a bound method is no factory of ours
+    "mlp((64, 64)), written out": mlp((64, 64)).__call__,  # a bound method is not a factory of ours
     "gru(64), written out": gru(64).__call__,
 }
 

@@ -105,7 +105,7 @@ def driven(make: Any, engine: str, on_device: bool = False) -> Task:
     ids=lambda make: type(make).__name__,
 )
 def test_robots_do_under_every_engine_what_networks_written_out_do(make: Any) -> None:
-    """A bound method is no factory of ours: its members are written out and mapped."""
+    """A bound method is not a factory of ours: its members are written out and mapped."""
     key, written = jax.random.key(0), driven(make.__call__, "mujoco")
     centers = 3 * written.init(key) + 0.5 * jax.random.normal(key, (6, len(written.init(key))))
     sample, moments = sample_of_members(centers), written.memory

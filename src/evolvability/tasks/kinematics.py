@@ -27,9 +27,13 @@ class Moving(NamedTuple):
     """Where something is, which way it points, and how it moves; all in the world's axes."""
 
     place: Vector = NOWHERE
+    """Its place in the world."""
     turn: Rotation = LEVEL
+    """The rotation from its own axes to the world's."""
     velocity: Vector = NOWHERE
+    """How its place changes."""
     spin: Vector = NOWHERE
+    """Its angular velocity."""
 
     def carried(self, offset: Vector, turn: Rotation = LEVEL) -> "Moving":
         """What is fixed to it, at an offset and turned in its own axes."""

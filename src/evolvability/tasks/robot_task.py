@@ -61,25 +61,23 @@ def robot_task(
         >>> task.behavior
         ('x (m)', 'y (m)')
     """
-    texts = {
-        name: value for name, value in (("observation", observation), ("behavior", behavior)) if not callable(value)
-    }
-    own = {name: value for name, value in (("observation", observation), ("behavior", behavior)) if callable(value)}
+    looks = {"observation": observation, "behavior": behavior}
+    own = {name: look for name, look in looks.items() if callable(look)}
     known = {field.name for field in fields(RobotOptions)} - {"model", "digest"}
     for name in set(options) - known:
         raise ConfigError(unknown("option of a robot", name, known))
     low, high = ends.height
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "min_height": low,
         "max_height": high,
         "must_not_touch": tuple(ends.touch),
-        **texts,
+        **{name: look for name, look in looks.items() if name not in own},
         **options,
         **(policy_options(policy) if policy else {}),
     }
     is_file = isinstance(model, (str, os.PathLike))
-    settings = RobotOptions(model=str(model) if is_file else "", **circumstances_in(circumstances) | given)
-    return _task(model, settings, own, policy)
+    chosen = RobotOptions(model=str(model) if is_file else "", **circumstances_in(circumstances) | settings)
+    return _task(model, chosen, own, policy)
 
 
 def robot(options: RobotOptions, policy: MakePolicy | None = None) -> Task:

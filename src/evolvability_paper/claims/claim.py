@@ -24,7 +24,7 @@ NOT_JUDGED: Verdict = "not judged"
 
 Kind = Literal["finding", "no difference", "by construction"]
 KINDS: tuple[Kind, ...] = ("finding", "no difference", "by construction")
-"""What a statement is that holds: that two groups do not differ, or what follows from the method, is no finding."""
+"""What a statement is that holds: that two groups do not differ, or what follows from the method, is not a finding."""
 
 REVERSED = "it is the other way round"
 """Why a statement is refuted whose opposite is significant."""
