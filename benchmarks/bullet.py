@@ -41,7 +41,8 @@ from bullet_motions import (
 
 from evolvability import make_task, normal
 from evolvability.config.schema import layered
-from evolvability.tasks.robots import BODIES, ROBOTS, Robot
+from evolvability.tasks.robots.paper import BODIES, ROBOTS
+from evolvability.tasks.robots.robot import Robot
 
 CONTROL_STEP = 0.0165  # seconds
 DRAWN = ("random", "bang-bang", "gait")

@@ -22,7 +22,7 @@ import numpy as np
 from evolvability import Run, Sample, evolve, make_task, normal
 from evolvability.studies.rebuild import parent_of
 from evolvability.tasks.options import LocomotionOptions
-from evolvability.tasks.robots import ROBOTS
+from evolvability.tasks.robots.paper import ROBOTS
 
 RESULTS = Path(__file__).parents[1] / "results"
 RUNS = {"standard ES": "cheetah-bullet-standard", "MaxVar": "cheetah-bullet-maxvar"}

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from mujoco.batch import Batch
 
-from evolvability.tasks.observations import slowed
-from evolvability.tasks.robots import ROBOTS, Robot
+from evolvability.tasks.robots.observations import slowed
+from evolvability.tasks.robots.paper import ROBOTS
+from evolvability.tasks.robots.robot import Robot
 
 ENVIRONMENTS = {"cheetah": "HalfCheetahBulletEnv-v0", "ant": "AntBulletEnv-v0"}
 PATH = Path(__file__).parents[1] / "results" / "benchmarks" / "bullet-motions.npz"

@@ -30,7 +30,8 @@ from evolvability.tasks.families import NetworkFamily, family_of
 from evolvability.tasks.normalizer import no_moments
 from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.policies import mlp
-from evolvability.tasks.robots import ROBOTS, Robot
+from evolvability.tasks.robots.paper import ROBOTS
+from evolvability.tasks.robots.robot import Robot
 
 Array = np.ndarray[Any, Any]
 COPIES = 8

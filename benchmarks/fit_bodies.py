@@ -19,8 +19,9 @@ import numpy as np
 from bullet_motions import PATH, STEPS, STRIDE, Motion, make_actions, simulate
 from scipy.optimize import minimize
 
-from evolvability.tasks.paper_bodies import FITS, ContactSettings, Fit
-from evolvability.tasks.robots import ROBOTS, Robot
+from evolvability.tasks.robots.paper import ROBOTS
+from evolvability.tasks.robots.paper_bodies import FITS, ContactSettings, Fit
+from evolvability.tasks.robots.robot import Robot
 
 Array = np.ndarray[Any, Any]
 SETTLED = 3

@@ -32,7 +32,8 @@ from evolvability.tasks.engines.networks import actor
 from evolvability.tasks.families import family_of
 from evolvability.tasks.normalizer import Moments, include, scaled
 from evolvability.tasks.policies import mlp
-from evolvability.tasks.robots import ROBOTS, Robot, SolverSettings
+from evolvability.tasks.robots.paper import ROBOTS, SolverSettings
+from evolvability.tasks.robots.robot import Robot
 from evolvability.training.evolution import Evolution
 from evolvability.training.generation import step, whole
 

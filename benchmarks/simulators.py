@@ -26,7 +26,8 @@ from mujoco import rollout
 from mujoco_fused import State, compile
 
 from evolvability.core.cores import num_cores
-from evolvability.tasks.robots import ROBOTS, Robot
+from evolvability.tasks.robots.paper import ROBOTS
+from evolvability.tasks.robots.robot import Robot
 
 # The package that a simulator needs.
 NEEDS = {"fused": "warp", "MuJoCo-Warp": "mujoco_warp", "MuJoCo": "mujoco", "PyBullet": "pybullet_envs_gymnasium"}

@@ -21,8 +21,9 @@ import numpy as np
 from mujoco.batch import Batch
 from mujoco_fused import State
 
-from evolvability.tasks.observations import MAX_SPEED, is_plausible
-from evolvability.tasks.robots import BODIES, ROBOTS, Robot, SolverSettings
+from evolvability.tasks.robots.observations import MAX_SPEED, is_plausible
+from evolvability.tasks.robots.paper import BODIES, ROBOTS, SolverSettings
+from evolvability.tasks.robots.robot import Robot
 
 Array = np.ndarray[Any, Any]
 Advance = Callable[[Array, Array], tuple[Array, Array]]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from evolvability.tasks.options import Ends, GymnasiumOptions, RobotOptions
     from evolvability.tasks.policies import Policy, gru, mlp
     from evolvability.tasks.registry import make_task
-    from evolvability.tasks.robot_task import robot_task
+    from evolvability.tasks.robots.robot_task import robot_task
     from evolvability.tasks.simulators import simulator_task
     from evolvability.tasks.world import Goals, Situation, World
     from evolvability.training.ask_tell import AskTell

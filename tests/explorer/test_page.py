@@ -18,7 +18,7 @@ from evolvability.explorer.shapes import robot_table
 from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.sealed import to_json
 from evolvability.runs.writer import RunWriter
-from evolvability.tasks.robots import ant, cheetah
+from evolvability.tasks.robots.paper import ant, cheetah
 from evolvability.training.driver import resume
 from tests.browsing import go_to, open_page, screen_of, until, wait_for_actor
 from tests.explorer.serving import arrays, serving

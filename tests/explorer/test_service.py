@@ -30,7 +30,7 @@ from evolvability.runs.sealed import to_json
 from evolvability.runs.writer import RunWriter
 from evolvability.studies import rebuild
 from evolvability.tasks.replay import Stage
-from evolvability.tasks.robots import ant, cheetah
+from evolvability.tasks.robots.paper import ant, cheetah
 from tests.explorer.serving import arrays
 from tests.patience import PATIENCE
 from tests.synthetic import config, made_up

@@ -29,7 +29,7 @@ from evolvability.runs.sealed import (  # fmt: skip
     to_json,
     to_sealed_toml,
 )
-from evolvability.tasks.mjcf import unpacked
+from evolvability.tasks.robots.mjcf import unpacked
 
 TABLE = {"generation": 3, "names": ["x (m)", "\N{GREEK SMALL LETTER ALPHA}"], "value": 0.1, "nested": {"a": [None, 1]}}
 ARRAYS = {"parameters/center": np.arange(6.0, dtype=np.float32).reshape(1, 2, 3), "key": np.zeros((1, 2), np.uint32)}

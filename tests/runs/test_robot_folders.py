@@ -12,8 +12,8 @@ import pytest
 from evolvability import Circumstances, ConfigError, Run, RunFolderError, evolve, gru, resume, robot_task
 from evolvability.cli import main
 from evolvability.runs.export import export
-from evolvability.tasks import archives
-from evolvability.tasks.mjcf import XML, packed, unpacked
+from evolvability.tasks.robots import archives
+from evolvability.tasks.robots.mjcf import XML, packed, unpacked
 
 CART = """
 <mujoco model="cart">
@@ -162,7 +162,7 @@ def test_a_foreign_robot_leads_nowhere_and_is_bounded(text: str, message: str) -
 
 
 def test_a_giant_archive_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evolvability.tasks.mjcf.MAX_BYTES", 1000)
+    monkeypatch.setattr("evolvability.tasks.robots.mjcf.MAX_BYTES", 1000)
     with pytest.raises(ConfigError, match="at most"):
         unpacked(archive("<mujoco/>", big=b"0" * 2000), "theirs")
 

@@ -10,10 +10,10 @@ from jax import Array
 
 from evolvability import RobotOptions, Sample, Task, make_task, normal, robot_task
 from evolvability.explorer.videos import draw_without_window, robot_colors, scenes
-from evolvability.tasks.mjcf import ASSETS
 from evolvability.tasks.options import EpisodeOptions
 from evolvability.tasks.registry import TASKS
-from evolvability.tasks.robots import Robot
+from evolvability.tasks.robots.mjcf import ASSETS
+from evolvability.tasks.robots.robot import Robot
 from tests.browsing import draws_here
 
 draw_without_window()

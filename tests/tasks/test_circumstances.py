@@ -14,11 +14,12 @@ from evolvability import Circumstances, ConfigError, Sample, Task, make_task, no
 from evolvability.core.noise import rows
 from evolvability.tasks.base import with_episodes, world_of
 from evolvability.tasks.engines.drawing import Drawn, draw
-from evolvability.tasks.locomotion import networks_of
 from evolvability.tasks.normalizer import no_moments
-from evolvability.tasks.observations import slowed, touching
 from evolvability.tasks.options import LocomotionOptions
-from evolvability.tasks.robots import ROBOTS, Robot
+from evolvability.tasks.robots.locomotion import networks_of
+from evolvability.tasks.robots.observations import slowed, touching
+from evolvability.tasks.robots.paper import ROBOTS
+from evolvability.tasks.robots.robot import Robot
 
 KEY = jax.random.key(5)
 NUM_STEPS, HIDDEN = 30, 16

@@ -272,7 +272,7 @@ def test_normalizer_is_part_of_the_state() -> None:
 
 def test_missing_simulator_is_said_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    for name in [name for name in sys.modules if name.startswith(("mujoco.", "evolvability.tasks.robots"))]:
+    for name in [name for name in sys.modules if name.startswith(("mujoco.", "evolvability.tasks.robots.paper"))]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ConfigError, match=r"'mujoco' \(extra 'locomotion'\), which is not installed"):
         make_task("ant")

@@ -17,9 +17,9 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.engines.device import device_engine
 from evolvability.tasks.engines.networks import fits, kernel_actor
 from evolvability.tasks.families import family_of
-from evolvability.tasks.locomotion import robot_of
 from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.policies import gru, mlp
+from evolvability.tasks.robots.locomotion import robot_of
 
 SIZES = (5, 16, 16, 4)
 POLICY = family_of(mlp(SIZES[1:-1]), SIZES[0], SIZES[-1])

@@ -13,9 +13,9 @@ from jax import Array
 from evolvability import ConfigError, Ends, Run, Sample, Task, evolve, normal, robot_task
 from evolvability.cli import main
 from evolvability.studies.native import Transfer, transfer
-from evolvability.tasks import robot_task as module
-from evolvability.tasks.simplify import simplified
-from evolvability.tasks.views import View
+from evolvability.tasks.robots import robot_task as module
+from evolvability.tasks.robots.simplify import simplified
+from evolvability.tasks.robots.views import View
 
 KEY = jax.random.key(3)
 BUG = """

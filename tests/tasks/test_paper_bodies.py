@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.bullet_motions import PATH, STRIDE, Motion, make_actions, simulate
-from evolvability.tasks.robots import ROBOTS
+from evolvability.tasks.robots.paper import ROBOTS
 
 
 def off(name: str, kind: str, body: str = "paper", last: int = -1) -> np.ndarray:

@@ -3,14 +3,15 @@ import mujoco
 import numpy as np
 import pytest
 
-from evolvability.tasks.observations import (
+from evolvability.tasks.robots.observations import (
     MAX_POSITION,
     MAX_SPEED,
     is_plausible,
     slowed,
     touching,
 )
-from evolvability.tasks.robots import BODIES, ROBOTS, Robot, ant, cheetah
+from evolvability.tasks.robots.paper import BODIES, ROBOTS, ant, cheetah
+from evolvability.tasks.robots.robot import Robot
 
 robots = pytest.mark.parametrize("robot", [cheetah(), ant()], ids=["cheetah", "ant"])
 bodies = pytest.mark.parametrize("body", BODIES)

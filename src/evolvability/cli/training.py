@@ -22,8 +22,8 @@ from evolvability.core.errors import ConfigError
 from evolvability.methods.registry import MAML
 from evolvability.runs.files import check_is_run, command_line
 from evolvability.runs.trust import check_file_trust
-from evolvability.tasks.archives import ROBOT_FILE, offer
 from evolvability.tasks.registry import ROBOT, is_robot_file, make_task
+from evolvability.tasks.robots.archives import ROBOT_FILE, offer
 from evolvability.training.processes import Processes, is_first, join
 
 if TYPE_CHECKING:

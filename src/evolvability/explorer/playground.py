@@ -97,7 +97,7 @@ def _not_compiled(robot: Any) -> str:
     if robot is None:
         return ""
     # Here, not above: toy worlds are simulated without MuJoCo too.
-    from evolvability.tasks.locomotion import obstacles
+    from evolvability.tasks.robots.locomotion import obstacles
 
     found = obstacles(robot)
     return f"a page simulates robots that are compiled, and the {robot.name} is not. {found[0]}" if found else ""

@@ -53,9 +53,9 @@ from evolvability.runs.population import TrainedPopulation
 from evolvability.runs.rows import ROW_FILES, read_rows
 from evolvability.runs.sealed import Arrays, is_changed
 from evolvability.runs.trust import check_files, check_trust, remember
-from evolvability.tasks.archives import ROBOT_FILE, offer
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
+from evolvability.tasks.robots.archives import ROBOT_FILE, offer
 
 FILES = ("config.toml", "environment.json", NAMES_FILE, ROBOT_FILE, "origin.json", *ROW_FILES)
 ARRAY_FOLDERS = (*FOLDERS, CHECKPOINTS)

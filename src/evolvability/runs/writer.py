@@ -20,7 +20,7 @@ from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES
 from evolvability.runs.rows import ROW_FILES, Row, read_rows, to_lines
 from evolvability.runs.sealed import Arrays
 from evolvability.runs.trust import check_files
-from evolvability.tasks.archives import ROBOT_FILE, archive_of
+from evolvability.tasks.robots.archives import ROBOT_FILE, archive_of
 
 
 class RunWriter:

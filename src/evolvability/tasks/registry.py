@@ -102,7 +102,7 @@ ROBOT_PRESETS: dict[str, dict[str, Any]] = {
 def _robot(summary: str, model: str, **defaults: Any) -> TaskEntry:
     """A robot that comes with the package, and the options in which it differs from any other."""
     options = task_options.robot_options(f"{model.capitalize()}Options", model=model, **defaults)
-    return TaskEntry(summary, ".tasks.robot_task:robot", options, ROBOT_DEFAULTS, presets=ROBOT_PRESETS)
+    return TaskEntry(summary, ".tasks.robots.robot_task:robot", options, ROBOT_DEFAULTS, presets=ROBOT_PRESETS)
 
 
 ES_MAML_PAIRS: dict[str, Any] = {"fitness_shaping": "none", "l2": 0.0}
@@ -158,21 +158,21 @@ TASKS: dict[str, TaskEntry] = {
     ),
     "cheetah": TaskEntry(
         "the paper's planar robot: 6 torques, behavior is its final x",
-        ".tasks.locomotion:cheetah",
+        ".tasks.robots.locomotion:cheetah",
         task_options.LocomotionOptions,
         objective_defaults=ES_MAML_FEW,
         presets=LOCOMOTION_PRESETS | {"laptop": CHEETAH_LAPTOP, "dependable": CHEETAH_DEPENDABLE},
     ),
     "ant": TaskEntry(
         "the paper's four-legged robot: 8 torques, behavior is its final (x, y)",
-        ".tasks.locomotion:ant",
+        ".tasks.robots.locomotion:ant",
         task_options.AntOptions,
         objective_defaults=ES_MAML_FEW,
         presets=LOCOMOTION_PRESETS | {"laptop": ANT_LAPTOP, "dependable": ANT_DEPENDABLE},
     ),
     ROBOT: TaskEntry(
         "a robot of your own: ees train my.xml",
-        ".tasks.robot_task:robot",
+        ".tasks.robots.robot_task:robot",
         task_options.RobotOptions,
         ROBOT_DEFAULTS,
         presets=ROBOT_PRESETS,

@@ -56,6 +56,6 @@ class Stage:
     model: Any = None
     """The MuJoCo model that poses belong to, if any."""
     robot: Any = None
-    """The `evolvability.tasks.robots.Robot` that moves, if any: whoever simulates it elsewhere needs it."""
+    """The `evolvability.tasks.robots.robot.Robot` that moves, if any: whoever simulates it elsewhere needs it."""
     simulator: Callable[[], Any] | None = None
     """Builds one like the task's own whose trials have pictures; it has a `close`."""

@@ -28,9 +28,9 @@ from mujoco_fused import (
 )
 
 from evolvability.tasks.engines.drawing import Drawn
-from evolvability.tasks.observations import is_plausible, slowed
-from evolvability.tasks.robots import Robot
-from evolvability.tasks.tracing import outside, scene
+from evolvability.tasks.robots.observations import is_plausible, slowed
+from evolvability.tasks.robots.robot import Robot
+from evolvability.tasks.robots.tracing import outside, scene
 
 
 class Progress(NamedTuple):

@@ -17,7 +17,7 @@ from evolvability.tasks.families import NetworkFamily
 from evolvability.tasks.normalizer import Moments, scaling
 from evolvability.tasks.options import EpisodeOptions
 from evolvability.tasks.replay import HostArray, Replay
-from evolvability.tasks.robots import Robot
+from evolvability.tasks.robots.robot import Robot
 
 BLOCK = 8
 """Draws per call of the compiled function: enough that Python's share is small, few enough that no core waits long."""

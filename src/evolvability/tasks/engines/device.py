@@ -17,7 +17,7 @@ from evolvability.tasks.families import NetworkFamily
 from evolvability.tasks.normalizer import Moments, include, pool, scaled, scaling
 from evolvability.tasks.options import EpisodeOptions
 from evolvability.tasks.replay import HostArray, Replay
-from evolvability.tasks.robots import Robot
+from evolvability.tasks.robots.robot import Robot
 from evolvability.tasks.world import Situation, World, directions
 
 

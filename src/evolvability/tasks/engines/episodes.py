@@ -13,8 +13,8 @@ from mujoco_fused import FLOAT, Precision, block, epilogue, literal, make_kernel
 from evolvability.tasks.engines.control import advanced, observed, row_of
 from evolvability.tasks.engines.network_text import NetworkText
 from evolvability.tasks.normalizer import LIMIT
-from evolvability.tasks.robots import Robot
-from evolvability.tasks.tracing import scene
+from evolvability.tasks.robots.robot import Robot
+from evolvability.tasks.robots.tracing import scene
 
 ARGUMENTS = {"params": "R**", "poses": "R**", "kept": "int*", "mean": "R*", "std": "R*"}
 ARGUMENTS |= dict.fromkeys(("num_steps", "may_fall", "frames"), "int")

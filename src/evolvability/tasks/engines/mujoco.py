@@ -15,11 +15,11 @@ from evolvability.tasks.engines.base import Engine, EpisodeResults, host_replay,
 from evolvability.tasks.engines.drawing import Drawn
 from evolvability.tasks.families import NetworkFamily
 from evolvability.tasks.normalizer import LIMIT, Moments, include, scaling
-from evolvability.tasks.observations import is_plausible, slowed, touching
 from evolvability.tasks.options import EpisodeOptions
 from evolvability.tasks.replay import HostArray, Replay
-from evolvability.tasks.robots import Robot
-from evolvability.tasks.views import View
+from evolvability.tasks.robots.observations import is_plausible, slowed, touching
+from evolvability.tasks.robots.robot import Robot
+from evolvability.tasks.robots.views import View
 
 BLOCK = 128
 """Draws per block, at most: many make Python's share of a control step small, few let their noise stay in cache."""

@@ -1,4 +1,4 @@
-"""The robots: Gymnasium's MuJoCo assets, edited in code. One definition of each body serves every engine.
+"""The paper's robots: Gymnasium's MuJoCo assets, edited in code. One definition of each body serves every engine.
 
 The body `paper` is PyBullet's, see `paper_bodies`; the body `gymnasium` is that of the assets, with time steps of 8.25
 ms, two per control step, which is the paper's control rate of 0.0165 s. Changed in both, and why:
@@ -11,40 +11,24 @@ ms, two per control step, which is the paper's control rate of 0.0165 s. Changed
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import gymnasium
 import mujoco
 import numpy as np
-from mujoco_fused import own_parameters
 
-from evolvability.tasks import paper_bodies
-from evolvability.tasks.actions import Actions, clipped
-from evolvability.tasks.observations import displacement, fallen_beyond, pybullet_observation
+from evolvability.tasks.actions import clipped
 from evolvability.tasks.replay import HostArray
-from evolvability.tasks.views import Arrays, View
+from evolvability.tasks.robots import paper_bodies
+from evolvability.tasks.robots.observations import displacement, fallen_beyond, pybullet_observation
+from evolvability.tasks.robots.robot import Robot, Torso
+from evolvability.tasks.robots.views import Arrays, View
 
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 TIME_STEP = 0.00825  # seconds, of the body gymnasium
 
 BODIES = ("paper", "gymnasium")
-
-
-class Torso(NamedTuple):
-    """Where a torso is: (x, y, z), its velocity along them, and, of the paper's robots, angles, each (...)."""
-
-    position: tuple[Arrays, Arrays, Arrays]
-    """Its x, y and z."""
-    velocity: tuple[Arrays, Arrays, Arrays]
-    """Its velocity along x, y and z."""
-    roll: Arrays = 0.0
-    """The angle about its x axis."""
-    pitch: Arrays = 0.0
-    """The angle about its y axis."""
-    yaw: Arrays = 0.0
-    """The angle about its z axis."""
 
 
 @dataclass(frozen=True)
@@ -55,89 +39,6 @@ class SolverSettings:
     """Newton iterations, at most."""
     line_search_iterations: int
     """Line-search iterations in each of them, at most."""
-
-
-@dataclass(frozen=True, eq=False)  # each is itself: what was compiled for it can be looked up
-class Robot:
-    """Any MuJoCo model that a network drives: how it is controlled, what it sees, what it did, and when it is over."""
-
-    name: str
-    """The robot's name."""
-    model: mujoco.MjModel
-    """Its MuJoCo model."""
-    steps_per_control: int
-    """The model's time steps in one control step."""
-    start: HostArray
-    """(num_positions,) the pose at the start."""
-    torso: Callable[[Arrays, Arrays], Torso]
-    """`(positions, velocities) -> Torso`: what is followed on the ground, and must not go astray."""
-    actions: Actions
-    """From a network's outputs to controls."""
-    look: Callable[[View], Arrays]
-    """`(view) -> (..., num_observations)`, what it sees."""
-    measure: Callable[[View], Arrays]
-    """`(view) -> (..., num_behaviors)`, what it has done by now."""
-    behavior: tuple[str, ...]
-    """The names of what is measured."""
-    num_observations: int
-    """The length of an observation."""
-    joints: tuple[int, ...]
-    """Where in positions the joints are that a start varies: all that turn or slide, but for the root's own."""
-    joint_range: HostArray
-    """(num_joints, 2) their limits."""
-    ends: Callable[[View], Arrays] | None = None
-    """`(view) -> (...)`, whether its episode is over; None where it never is before its time."""
-    ground: tuple[int, ...] = ()
-    """Where in velocities its root's along x and y are; empty where it stands on a fixed base."""
-    followed: int = 0
-    """The body that `torso` is about: its root, or the end of an arm."""
-    root: int = 0
-    """The body that is its root; 0 where the model stands on a fixed base."""
-    floors: dict[int, list[tuple[int, int, float]]] = field(default_factory=dict)
-    """By body whose contacts with the floor are seen: its geoms, the plane, and how near they are when they touch."""
-    links: tuple[int, ...] = ()
-    """Of the paper's robots: the capsules whose contacts with the floor are watched while physics is stepped."""
-    contact_distance: float = 0.0
-    """A link nearer to the floor than this touches it."""
-    drag: float = 0.0
-    """The share of its velocities that it loses per second at rest; in motion, times 1 + speed in m/s."""
-    is_averaged: bool = False
-    """Whether its behavior is the mean over its episode, not what it is in the end."""
-    archive: bytes = b""
-    """Its file with all assets, see `evolvability.tasks.mjcf`; empty of robots that are made otherwise."""
-    changes: tuple[str, ...] = ()
-    """What was changed of its file so that it is compiled, in words."""
-    uses_sensors: bool = False
-    """Whether it reads sensors that only MuJoCo's own library computes."""
-
-    @property
-    def control_step(self) -> float:
-        """Seconds per control step."""
-        return float(self.steps_per_control * self.model.opt.timestep)
-
-    @property
-    def parameters(self) -> dict[str, HostArray]:
-        """What circumstances may change of its physics: the model's own values, by name."""
-        return own_parameters(self.model)
-
-    @property
-    def num_joints(self) -> int:
-        """Joints that a start varies."""
-        return len(self.joints)
-
-    @property
-    def num_motors(self) -> int:
-        """Controls, which is also the number of a network's outputs."""
-        return int(self.model.nu)
-
-    @property
-    def num_links(self) -> int:
-        """Links that are watched."""
-        return len(self.links)
-
-    def view(self, qpos: Arrays, qvel: Arrays, contacts: Arrays = None, sensordata: Any = None) -> View:
-        """The robot at one moment; contacts: (..., num_links) of links that are watched."""
-        return View(self, qpos, qvel, contacts if self.links else None, sensordata)
 
 
 # In the order of PyBullet's contact flags.

@@ -10,11 +10,11 @@ import numpy as np
 
 from evolvability.core.errors import ConfigError, given, unknown
 from evolvability.tasks.actions import Actions
-from evolvability.tasks.kinematics import BALL, FREE, SLIDE, Kinematics
 from evolvability.tasks.options import RobotOptions
 from evolvability.tasks.replay import HostArray
-from evolvability.tasks.robots import Robot, Torso
-from evolvability.tasks.views import Arrays, Frame, NotCompiledError, View, floor_pairs, named, stacked
+from evolvability.tasks.robots.kinematics import BALL, FREE, SLIDE, Kinematics
+from evolvability.tasks.robots.robot import Robot, Torso
+from evolvability.tasks.robots.views import Arrays, Frame, NotCompiledError, View, floor_pairs, named, stacked
 
 AUTO = "auto"
 PARTS = ("root", "joints", "contacts", "sensors")

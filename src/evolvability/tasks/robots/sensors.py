@@ -4,7 +4,7 @@ from typing import Any
 
 import mujoco
 
-from evolvability.tasks.kinematics import (
+from evolvability.tasks.robots.kinematics import (
     BALL,
     FREE,
     SLIDE,

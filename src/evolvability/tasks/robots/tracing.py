@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from mujoco_fused import Tape, symbols
 
-from evolvability.tasks.robots import Robot
-from evolvability.tasks.views import View
+from evolvability.tasks.robots.robot import Robot
+from evolvability.tasks.robots.views import View
 
 
 def scene(robot: Robot) -> tuple[Tape, View]:

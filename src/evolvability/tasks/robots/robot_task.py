@@ -16,16 +16,16 @@ from evolvability.core.cores import num_cores
 from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError, given, missing_extra, unknown
 from evolvability.core.types import Outcome, PyTree, Sample
-from evolvability.tasks.archives import archive_of, digest_of, offer
 from evolvability.tasks.base import Task
 from evolvability.tasks.circumstances import Circumstances, circumstances_in
-from evolvability.tasks.locomotion import driven
 from evolvability.tasks.options import Ends, EpisodeOptions, RobotOptions
 from evolvability.tasks.policies import MakePolicy, policy_options
+from evolvability.tasks.robots.archives import archive_of, digest_of, offer
+from evolvability.tasks.robots.locomotion import driven
 
 if TYPE_CHECKING:
-    from evolvability.tasks.robots import Robot
-    from evolvability.tasks.views import View
+    from evolvability.tasks.robots.robot import Robot
+    from evolvability.tasks.robots.views import View
 
 LONG_ENOUGH = 1.0
 """Seconds of a first generation from which on it is worth telling what would be faster."""
@@ -93,8 +93,8 @@ def _task(source: Any, options: RobotOptions, own: dict[str, Any], policy: MakeP
     try:
         import mujoco
 
-        from evolvability.tasks.from_model import OwnFunctions, robot_from
-        from evolvability.tasks.mjcf import checked_model, packed
+        from evolvability.tasks.robots.from_model import OwnFunctions, robot_from
+        from evolvability.tasks.robots.mjcf import checked_model, packed
     except ModuleNotFoundError as error:
         raise missing_extra("A robot", error.name, "locomotion") from None
     if isinstance(source, mujoco.MjModel):
@@ -131,12 +131,12 @@ def _defining(options: RobotOptions) -> RobotOptions:
 
 @functools.cache  # the same object for the same robot: what was compiled for it is found again
 def _made(archive: bytes, name: str, options: RobotOptions, own: Any) -> "Robot":
-    from evolvability.tasks.from_model import robot_from
-    from evolvability.tasks.mjcf import unpacked
+    from evolvability.tasks.robots.from_model import robot_from
+    from evolvability.tasks.robots.mjcf import unpacked
 
     if not options.simplify:
         return replace(robot_from(name, unpacked(archive, name), options, own), archive=archive)
-    from evolvability.tasks.simplify import simplified, without_states
+    from evolvability.tasks.robots.simplify import simplified, without_states
 
     said: list[str] = []
     model, changes = simplified(unpacked(archive, name, lambda spec: said.extend(without_states(spec))), name)

@@ -10,7 +10,7 @@ from typing import Any
 from mujoco_fused import contact_pairs
 
 from evolvability.core.errors import ConfigError, unknown
-from evolvability.tasks.kinematics import (
+from evolvability.tasks.robots.kinematics import (
     Component,
     Kinematics,
     Moving,
@@ -22,7 +22,7 @@ from evolvability.tasks.kinematics import (
     scaled,
     support,
 )
-from evolvability.tasks.sensors import read_sensor
+from evolvability.tasks.robots.sensors import read_sensor
 
 Arrays = Any
 """A NumPy or JAX array with any leading axes, or symbols."""

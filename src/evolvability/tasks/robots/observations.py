@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from evolvability.tasks.replay import HostArray
-from evolvability.tasks.views import Arrays, View
+from evolvability.tasks.robots.views import Arrays, View
 
 TARGET_DISTANCE = 1000.0  # meters, as in PyBullet
 OBSERVATION_LIMIT = 5.0

@@ -79,7 +79,7 @@ def driven(robot: Any, options: EpisodeOptions, policy: MakePolicy | None = None
 def robot_of(name: str, options: LocomotionOptions) -> Any:
     """The robot of a locomotion task."""
     try:
-        from evolvability.tasks.robots import ROBOTS, SolverSettings
+        from evolvability.tasks.robots.paper import ROBOTS, SolverSettings
     except ModuleNotFoundError as error:
         raise missing_extra(f"Task '{name}'", error.name, "locomotion") from None
     return ROBOTS[name](options.body, SolverSettings(options.solver_iterations, options.solver_line_search_iterations))
@@ -105,7 +105,7 @@ def _engine(robot: Any, networks: NetworkFamily, options: EpisodeOptions) -> tup
     from evolvability.tasks.engines.cores import cores_engine, cores_replay
     from evolvability.tasks.engines.device import device_engine, device_replay
     from evolvability.tasks.engines.network_text import is_compiled
-    from evolvability.tasks.tracing import outside
+    from evolvability.tasks.robots.tracing import outside
 
     if aside := outside(robot):
         what = " and ".join(f"its {name} ({reason})" for name, reason in aside.items())
@@ -130,7 +130,7 @@ def obstacles(robot: Any) -> tuple[str, ...]:
     found = unsupported(robot.model)
     if not found and needs_double(robot.model):
         found.append("It has contacts with less friction than 0.2, for which float32 has too few digits.")
-    from evolvability.tasks.tracing import beyond_jax
+    from evolvability.tasks.robots.tracing import beyond_jax
 
     aside = beyond_jax(robot).items()
     return (*found, *(f"Its {name} can be computed neither by it nor by JAX ({reason})." for name, reason in aside))
