@@ -1,5 +1,8 @@
 """What a compiled model's sensors read is what MuJoCo's do."""
 
+from typing import Any
+
+import jax.numpy as jnp
 import mujoco
 import mujoco_fused
 import numpy as np
@@ -13,6 +16,7 @@ OBJECTS = {
     "geom": 'objtype="geom" objname="g"',
     "xbody": 'objtype="xbody" objname="b"',
 }
+NAMED = {"body": "b", "geom": "g", "site": "s"}
 OBJECTS["body"] = 'objtype="body" objname="b"'
 KINDS = ("framepos", "framequat", "framexaxis", "frameyaxis", "framezaxis", "framelinvel", "frameangvel")
 FRAMES = "".join(f'<{kind} name="{kind} {name}" {words}/>' for kind in KINDS for name, words in OBJECTS.items())
@@ -42,6 +46,29 @@ def test_sensors_read_what_mujocos_read(integrator: str) -> None:
         data.qpos[:], data.qvel[:], data.ctrl[:] = state.qpos[index], state.qvel[index], controls[index]
         mujoco.mj_forward(robot, data)
         np.testing.assert_allclose(found[index, 1:], data.sensordata[:-3], atol=1e-11)
+
+
+@pytest.mark.parametrize("xp", [np, jnp], ids=["NumPy", "JAX"])
+def test_places_motions_and_sensors_in_arrays_are_those_of_mujoco(xp: Any) -> None:
+    robot = mujoco.MjModel.from_xml_string(ROBOT)
+    seen, (state, _) = mujoco_fused.Kinematics(robot), random_states(robot, 6)
+    at, atol = seen.at(xp.asarray(state.qpos), xp.asarray(state.qvel)), 1e-11 if xp is np else 1e-5
+    names = [robot.sensor(k).name for k in range(robot.nsensor - 2)]
+    read = np.concatenate([at(seen.sensor(name)) for name in names], axis=1)
+    frames = {kind: seen.frame(kind, getattr(robot, kind)(name).id) for kind, name in NAMED.items()}
+    for index in range(6):
+        data, speed = mujoco.MjData(robot), np.zeros(6)
+        data.qpos[:], data.qvel[:] = state.qpos[index], state.qvel[index]
+        mujoco.mj_forward(robot, data)
+        np.testing.assert_allclose(read[index], data.sensordata[:-4], atol=atol)
+        for kind, frame in frames.items():
+            own, thing = getattr(data, kind)(NAMED[kind]), "X" * (kind == "body") + kind
+            mujoco.mj_objectVelocity(robot, data, getattr(mujoco.mjtObj, f"mjOBJ_{thing.upper()}"), own.id, speed, 0)
+            np.testing.assert_allclose(at(frame.place)[index], own.xpos, atol=atol)
+            np.testing.assert_allclose(at(frame.turn)[index].ravel(), own.xmat, atol=atol)
+            np.testing.assert_allclose(at([*frame.spin, *frame.velocity])[index], speed, atol=atol)
+    with pytest.raises(mujoco_fused.FusedError, match="'actuatorfrc' reads more than positions and velocities"):
+        seen.sensor("actuatorfrc")
 
 
 def test_a_sensor_that_is_not_compiled_says_so() -> None:

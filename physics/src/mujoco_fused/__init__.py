@@ -14,6 +14,7 @@ from mujoco_fused.emission import DOUBLE, FLOAT, Precision, emit, epilogue, prel
 from mujoco_fused.errors import FusedError, MissingPackageError, ShapeError, UnsupportedModelError
 from mujoco_fused.expressions import Tape, literal, within
 from mujoco_fused.kernel import jax_function, load_kernel, make_kernel, read_row, write_row
+from mujoco_fused.moments import Frame, Kinematics
 from mujoco_fused.pairs import LEAST_FRICTION, Pair, needs_double
 from mujoco_fused.pairs import pairs as contact_pairs
 from mujoco_fused.parameters import NAMES as PARAMETERS
@@ -30,7 +31,9 @@ __all__ = [
     "FLOAT",
     "LEAST_FRICTION",
     "PARAMETERS",
+    "Frame",
     "FusedError",
+    "Kinematics",
     "MissingPackageError",
     "Pair",
     "Precision",

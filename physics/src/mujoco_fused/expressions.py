@@ -209,6 +209,21 @@ class Tape:
             self._names[key], self.steps[name] = name, (operation, values)
         return Scalar(self, self._names[key])
 
+    def evaluated(self, value: Value, known: dict[str, Any], apply: Callable[..., Any]) -> Any:
+        """What a value is: ``known`` has what inputs are by name, and gains all that is computed on the way.
+
+        ``apply`` is called with an operation's name, that of NumPy's function, and what its operands are.
+        """
+        stack = [value.name] if isinstance(value, Scalar) else []
+        while stack:  # not recursion: expressions may be thousands of operations deep
+            operation, operands = self.steps.get(stack[-1], ("", ()))
+            missing = [one.name for one in operands if isinstance(one, Scalar) and one.name not in known]
+            if stack[-1] not in known and not missing:
+                own = (known[one.name] if isinstance(one, Scalar) else one for one in operands)
+                known[stack[-1]] = apply(operation, *own)
+            stack.extend(missing) if missing else stack.pop()
+        return known[value.name] if isinstance(value, Scalar) else value
+
     def code(self, outputs: Iterable[tuple[str, Value]] = (), keep: Iterable[Value] = ()) -> str:
         """C++ that assigns ``outputs``, (left-hand side, value); ``keep``: values that later blocks use by name."""
         outputs = list(outputs)

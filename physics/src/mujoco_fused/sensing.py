@@ -18,6 +18,8 @@ Watched = int | str
 SENSORS = "FRAMEPOS FRAMEQUAT FRAMEXAXIS FRAMEYAXIS FRAMEZAXIS FRAMELINVEL FRAMEANGVEL GYRO VELOCIMETER JOINTPOS"
 SENSORS += " JOINTVEL ACTUATORFRC TOUCH"
 """Those that are compiled, by MuJoCo's names."""
+OF_FORCES = ("ACTUATORFRC", "TOUCH")
+"""Those of them that read more than positions and velocities."""
 KINDS = {int(getattr(mujoco.mjtSensor, f"mjSENS_{name}")): name for name in SENSORS.split()}
 
 
@@ -41,7 +43,7 @@ def seen(scene: Scene, watched: Sequence[Watched]) -> list[Value]:
     """All that is watched, one after another."""
     values: list[Value] = []
     for one in watched:
-        values += _sensor(scene, one) if isinstance(one, str) else [lowest(scene.touching, one)]
+        values += read(scene, one) if isinstance(one, str) else [lowest(scene.touching, one)]
     return values
 
 
@@ -56,19 +58,26 @@ def lowest(touching: list[Contact], geom: int) -> Value:
     return result
 
 
-def _sensor(scene: Scene, name: str) -> list[Value]:
-    """What a sensor reads, within its cutoff."""
-    model, number = scene.tree.model, int(scene.tree.model.sensor(name).id)
+def kind_of(model: mujoco.MjModel, name: str) -> str:
+    """The kind of a sensor; refused where it is not compiled."""
+    number = int(model.sensor(name).id)
     kind = KINDS.get(int(model.sensor_type[number]))
-    if kind is None or model.sensor_refid[number] >= 0:
+    if kind is None or model.sensor_refid[number] >= 0 or model.sensor_delay[number]:
         raise FusedError(f"The sensor '{name}' is not compiled. Compiled are {SENSORS}, without a reference frame.")
-    values = _read(scene, kind, int(model.sensor_objtype[number]), int(model.sensor_objid[number]))
+    return kind
+
+
+def read(scene: Scene, name: str) -> list[Value]:
+    """What a sensor reads, within its cutoff."""
+    model, number, kind = scene.tree.model, int(scene.tree.model.sensor(name).id), kind_of(scene.tree.model, name)
+    about = mujoco.mjtObj(int(model.sensor_objtype[number])).name.removeprefix("mjOBJ_").lower()
+    values = _read(scene, kind, about, int(model.sensor_objid[number]))
     cutoff = float(model.sensor_cutoff[number])
     is_real = model.sensor_datatype[number] == mujoco.mjtDataType.mjDATATYPE_REAL
     return [within(value, -cutoff, cutoff) for value in values] if cutoff > 0 and is_real else values
 
 
-def _read(scene: Scene, kind: str, object_kind: int, number: int) -> list[Value]:
+def _read(scene: Scene, kind: str, about: str, number: int) -> list[Value]:
     model, motion = scene.tree.model, scene.motion
     if kind == "TOUCH":
         return [0.0]  # it is read after the accelerations are known, see `Solver.readings`
@@ -78,7 +87,7 @@ def _read(scene: Scene, kind: str, object_kind: int, number: int) -> list[Value]
         return [scene.velocity[int(model.jnt_dofadr[number])]]
     if kind == "ACTUATORFRC":
         return [motor_force(scene.tree, number, scene.position, scene.velocity, scene.control)[0]]
-    body, place, turn = _frame(model, object_kind, number)
+    body, place, turn = frame_of(model, about, number)
     if kind == "FRAMEQUAT":
         return list(_product(_body_quaternion(scene, body), _quaternion(turn)))
     axes, where = motion.rotation[body] @ rotation(turn), motion.place[body] + motion.rotation[body] @ clean(place)
@@ -91,17 +100,16 @@ def _read(scene: Scene, kind: str, object_kind: int, number: int) -> list[Value]
     return list(found if kind.startswith("FRAME") else axes.T @ found)
 
 
-def _frame(model: mujoco.MjModel, kind: int, number: int) -> tuple[int, Vector, Vector]:
-    """The body of a sensor's object, and the object's place and quaternion there."""
-    if kind == mujoco.mjtObj.mjOBJ_XBODY:
+def frame_of(model: mujoco.MjModel, kind: str, number: int) -> tuple[int, Vector, Vector]:
+    """The body of an object, and the object's place and quaternion there; an ``xbody`` is a body's own frame."""
+    if kind == "xbody":
         return number, np.zeros(3), np.array([1.0, 0, 0, 0])
-    if kind == mujoco.mjtObj.mjOBJ_BODY:
+    if kind == "body":  # its center of mass
         return number, model.body_ipos[number], model.body_iquat[number]
-    name = {int(mujoco.mjtObj.mjOBJ_SITE): "site", int(mujoco.mjtObj.mjOBJ_GEOM): "geom"}.get(kind)
-    if name is None:
+    if kind not in ("site", "geom"):
         raise FusedError("Compiled are sensors of bodies, geoms and sites.")
-    place, turn = (getattr(model, f"{name}_{part}")[number] for part in ("pos", "quat"))
-    return int(getattr(model, f"{name}_bodyid")[number]), place, turn
+    place, turn = (getattr(model, f"{kind}_{part}")[number] for part in ("pos", "quat"))
+    return int(getattr(model, f"{kind}_bodyid")[number]), place, turn
 
 
 def _quaternion(numbers: Vector) -> Vector:

@@ -3,20 +3,21 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
+from mujoco_fused import Kinematics
 
 from evolvability.core.errors import ConfigError, given, unknown
 from evolvability.tasks.actions import Actions
 from evolvability.tasks.options import RobotOptions
 from evolvability.tasks.replay import HostArray
-from evolvability.tasks.robots.kinematics import BALL, FREE, SLIDE, Kinematics
 from evolvability.tasks.robots.robot import Robot, Torso
-from evolvability.tasks.robots.views import Arrays, Frame, NotCompiledError, View, floor_pairs, named, stacked
+from evolvability.tasks.robots.views import Arrays, NotCompiledError, View, floor_pairs, named, stacked
 
 AUTO = "auto"
+FREE, BALL, SLIDE = (int(getattr(mujoco.mjtJoint, f"mjJNT_{name}")) for name in ("FREE", "BALL", "SLIDE"))
 PARTS = ("root", "joints", "contacts", "sensors")
 """What an observation may be made of, beside places and single sensors."""
 SPEED = 0.1  # what a joint's speed is multiplied by when it is seen
@@ -50,14 +51,16 @@ def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: Own
     outline = Outline(model, root, start)
     behavior = _own_part(own.behavior) if own.behavior else outline.behavior(options.behavior)
     seen = _own_part(own.observation) if own.observation else outline.observation(options.observation)
+    kinematics = Kinematics(model)
     steps = max(1, round(options.control_step / model.opt.timestep))
     followed = root or outline.tip
     robot = Robot(
         name=name,
         model=model,
+        kinematics=kinematics,
         steps_per_control=steps,
         start=start,
-        torso=_followed(model, followed),
+        torso=_followed(kinematics, followed),
         actions=_actions(model, start, _home_controls(model, options.start), options.action_scale),
         look=seen.look,
         measure=behavior.look,
@@ -207,35 +210,22 @@ class Outline:
         raise ConfigError(unknown("part of a robot", text, [*PARTS, *FORMS.replace(" or", ",").split(", ")]))
 
     def _place(self, kind: str, name: str, axes: str) -> Part:
-        model, columns = self.model, ["xyz".index(axis) for axis in axes]
+        model, columns = self.model, np.array(["xyz".index(axis) for axis in axes])
         if kind == "root" and not self.root:
             raise ConfigError("The model stands on a fixed base and has no root. Name a body or a site: site:NAME.xyz.")
         number = named_or_number(model, kind.partition(":")[0], name) if name else self.root
 
-        def frame(view: View) -> Frame:
-            places = view.kinematics
-            return Frame(
-                places.on("site", number) if kind.startswith("site") else places.body(number), view.qpos[..., 0]
-            )
-
         # A root counts from where it starts, along the ground; others from the world's origin.
-        begin = frame(View(_Still(model), self.start, np.zeros(model.nv))).position if kind == "root" else np.zeros(3)
-        offset = [float(begin[c]) if c < 2 else 0.0 for c in columns]
+        data, first = mujoco.MjData(model), np.zeros(3)
+        data.qpos[:] = self.start
+        mujoco.mj_kinematics(model, data)
+        first[:2] = 0.0 if name else data.xpos[number, :2]
+        kind = "site" if kind.startswith("site") else "body"
 
         def look(view: View) -> Arrays:
-            place = frame(view).parts.place
-            return stacked(
-                [place[c] - own if own else place[c] for c, own in zip(columns, offset, strict=True)], view.qpos[..., 0]
-            )
+            return view.frame(kind, number).position[..., columns] - first[columns]
 
         return Part(look, tuple(f"{name} {axis} (m)".strip() for axis in axes))
-
-
-class _Still(NamedTuple):
-    """As much of a robot as it takes to look at a model."""
-
-    model: Any
-    root: int = 0
 
 
 def named_or_number(model: mujoco.MjModel, kind: str, name: str) -> int:
@@ -306,12 +296,12 @@ def _ground(model: mujoco.MjModel, chain: set[int]) -> tuple[int, ...]:
     return tuple(found[axis] for axis in (0, 1) if axis in found)
 
 
-def _followed(model: mujoco.MjModel, body: int) -> Callable[[Arrays, Arrays], Torso]:
+def _followed(kinematics: Kinematics, body: int) -> Callable[[Arrays, Arrays], Torso]:
+    frame = kinematics.frame("body", body)
+
     def torso(qpos: Arrays, qvel: Arrays) -> Torso:
-        moving = Kinematics(model, qpos, qvel).body(body)
-        # Numbers, such as a planar robot's y, as arrays: these are put together with others.
-        place, velocity = (stacked(part, qpos[..., 0]) for part in (moving.place, moving.velocity))
-        return Torso(*(tuple(part[..., k] for k in range(3)) for part in (place, velocity)))
+        at = kinematics.at(qpos, qvel)
+        return Torso(*(tuple(at(part)[..., k] for k in range(3)) for part in (frame.place, frame.velocity)))
 
     return torso
 

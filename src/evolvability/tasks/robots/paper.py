@@ -17,6 +17,7 @@ from pathlib import Path
 import gymnasium
 import mujoco
 import numpy as np
+from mujoco_fused import Kinematics
 
 from evolvability.tasks.actions import clipped
 from evolvability.tasks.replay import HostArray
@@ -151,6 +152,7 @@ def _robot(
     return Robot(
         name=name,
         model=model,
+        kinematics=Kinematics(model),
         steps_per_control=round(paper_bodies.CONTROL_STEP / model.opt.timestep),
         start=np.array(start),
         torso=torso,

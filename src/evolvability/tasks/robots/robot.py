@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import mujoco
-from mujoco_fused import own_parameters
+from mujoco_fused import Kinematics, own_parameters
 
 from evolvability.tasks.actions import Actions
 from evolvability.tasks.replay import HostArray
@@ -35,6 +35,8 @@ class Robot:
     """The robot's name."""
     model: mujoco.MjModel
     """Its MuJoCo model."""
+    kinematics: Kinematics
+    """Where its bodies are, in states of any kind."""
     steps_per_control: int
     """The model's time steps in one control step."""
     start: HostArray

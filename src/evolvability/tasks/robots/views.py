@@ -7,22 +7,12 @@ indices that begin with an ellipsis, and functions of `view.xp`.
 from functools import cached_property
 from typing import Any
 
-from mujoco_fused import contact_pairs
+import mujoco
+import numpy as np
+from mujoco_fused import Frame as Recorded
+from mujoco_fused import FusedError, contact_pairs, symbols
 
 from evolvability.core.errors import ConfigError, unknown
-from evolvability.tasks.robots.kinematics import (
-    Component,
-    Kinematics,
-    Moving,
-    Vector,
-    added,
-    dot,
-    inside,
-    planes,
-    scaled,
-    support,
-)
-from evolvability.tasks.robots.sensors import read_sensor
 
 Arrays = Any
 """A NumPy or JAX array with any leading axes, or symbols."""
@@ -31,44 +21,43 @@ Arrays = Any
 class Frame:
     """Where a body or a site is, which way it points and how it moves."""
 
-    def __init__(self, moving: Moving, like: Arrays) -> None:
-        self.parts, self._like = moving, like
+    def __init__(self, parts: Recorded, at: Any) -> None:
+        self._parts, self._at = parts, at
 
     @property
     def position(self) -> Arrays:
         """(..., 3) its place in the world, in meters."""
-        return stacked(self.parts.place, self._like)
+        return self._at(self._parts.place)
 
     @property
     def velocity(self) -> Arrays:
         """(..., 3) its velocity along the world's axes, in m/s."""
-        return stacked(self.parts.velocity, self._like)
+        return self._at(self._parts.velocity)
 
     @property
     def spin(self) -> Arrays:
         """(..., 3) its angular velocity about the world's axes, in rad/s."""
-        return stacked(self.parts.spin, self._like)
+        return self._at(self._parts.spin)
 
     @property
     def own_velocity(self) -> Arrays:
         """(..., 3) its velocity along its own axes."""
-        return stacked(inside(self.parts.turn, self.parts.velocity), self._like)
+        return self._at(self._parts.turn.T @ self._parts.velocity)
 
     @property
     def own_spin(self) -> Arrays:
         """(..., 3) its angular velocity about its own axes."""
-        return stacked(inside(self.parts.turn, self.parts.spin), self._like)
+        return self._at(self._parts.turn.T @ self._parts.spin)
 
     @property
     def down(self) -> Arrays:
         """(..., 3) the direction down, in its own axes: (0, 0, -1) of what stands upright."""
-        return stacked(inside(self.parts.turn, (0.0, 0.0, -1.0)), self._like)
+        return self._at(-self._parts.turn[2])
 
     @property
     def axes(self) -> Arrays:
         """(..., 3, 3) its own axes in the world, as columns."""
-        rows = [stacked(row, self._like) for row in self.parts.turn]
-        return self._like.__array_namespace__().stack(rows, axis=-2)
+        return self._at(self._parts.turn)
 
 
 class View:
@@ -90,9 +79,9 @@ class View:
         return self.qpos.__array_namespace__()
 
     @cached_property
-    def kinematics(self) -> Kinematics:
-        """Where all bodies are."""
-        return Kinematics(self.robot.model, self.qpos, self.qvel)
+    def at(self) -> Any:
+        """Evaluates values of the robot's `Kinematics` at this moment."""
+        return self.robot.kinematics.at(self.qpos, self.qvel)
 
     @cached_property
     def torso(self) -> Any:
@@ -102,24 +91,28 @@ class View:
     @property
     def root(self) -> Frame:
         """The robot's root."""
-        return self._frame(self.kinematics.body(self.robot.root))
+        return self.frame("body", self.robot.root)
 
     def body(self, name: str) -> Frame:
         """A body, by name."""
-        return self._frame(self.kinematics.body(named(self.robot.model, "body", name)))
+        return self.frame("body", named(self.robot.model, "body", name))
 
     def site(self, name: str) -> Frame:
         """A site, by name."""
-        return self._frame(self.kinematics.on("site", named(self.robot.model, "site", name)))
+        return self.frame("site", named(self.robot.model, "site", name))
+
+    def frame(self, kind: str, number: int) -> Frame:
+        """A ``body``, ``site`` or ``geom``, by number."""
+        return Frame(self.robot.kinematics.frame(kind, number), self.at)
 
     def sensor(self, name: str) -> Arrays:
         """(..., dim) what a sensor of the model reads at this moment."""
         number = named(self.robot.model, "sensor", name)
-        read = read_sensor(self.kinematics, number)
-        if read is not None:
-            return stacked(read, self.qpos[..., 0])
-        if self.sensordata is None:
-            raise NotCompiledError(f"The sensor '{name}' is not compiled: it reads more than positions and velocities.")
+        try:
+            return self.at(self.robot.kinematics.sensor(name))
+        except FusedError as error:
+            if self.sensordata is None:
+                raise NotCompiledError(str(error)) from None
         first = int(self.robot.model.sensor_adr[number])
         return self.sensordata[..., first : first + int(self.robot.model.sensor_dim[number])]
 
@@ -139,15 +132,12 @@ class View:
         # Added to zeros: what never moves up or down touches in all episodes alike, and is a single truth.
         return self.xp.zeros_like(self.qpos[..., 0]) + self.xp.where(touched, 1.0, 0.0)
 
-    def _clearance(self, geom: int, plane: int) -> Component:
-        floor, one = (self.kinematics.on("geom", number) for number in (plane, geom))
-        up: Vector = [row[2] for row in floor.turn]
-        down = inside(one.turn, scaled(up, -1.0))
-        reach = support(self.robot.model, geom, down, self.xp.sqrt)
-        return dot(up, added(one.place, scaled(floor.place, -1.0))) - reach
-
-    def _frame(self, moving: Moving) -> Frame:
-        return Frame(moving, self.qpos[..., 0])
+    def _clearance(self, geom: int, plane: int) -> Arrays:
+        """(...) how far a geom is above a plane."""
+        floor, one = (self.robot.kinematics.frame("geom", number) for number in (plane, geom))
+        up = floor.turn[:, 2]
+        height = up @ (one.place - floor.place) - _reach(self.robot.model, geom, one.turn.T @ -up)
+        return self.at([height])[..., 0]
 
 
 class NotCompiledError(Exception):
@@ -156,7 +146,9 @@ class NotCompiledError(Exception):
 
 def floor_pairs(model: Any) -> dict[int, list[tuple[int, int, float]]]:
     """By body: its geoms that may touch a fixed plane, the plane, and how near they are when they do."""
-    fixed, found = planes(model), dict[int, list[tuple[int, int, float]]]()
+    is_plane = model.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE)
+    fixed = set(np.flatnonzero(is_plane & (model.body_weldid[model.geom_bodyid] == 0)).tolist())
+    found = dict[int, list[tuple[int, int, float]]]()
     for pair in contact_pairs(model) if fixed else ():
         if pair.plane in fixed:
             found.setdefault(int(model.geom_bodyid[pair.geom]), []).append((pair.geom, pair.plane, pair.margin))
@@ -175,8 +167,31 @@ def named(model: Any, kind: str, name: str) -> int:
     return names.index(name)
 
 
-def stacked(values: Vector, like: Arrays) -> Arrays:
+def stacked(values: Any, like: Arrays) -> Arrays:
     """Components as one array, (..., num_values); numbers are the same everywhere. like: (...) of its type."""
     xp = like.__array_namespace__()
-    full = [xp.zeros_like(like) + value if isinstance(value, float) else value for value in values]
+    full = [xp.zeros_like(like) + value for value in values]
     return xp.stack(full, axis=-1) if full else xp.stack([like], axis=-1)[..., :0]
+
+
+def _reach(model: Any, geom: int, direction: Any) -> Any:
+    """How far a geom reaches from its center along a direction in its own axes, in values of a recording.
+
+    What is neither a sphere, capsule, cylinder, ellipsoid nor box counts as the box around it.
+    """
+    kind, size = mujoco.mjtGeom(int(model.geom_type[geom])), model.geom_size[geom]
+    if kind == mujoco.mjtGeom.mjGEOM_SPHERE:
+        return size[0]
+    if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+        return size[0] + size[1] * abs(direction[2])
+    if kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        return size[0] * _length(direction[:2]) + size[1] * abs(direction[2])
+    if kind == mujoco.mjtGeom.mjGEOM_ELLIPSOID:
+        return _length(size * direction)
+    center, half = model.geom_aabb[geom].reshape(2, 3)
+    return center @ direction + half @ abs(direction)
+
+
+def _length(vector: Any) -> Any:
+    square = symbols([vector @ vector])
+    return square.__array_namespace__().sqrt(square)[0]
