@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import command_pages
 import matplotlib as mpl
-import numpy as np
 import pytest
 import run_notebooks
 import tyro
@@ -27,6 +26,7 @@ from evolvability.cli import training
 from evolvability.config.schema import PRESETS, Config
 from evolvability.core.entries import POPULATIONS
 from evolvability.core.errors import UserError
+from evolvability.explorer.server import Server
 from evolvability.figures.registry import FIGURES
 from evolvability.methods.registry import OBJECTIVES
 from evolvability.tasks.registry import TASKS
@@ -63,7 +63,7 @@ LITTLE = {
     "measure": ("--offspring", "8"),
     "evolve-from": ("--generations", "2"),
     "split": ("--generations", "2"),
-    "explore": ("--export", "explorer.html"),
+    "explore": ("--no-browser",),
     "reproduce": ("--dry-run",),  # `make smoke` does it
     "maml": (
         "--generations",
@@ -131,6 +131,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("tripod.xml", "my.xml"):
         Path(name).write_text(next(block.text for block in blocks(OWN_ROBOT) if block.language == "xml"))
     mpl.use("Agg")
+    monkeypatch.setattr(Server, "serve_forever", lambda server, **_: server.server_close())
     return tmp_path
 
 
@@ -239,7 +240,6 @@ def test_every_command_of_a_page_runs(page: Path, folder: Path, trained: Path, m
     monkeypatch.syspath_prepend(str(folder))
     (folder / "cannon.py").write_text(module_named(ROOT / "docs" / "tasks.md", "task"))
     (folder / "brains.py").write_text(module_named(ROOT / "docs" / "own-network.md", "shape"))
-    np.save("network.npy", evolvability.Run(trained).centers[0, 0])
     for arguments in commands(page, runnable=True):
         if "BipedalWalker-v3" in arguments and importlib.util.find_spec("Box2D") is None:
             continue

@@ -6,10 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from evolvability import Run, evolve
+from evolvability import Run, evolve, function_task
 from evolvability.cli import main as ees
 from evolvability.config.schema import layered
 from evolvability.explorer.page import bundle, playground_html
@@ -33,7 +34,7 @@ def table_of(path: Path) -> Any:
 
 def test_export_writes_a_page_with_center_and_setup(point_run: Run, tmp_path: Path, capsys: Any) -> None:
     ees(["export", str(point_run.path), "--playground", str(tmp_path / "page.html")])
-    assert "recorded" not in capsys.readouterr().out
+    assert "wrote" in capsys.readouterr().out
     html = (tmp_path / "page.html").read_text()
     assert "<b>" not in html
     (tab,) = table_of(tmp_path / "page.html")["tabs"]
@@ -43,19 +44,13 @@ def test_export_writes_a_page_with_center_and_setup(point_run: Run, tmp_path: Pa
     assert "Content-Security-Policy\" content=\"default-src 'none'" in html
 
 
-def test_exploring_into_a_file_simulates(point_run: Run, tmp_path: Path) -> None:
-    ees(["explore", str(point_run.path), "--export", str(tmp_path / "live.html")])
-    assert 'id="worker"' in (tmp_path / "live.html").read_text()
-
-
-@pytest.mark.full
-def test_what_a_page_cannot_simulate_is_written_as_recorded_and_says_so(tmp_path: Path, capsys: Any) -> None:
-    options = {"env": "CartPole-v1", "behavior": "observation:0", "num_steps": 5, "hidden": 2}
-    values = {"generations": 1, "population_size": 4, "objective": "max_variance", "task_options": options}
-    evolve("gymnasium", layered("gymnasium", values=values), output=tmp_path / "pole")
-    ees(["export", str(tmp_path / "pole"), "--playground", str(tmp_path / "page.html")])
-    assert "with what was recorded: task 'gymnasium' cannot be simulated" in capsys.readouterr().out
-    assert "window.ANSWERS = {" in (tmp_path / "page.html").read_text()
+def test_what_a_page_cannot_simulate_is_refused_with_the_reason(tmp_path: Path, capsys: Any) -> None:
+    task = function_task(jnp.tanh, start=jnp.zeros(2), name="mine")
+    evolve(task, generations=1, population_size=4, objective="max_variance", output=tmp_path / "mine")
+    with pytest.raises(SystemExit, match="2"):
+        ees(["export", str(tmp_path / "mine"), "--playground", str(tmp_path / "page.html")])
+    assert "task 'python:mine' cannot be simulated" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_what_a_page_cannot_simulate_is_named(point_run: Run) -> None:

@@ -21,7 +21,6 @@ from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.types import sample_of
 from evolvability.explorer import data
-from evolvability.explorer.export import export_page
 from evolvability.explorer.server import Handler, Server
 from evolvability.explorer.service import BROODS, Explorer, Kept
 from evolvability.explorer.shapes import robot_table
@@ -324,8 +323,3 @@ def test_an_environment_that_does_not_draw_shows_behaviors_and_says_so(tmp_path:
     assert (motion["behavior"], "pictures" in motion) == (4, False)
     with pytest.raises(SystemExit):
         cli.main(["video", str(tmp_path / "dark"), "--offspring", "0", "--output", str(tmp_path / "dark.gif")])
-
-
-def test_an_export_that_makes_no_sense_is_refused(ant_run: Run, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"\.html.*page\.pdf"):
-        export_page(ant_run, tmp_path / "page.pdf")

@@ -1,4 +1,4 @@
-"""What can be taken away from the explorer's page: pictures, videos, and the page itself in one file."""
+"""What can be taken away from the explorer's page: pictures, videos and policies."""
 
 import warnings
 from pathlib import Path
@@ -6,38 +6,13 @@ from typing import Any
 
 import imageio.v3 as imageio
 import numpy as np
-import pytest
 from PIL import Image
 
 from evolvability import Run, evolve, load_policy
 from evolvability.config.schema import layered
-from evolvability.explorer import export
-from evolvability.explorer.export import export_page
 from evolvability.studies import rebuild
-from tests.browsing import draws_here, go_to, open_page, screen_of, until, wait_for_actor
+from tests.browsing import draws_here, open_page, until, wait_for_actor
 from tests.explorer.serving import serving
-
-
-def test_exported_page_needs_no_server(
-    opened: Any, ant_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(export, "GENERATIONS", 2)
-    monkeypatch.setattr(export, "MUTATIONS", 3)
-    output = export_page(ant_run, tmp_path / "ant.html")
-    requests: list[str] = []
-    opened.on("request", lambda request: requests.append(request.url))
-    open_page(opened, output.as_uri())
-    assert opened.evaluate("window.explorer.state.steps") == [0, 2]
-    go_to(opened, 0)
-    opened.mouse.click(540, 480)
-    assert wait_for_actor(opened)["what"] in {"fresh.0", "fresh.1", "fresh.2"}
-    opened.mouse.click(*screen_of(opened, 0))  # on a point: its own motion is not in the file
-    assert wait_for_actor(opened)["what"] in {"fresh.0", "fresh.1", "fresh.2"}
-    assert "This file has the motions of fresh mutations" in opened.inner_text("#remark")
-    assert "save policy" not in opened.inner_text("#actors")  # a file has motions, not networks
-    until(opened, "window.explorer.state.time > 0")
-    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
-    assert "Content-Security-Policy\" content=\"default-src 'none'" in output.read_text()
 
 
 def test_the_policy_of_a_clicked_mutation_is_saved_ready_to_act(

@@ -19,7 +19,6 @@ from evolvability import cli
 from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.explorer import data
-from evolvability.explorer.page import page
 from evolvability.explorer.server import is_own, owner
 from evolvability.explorer.service import Explorer, Question
 from evolvability.runs.behavior_names import keep_names
@@ -296,12 +295,6 @@ def test_html_in_names_is_text(opened: Any, hostile: str) -> None:
     assert "<img src=x" in opened.inner_text("#config")
     assert opened.evaluate("window.executed") is None
     assert opened.evaluate("document.querySelectorAll('img').length") == 0
-
-
-def test_html_in_an_exported_file_is_text() -> None:
-    html = page({HTML: b"x"})
-    assert html.count("</script>") == page().count("</script>")
-    assert "<img" not in html
 
 
 def test_who_asks_from_this_machine_is_known_and_other_users_are_not_answered(

@@ -329,11 +329,14 @@ CENTERS = {
 }
 
 
+TINY = ("point", "--hidden", "2", "--generations", "1", "--population-size", "4", "--quiet")
+
+
 @pytest.mark.parametrize("name", CENTERS)
 def test_centers_that_are_no_numbers_are_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / name).write_bytes(CENTERS[name]())
     with pytest.raises(SystemExit) as stopped:
-        cli.main(["measure", str(tmp_path / name), "--task", "point", "--options", "hidden=2", "--offspring", "4"])
+        cli.main(["train", *TINY, "--start-from", str(tmp_path / name), "--output", str(tmp_path / "run")])
     assert stopped.value.code == 2
     assert "error:" in capsys.readouterr().err
 
@@ -341,7 +344,7 @@ def test_centers_that_are_no_numbers_are_refused(name: str, tmp_path: Path, caps
 def test_a_pipe_in_the_place_of_centers_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / "center.npy")
     with pytest.raises(SystemExit, match="2"):
-        cli.main(["measure", str(tmp_path / "center.npy"), "--task", "point", "--options", "hidden=2"])
+        cli.main(["train", *TINY, "--start-from", str(tmp_path / "center.npy"), "--output", str(tmp_path / "run")])
     assert "not an ordinary file" in capsys.readouterr().err.replace("\n", " ")
 
 

@@ -33,7 +33,6 @@ from evolvability.cli import main
 from evolvability.runs.export import export
 from evolvability.runs.sealed import to_bytes
 from evolvability.studies.adaptation import adapt, pick_mutation
-from evolvability.studies.offspring import offspring_of_file
 from evolvability.tasks.actions import clipped
 from evolvability.tasks.base import world_of
 from evolvability.tasks.families import family_of
@@ -107,9 +106,6 @@ def test_parameters_are_not_taken_without_the_statistics_that_they_need(cart: Tr
             ask()
     with pytest.raises(ConfigError, match=r"3 to 4, got 5"):
         cart.pick("left", of_seed=5)
-    np.save(tmp_path / "mine.npy", center)
-    with pytest.raises(ConfigError, match=r"mine\.npy has no statistics"):
-        offspring_of_file(tmp_path / "mine.npy", task, cart.config, number=2)
     memory = jax.tree.map(lambda leaf: leaf[0], cart.state.memory)
     picked = pick_mutation(task, center, "left", memory=memory, mutations=3, repeats=1, sigma=0.3)
     assert drive(picked.policy) == pytest.approx(-picked.performance, rel=1e-5)
@@ -176,9 +172,6 @@ def test_ees_adapt_saves_what_acts_elsewhere(pole: Run, tmp_path: Path, capsys: 
     rows = np.random.default_rng(1).normal(size=(20, 4))
     np.testing.assert_array_equal(act(rows), picked.policy(rows))
     np.testing.assert_array_equal(act.memory.mean, pole.checkpoint()["memory/mean"][1])
-    # The statistics are in the file: what measures centers takes it, too.
-    (born,) = offspring_of_file(file, pole.task, pole.config, number=4)
-    assert len(born.behavior) == 4
 
 
 def test_unbounded_actions_keep_their_infinities_in_a_file(cart: TrainingResult, tmp_path: Path) -> None:

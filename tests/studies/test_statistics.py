@@ -145,25 +145,8 @@ def test_a_median_interval_holds_the_median_as_often_as_it_says() -> None:
     assert intervals[0].level >= 0.95
 
 
-def test_the_interval_of_the_shift_holds_what_the_test_does_not_reject() -> None:
-    """By moving one group: just inside of the interval p is above 0.05, just outside it is not."""
-    generator = np.random.default_rng(1)
-    for sizes in ((4, 4), (6, 9), (12, 5)):
-        first, second = (generator.exponential(size=size) for size in sizes)
-        low, high = mann_whitney(first, second).shift_interval
-        for end, inwards in ((low, 1e-9), (high, -1e-9)):
-            inside, outside = (mann_whitney(first - end - step, second).p for step in (inwards, -inwards))
-            assert inside is not None
-            assert outside is not None
-            assert inside > 0.05 >= outside
-    assert mann_whitney([1.0, 2, 3], [4.0, 5, 6]).shift_interval == (-np.inf, np.inf)
-    large = mann_whitney(generator.normal(size=80) + 1, generator.normal(size=60)).shift_interval
-    assert 0.4 < large[0] < 1 < large[1] < 1.6
-
-
 def test_corrections_match_worked_examples() -> None:
     p_values = [0.01, 0.04, None, 0.03, 0.005]
-    assert corrected(p_values, "bonferroni") == pytest.approx([0.04, 0.16, None, 0.12, 0.02])
     assert corrected(p_values, "holm") == pytest.approx([0.03, 0.06, None, 0.06, 0.02])
     false_discovery = stats.false_discovery_control([0.01, 0.04, 0.03, 0.005])
     found = [p for p in corrected(p_values, "benjamini-hochberg") if p is not None]

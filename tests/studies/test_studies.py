@@ -15,7 +15,7 @@ from evolvability.studies.adaptation import adapt, load_adaptation
 from evolvability.studies.adapters import AdaptationContext
 from evolvability.studies.offspring import kept_generation, kept_offspring, offspring_of_run
 from evolvability.studies.races import load_race, race
-from evolvability.studies.result_files import OneSeed, each_seed, finish, is_current, keep, kept
+from evolvability.studies.result_files import is_current, keep, kept
 from evolvability.tasks.base import Task
 
 
@@ -51,46 +51,14 @@ STUDIES: dict[str, tuple[Callable[[Run], Any], Callable[[Run], Any], Callable[[R
 @pytest.mark.parametrize(
     "name", ["offspring", *(pytest.param(name, marks=pytest.mark.full) for name in ("adapt", "race"))]
 )
-def test_an_interrupted_study_looks_at_no_seed_twice(name: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_repeats_itself_and_says_of_which_centers_it_is(name: str, run: Run) -> None:
     study, result, generation = STUDIES[name]
     study(run)
-    undisturbed = result(run)
-    looked: list[int] = []
-
-    def interrupted(own: Run, title: str, find: OneSeed) -> Any:
-        def counted(index: int) -> Any:
-            if index == 2 and len(looked) == 2:
-                raise KeyboardInterrupt
-            looked.append(index)
-            return find(index)
-
-        return each_seed(own, title, counted)
-
-    for module in ("adaptation", "races", "offspring"):
-        monkeypatch.setattr(f"evolvability.studies.{module}.each_seed", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        study(run)
-    looked.append(-1)
+    first = result(run)
     study(run)
-    assert looked == [0, 1, -1, 2, *([0, 1, 2] if name == "race" else [])]  # a race is one study a goal
-    np.testing.assert_array_equal(result(run), undisturbed)
+    np.testing.assert_array_equal(result(run), first)
     assert generation(run) == 2
-    assert not (run.path / "unfinished").exists()
-
-
-def test_what_is_kept_of_a_study_may_be_damaged_and_others_stay(run: Run) -> None:
-    def find(index: int) -> dict[str, Any]:
-        return {"value": np.array([float(index)])}
-
-    each_seed(run, "other", find)
-    each_seed(run, "own", find)
-    (run.path / "unfinished" / "own" / "1.safetensors").write_bytes(b"torn")
-    assert [float(one["value"][0]) for one in each_seed(run, "own", find)] == [0, 1, 2]
-    finish(run, ["own"])
-    assert [path.name for path in (run.path / "unfinished").iterdir()] == ["other"]
-    finish(run, ["other"])
-    each_seed(Run(run.path, task=run.task), "a task of one's own", find)
-    assert not (run.path / "unfinished").exists()
+    assert not list(run.path.rglob("*.former"))  # the same result replaces nothing
 
 
 @pytest.mark.parametrize("kind", ["races", "offspring"])

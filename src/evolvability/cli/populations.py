@@ -2,14 +2,13 @@
 
 import dataclasses
 import json
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.table import Table
 from rich.text import Text
-from tyro.conf import Positional, arg
+from tyro.conf import arg
 
 from evolvability.cli.arguments import (
     NOTHING_ASKED,
@@ -27,11 +26,10 @@ from evolvability.cli.arguments import (
 )
 from evolvability.cli.printing import console, finish, plural, print_text, say, spread
 from evolvability.cli.runs import watch_works
-from evolvability.config.schema import UNSET, layered
-from evolvability.core.errors import ConfigError, UserError
+from evolvability.config.schema import UNSET
+from evolvability.core.errors import UserError
 from evolvability.runs.files import command_line, slug, write_output
 from evolvability.tasks.circumstances import Circumstances
-from evolvability.tasks.registry import make_task
 
 if TYPE_CHECKING:
     from evolvability.runs.folder import Run
@@ -40,8 +38,6 @@ if TYPE_CHECKING:
     from evolvability.studies.offspring import Offspring
 
 SEVERAL_SEEDS = "several seeds: median (lowest to highest)"
-
-
 SHOWN = 10
 """Mutations whose behaviors are shown side by side."""
 
@@ -210,69 +206,54 @@ def split(
 
 
 def measure(
-    centers: Annotated[tuple[Path, ...], Positional, arg(metavar="RUN|PARAMETERS [...]"), UNSET],
-    task: Annotated[str | None, arg(metavar="TASK"), UNSET] = None,
-    options: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE"), UNSET] = (),
+    runs: RunPaths,
     sigma: MaybeFloat = None,
     offspring: Count = 1000,
     episodes: Count = 1,
     circumstances: AskedCircumstances = NOTHING_ASKED,
     reach: MaybeFloat = None,
-    threshold: MaybeFloat = None,
-    radius: MaybeFloat = None,
-    cells: int = 20,
     keep: bool = False,
     native: bool = False,
     output: File = None,
     trust: bool = False,
 ) -> None:
-    """Measure how evolvable centers are.
+    """Measure how evolvable trained centers are.
 
     What their mutations do: variance, entropy, distinct behaviors, coverage, reachability.
 
     Args:
-        centers: Run folders, or .safetensors or .npy files of centers, with --task.
-        task: The task of parameter files.
-        options: The task's own options for parameter files, e.g. hidden=64.
-        sigma: Standard deviation of mutations; default: that of training, or the task's.
+        runs: Run folders, or slim exports of them.
+        sigma: Standard deviation of mutations; default: that of training.
         offspring: How many mutations of each center.
         episodes: Of each mutation, from start states that differ; from two on, how much of what they do they repeat.
         circumstances: What differs between episodes, of robots; default: as in training, but --start-noise 0.1 where
             there was none and episodes are several.
         reach: Half width of the box that coverage and reachability are about; default: as far as any goes.
-        threshold: Behaviors nearer to each other than this are the same; default: a cell's width.
-        radius: Nearer to the origin than this is degenerate; default: an eighth of the reach.
-        cells: Cells of the box per dimension.
-        keep: Keep what the offspring of run folders did, for figures and statistics.
+        keep: Keep what the offspring did in the run folders, for figures and statistics.
         native: Compare what mutations of robots do in training's physics and in the robot's file as it is, by MuJoCo's
             library: how many still go where they went. It measures nothing else.
         output: A JSON file with the measures of every seed.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
-    if not centers:
-        raise ConfigError("ees measure: give at least one run folder.")
-    for path in filter(Path.is_dir, centers):
-        open_runs([path], trust=trust)
+    found_runs = open_runs(runs, trust=trust)
     if native:
-        _compare_native(centers, offspring)
+        _compare_native(found_runs, offspring)
         return
     from evolvability.studies.measures import common_reach, measure_scale, measures
+    from evolvability.studies.offspring import offspring_of_run
 
     settings: Any = {"number": offspring, "episodes": episodes, "sigma": sigma, "save": keep}
-    of_files = _options(options) | given_circumstances(circumstances)
     born = {
-        str(path): _of_run(path, task, circumstances, **settings)
-        if path.is_dir()
-        else _of_file(path, task, of_files, **settings)
-        for path in centers
+        str(run.path): offspring_of_run(run, circumstances=circumstances_for(run, circumstances), **settings)
+        for run in found_runs
     }
     # One box for all, so that the columns of the table can be compared.
     furthest = common_reach([one.behavior for several in born.values() for one in several])
-    by = measure_scale(furthest if reach is None else reach, threshold=threshold, radius=radius, cells=cells)
+    by = measure_scale(furthest if reach is None else reach)
     measured = {name: [measures(one.behavior, by, one.episodes) for one in several] for name, several in born.items()}
     console.print(_measures_table(born, measured, by), soft_wrap=False)
     print_text(
-        f"{_behaviors(centers)}{offspring:,} offspring per center; several centers: median (lowest to highest). "
+        f"{_behaviors(found_runs)}{offspring:,} offspring per center; {SEVERAL_SEEDS}. "
         f"Reach {by.reach:.4g}, threshold {by.threshold:.4g}, radius {by.radius:.4g}, {by.cells} cells per dimension."
     )
     if output is not None:
@@ -281,13 +262,13 @@ def measure(
         print_text(f"wrote {output}")
 
 
-def _compare_native(paths: Sequence[Path], number: int) -> None:
+def _compare_native(runs: "Sequence[Run]", number: int) -> None:
     """Behaviors of the same mutations side by side, and the share that still go where they went."""
     from evolvability.studies.native import transfer
 
     table = Table("run", "mutation", "in training's physics", "in the file as it is")
     summary = Table("run", "still go where they went", "by chance", "within", "invalid")
-    for run in open_runs(paths):
+    for run in runs:
         found = transfer(run, number)
         name = run.path.resolve().name
         for index, pair in enumerate(zip(found[0].trained[:SHOWN], found[0].native[:SHOWN], strict=True)):
@@ -301,12 +282,12 @@ def _compare_native(paths: Sequence[Path], number: int) -> None:
     console.print(table)
     console.print(summary)
     within = "within: half of the median distance between two"
-    print_text(f"{_behaviors(paths)}{plural(number, 'mutation')} per center; {within}.")
+    print_text(f"{_behaviors(runs)}{plural(number, 'mutation')} per center; {within}.")
 
 
-def _behaviors(centers: Sequence[Path]) -> str:
-    """What the behaviors of run folders are called, as a sentence; nothing of files of parameters."""
-    names = dict.fromkeys(", ".join(open_runs([path])[0].behavior_names) for path in centers if path.is_dir())
+def _behaviors(runs: "Sequence[Run]") -> str:
+    """What the behaviors of runs are called, as a sentence."""
+    names = dict.fromkeys(", ".join(run.behavior_names) for run in runs)
     return "".join(f"Behaviors: {one}. " for one in names if one)
 
 
@@ -315,46 +296,6 @@ def _draw(name: str, runs: "Sequence[Run]", output: Path | None) -> None:
         from evolvability.figures.registry import draw_figure  # which takes a second to load
 
         print_text(f"wrote {draw_figure(name, runs, output)}")
-
-
-def _of_run(path: Path, task: str | None, asked: Circumstances, **settings: Any) -> "list[Offspring]":
-    from evolvability.studies.offspring import offspring_of_run
-
-    run = open_runs([path])[0]
-    if task not in (None, run.config.task):
-        raise ConfigError(f"{path} is a run of '{run.config.task}', not of '{task}'. Leave out --task.")
-    return offspring_of_run(run, circumstances=circumstances_for(run, asked), **settings)
-
-
-def _of_file(
-    path: Path, task: str | None, options: dict[str, Any], sigma: float | None, save: bool, **settings: Any
-) -> "list[Offspring]":
-    if save:
-        raise ConfigError(f"--keep is for run folders: {path} has nowhere to keep its offspring.")
-    if not path.exists():
-        raise ConfigError(f"There is no run folder and no file of parameters at {path}.")
-    if task is None:
-        raise ConfigError(f"{path} is a file of parameters: say what they are for, e.g. --task cheetah.")
-    values: dict[str, Any] = {"task_options": options} | ({} if sigma is None else {"sigma": sigma})
-    config = layered(task, values=values)
-    from evolvability.studies.offspring import offspring_of_file
-
-    return offspring_of_file(path, make_task(task, config.task_options), config, **settings)
-
-
-def _options(pairs: Sequence[str]) -> dict[str, Any]:
-    """A task's options from words such as ``hidden=64``."""
-    options: dict[str, Any] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise ConfigError(f"--options: KEY=VALUE is expected, e.g. hidden=64, got '{pair}'.")
-        try:
-            # Read as in config.toml, so that numbers and true or false have their types.
-            options |= tomllib.loads(f"{key} = {value}")
-        except tomllib.TOMLDecodeError:
-            options[key] = value  # a text without quotes
-    return options
 
 
 def _measures_table(

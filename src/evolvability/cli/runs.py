@@ -14,7 +14,6 @@ from tyro.conf import Positional, arg
 
 from evolvability.cli.arguments import Count, Dimensions, File, Folder, MaybeCount, RunPaths, open_runs
 from evolvability.cli.printing import console, errors, median, plural, print_text, say
-from evolvability.cli.viewing import write_page
 from evolvability.config.schema import UNSET, read_toml
 from evolvability.core.errors import ConfigError
 from evolvability.runs.files import command_line, json_text, write_output
@@ -83,7 +82,7 @@ def compare(
     runs: RunPaths,
     metric: Annotated[str, arg(metavar="NAME")] = "distance",
     generation: Annotated[int | Literal["last"] | None, arg(metavar="N|last"), UNSET] = None,
-    correction: Literal["none", "holm", "bonferroni", "benjamini-hochberg"] = "none",
+    correction: Literal["none", "holm", "benjamini-hochberg"] = "none",
     output: Annotated[Path | None, arg(metavar="STEM"), UNSET] = None,
 ) -> None:
     """Test whether groups of runs differ in a metric.
@@ -189,13 +188,16 @@ def export(
         members: How many members of those generations to keep, the first ones; default: all.
         histograms: How many generations to keep histograms of; default: all.
         centers: Keep the last center; a copy without it can be shown and drawn, but has no mutations.
-        playground: Write a page that simulates mutations of one run into this HTML file instead; what a page cannot
-            simulate, e.g. Gymnasium's environments, is written as recorded.
+        playground: Write a page that simulates mutations of one run into this HTML file instead.
     """
     if playground is not None:
         if len(paths) != 1:
             raise ConfigError(f"ees export --playground: give one run folder, got {len(paths)}.")
-        write_page(open_runs(paths)[0], playground)
+        run = open_runs(paths)[0]
+        from evolvability.explorer.playground import export_playground
+
+        export_playground(run, playground)
+        print_text(f"wrote {playground}, {playground.stat().st_size / 1e6:.1f} MB")
         return
     if len(paths) < 2:
         raise ConfigError("ees export: give one run folder or more, and the folder for their copies.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
-from evolvability.cli.arguments import Count, Dimensions, File, MaybeCount, RunPath, RunPaths, open_runs, parse_numbers
+from evolvability.cli.arguments import Count, Dimensions, MaybeCount, RunPath, RunPaths, open_runs, parse_numbers
 from evolvability.cli.printing import plural, print_text, progress_bar
 from evolvability.config.schema import UNSET
 from evolvability.core.errors import ConfigError
@@ -26,7 +26,6 @@ def explore(
     browser: bool = True,
     trust: bool = False,
     dimensions: Dimensions = "",
-    export: File = None,
 ) -> None:
     """See the mutations of runs, click one, watch it walk.
 
@@ -39,8 +38,6 @@ def explore(
         browser: Whether to open the browser.
         dimensions: Behavior dimensions on the ground, counted from 0, e.g. 0,2; a third can be the points' color;
             default: all.
-        export: Write one run into this HTML file, which needs no server, instead: a playground, which simulates; of a
-            task that a page cannot simulate, the explorer with the episodes of some fresh mutations.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     found = open_runs(runs, dimensions, trust=trust)
@@ -50,11 +47,6 @@ def explore(
 
     # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
-    if export is not None:
-        if len(found) != 1:
-            raise ConfigError(f"ees explore --export: give one run folder, got {len(found)}.")
-        write_page(found[0], export)
-        return
     server = Server(Explorer(found), port, host)
     if host in EVERYWHERE:
         warnings.warn("whoever can reach this machine and knows the address below sees these runs.", stacklevel=1)
@@ -62,21 +54,6 @@ def explore(
     if browser:
         server.open_browser()
     server.serve_forever(poll_interval=0.2)
-
-
-def write_page(run: "Run", output: Path) -> None:
-    """Write one run as a page that simulates; where it cannot, as one that plays what was simulated, and say so."""
-    from evolvability.explorer.export import export_page
-    from evolvability.explorer.playground import export_playground, why_not
-    from evolvability.explorer.videos import draw_without_window
-
-    draw_without_window()  # environments that draw themselves are recorded
-    if reason := why_not(run):
-        export_page(run, output)
-        print_text(f"with what was recorded: {reason}")
-    else:
-        export_playground(run, output)
-    print_text(f"wrote {output}, {output.stat().st_size / 1e6:.1f} MB")
 
 
 def video(

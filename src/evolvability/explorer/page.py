@@ -1,4 +1,4 @@
-"""Pages as one file of HTML: the explorer's, for a paper with the answers inside, and the playground's."""
+"""Pages as one file of HTML each: the explorer's, which a server answers, and the playground's."""
 
 import base64
 import hashlib
@@ -11,12 +11,6 @@ from typing import Any
 
 IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"([\w/]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export ((?:async )?(?:const|function|class) ([\w$]+))", re.MULTILINE)
-
-FILE_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data: blob:; "
-    "base-uri 'none'; form-action 'none'"
-)
-"""Of an explorer in a file: it brings everything along, and asks nobody for anything."""
 
 
 @cache
@@ -32,20 +26,17 @@ def parts() -> dict[str, str]:
     return found
 
 
-def page(answers: Mapping[str, bytes] | None = None) -> str:
-    """The explorer's page; with answers by question it needs no server. See `Explorer.answer`."""
+def page() -> str:
+    """The explorer's page."""
     texts = parts()
-    # Inside the page: browsers load no modules from files, and an exported page has no server.
+    # Inside the page: so it is one answer of the server.
     modules = {
-        name: f"data:text/javascript;base64,{_base64(text)}" for name, text in texts.items() if name[:9] == "explorer/"
+        name: f"data:text/javascript;base64,{base64.b64encode(text.encode()).decode()}"
+        for name, text in texts.items()
+        if name[:9] == "explorer/"
     }
     html = texts["page.html"].replace("/*STYLE*/", texts["page.css"]).replace("/*SHADERS*/", texts["shaders.glsl"])
-    html = html.replace("/*MODULES*/", json.dumps({"imports": modules}))
-    if answers is not None:
-        # A server sends its policy along; a file has its own.
-        html = html.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{FILE_POLICY}">', 1)
-        html = html.replace("/*ANSWERS*/null", _json({name: _base64(content) for name, content in answers.items()}))
-    return html
+    return html.replace("/*MODULES*/", json.dumps({"imports": modules}))
 
 
 def playground_html(table: Mapping[str, Any]) -> str:
@@ -54,7 +45,9 @@ def playground_html(table: Mapping[str, Any]) -> str:
     style, script = texts["playground.css"], bundle("playground/app")
     pieces = {"STYLE": style, "SCRIPT": script, "WORKER": bundle("playground/worker")}
     # The table comes last: what it says is text, whatever it looks like.
-    pieces |= {"SHADERS": texts["shaders.glsl"], "POLICY": _policy(style, script), "TABLE": _json(table)}
+    # Without "<" no text of a run can end the script that holds it.
+    inside = json.dumps(table).replace("<", "\\u003c")
+    pieces |= {"SHADERS": texts["shaders.glsl"], "POLICY": _policy(style, script), "TABLE": inside}
     html = texts["playground.html"]
     for name, text in pieces.items():
         html = html.replace(f"/*{name}*/", text)
@@ -88,13 +81,3 @@ def _policy(style: str, script: str) -> str:
         f"default-src 'none'; script-src 'sha256-{own[0]}' 'wasm-unsafe-eval'; style-src 'sha256-{own[1]}'; "
         "worker-src blob:; img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _json(table: Any) -> str:
-    """Without "<" no text of a run can end the script that holds it."""
-    return json.dumps(table).replace("<", "\\u003c")
-
-
-def _base64(content: str | bytes) -> str:
-    """It has no character that could end a script."""
-    return base64.b64encode(content.encode() if isinstance(content, str) else content).decode()

@@ -20,7 +20,6 @@ import numpy as np
 
 from evolvability.core.errors import ConfigError, install_line
 from evolvability.explorer import data
-from evolvability.explorer.export import check_ending
 from evolvability.explorer.page import playground_html
 from evolvability.explorer.shapes import robot_reach, robot_table
 from evolvability.runs.files import write_output
@@ -55,7 +54,8 @@ class Changes(NamedTuple):
 
 def export_playground(run: Run, output: Path) -> Path:
     """Write a page that simulates mutations of a run's last center."""
-    check_ending(output)
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"The page's file must end in .html, got '{output}'.")
     name = run.path.resolve().name
     about = f"The run {name}: {run.config.task_title}, generation {run.rebuildable[-1] if run.rebuildable else 0}."
     more = CHANGE if _is_robot(run) else ""

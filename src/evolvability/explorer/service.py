@@ -1,4 +1,4 @@
-"""What the page may ask for: every question is a path, every answer bytes. A server or a file can hold the answers."""
+"""What the page may ask for: every question is a path, every answer bytes."""
 
 import json
 import re
@@ -80,17 +80,13 @@ class Kept:
 
 
 class Explorer:
-    """Answers questions about runs shown side by side; from several threads, if need be.
+    """Answers questions about runs shown side by side; from several threads, if need be."""
 
-    ``most`` members of a generation and so many ``pictures`` of an episode are shown; default: all of them.
-    """
-
-    def __init__(self, runs: Sequence[Run], *, most: int | None = None, pictures: int | None = None) -> None:
+    def __init__(self, runs: Sequence[Run]) -> None:
         if not runs:
             raise ConfigError("ees explore: give at least one run folder.")
         self.runs = list(runs)
         self.names = run_names([run.config for run in runs])
-        self.most, self.pictures = most, pictures
         if len({data.num_behaviors(run) for run in self.runs if run.recorded}) > 1:
             raise ConfigError("These runs differ in their number of behaviors. Explore them one by one.")
         self._kept = Kept(64)  # a thousand fresh mutations are 50 chunks
@@ -115,7 +111,7 @@ class Explorer:
 
     def cloud(self, asked: Question) -> bytes:
         """One generation's behaviors."""
-        return _arrays(data.cloud(self._run(asked), asked.integer("generation"), asked.integer("seed"), self.most))
+        return _arrays(data.cloud(self._run(asked), asked.integer("generation"), asked.integer("seed")))
 
     def history(self, asked: Question) -> bytes:
         """The distribution of behavior over generations, on a scale that all runs share."""
@@ -155,7 +151,7 @@ class Explorer:
         stage = self._task(asked).stage
         motion = self._motion(asked)
         motion = motion._replace(behavior=self._run(asked).along(motion.behavior))
-        return _arrays(_thinned(motion, 1.0 if stage is None else stage.time_step, self.pictures))
+        return _arrays(_thinned(motion, 1.0 if stage is None else stage.time_step))
 
     def policy(self, asked: Question) -> bytes:
         """One mutation's network with the statistics of observations, as `ees adapt --save` writes it."""
@@ -226,12 +222,10 @@ def _address(word: str) -> dict[str, str]:
     return {"seed": seed, "generation": generation, kind: index, "episode": ".".join(episode) or "0"}
 
 
-def _thinned(motion: Recording, time_step: float, most_pictures: int | None) -> data.Arrays:
+def _thinned(motion: Recording, time_step: float) -> data.Arrays:
     """A single member's motion at no more frames per second than are shown; the last moment is always among them."""
     last = int(motion.num_frames[0]) - 1
     every = max(1, round(1 / (FRAMES_PER_SECOND * time_step)))
-    if motion.pictures is not None and most_pictures is not None:
-        every = max(every, -(-last // most_pictures))
     moments = np.append(np.arange(0, last, every), last)
     arrays = {
         "behavior": motion.behavior[0].astype(np.float32),

@@ -14,7 +14,6 @@
       adaptations/         what the best of its mutations reached, goal by goal
       races/               what ways of adapting reached over episodes used
       offspring/           what mutations of its centers did, by their sigma
-      unfinished/          of a study under way, what is known of its first seeds
       tensorboard/         the metrics as TensorBoard reads them, if they were logged so
 
 Nothing in it is executable: opening somebody else's run folder never runs code.
@@ -61,7 +60,7 @@ FILES = ("config.toml", "environment.json", NAMES_FILE, ROBOT_FILE, "origin.json
 ARRAY_FOLDERS = (*FOLDERS, CHECKPOINTS)
 EXTRAS = ("adaptations", "races", "offspring")
 """Folders of what was made of a finished run."""
-RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, "unfinished", "tensorboard", ".lock"}
+RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, "tensorboard", ".lock"}
 MAX_SEEDS = 10_000
 """Of a run: a folder from somebody else could ask for a billion."""
 

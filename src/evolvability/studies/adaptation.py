@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
 from evolvability.runs.picking import PickedMutation, mean_of_valid, pick, with_circumstances
 from evolvability.studies.offspring import parent_at
-from evolvability.studies.result_files import ADAPTATIONS, HostArray, each_seed, finish, keep, kept, kept_names
+from evolvability.studies.result_files import ADAPTATIONS, HostArray, keep, kept, kept_names
 from evolvability.tasks.base import Task
 from evolvability.tasks.circumstances import Circumstances, circumstances_in
 from evolvability.tasks.goals import Goal
@@ -139,24 +138,16 @@ def adapt(
         f"{name} {value:g}" for name, value in circumstances_in(wanted).items() if value and name != "start_noise"
     ]
     facts: Any = {"generation": generation, "episodes": episodes, "circumstances": ", ".join(others) or None}
-    parts = ("scores", "repeated", "vector")
-
-    def of_seed(index: int) -> dict[str, HostArray]:
-        key = key_for(Purpose.ADAPTATION, parents[index].key)
-        picked = pick(parents[index], goals, again, mutations, repeats, key, episodes)
-        found = [(one.scores, one.repeated, one.policy.parameters) for one in picked]
-        names = [f"{part} {goal}" for goal in goals for part in parts]
-        return dict(zip(names, chain(*found), strict=True))
-
-    name = f"adapt {generation} {' '.join(goals)} {mutations} {episodes} {repeats} {wanted.start_noise:g}"
-    name = " ".join([name, *others])
-    seeds = each_seed(run, name, of_seed)
+    seeds = [
+        pick(parent, goals, again, mutations, repeats, key_for(Purpose.ADAPTATION, parent.key), episodes)
+        for parent in parents
+    ]
     adaptations = []
-    for goal in goals:
-        scores, repeated, vectors = (np.stack([own[f"{part} {goal}"] for own in seeds]) for part in parts)
-        adaptations.append(Adaptation(goal, wanted.start_noise, scores, repeated, vectors, **facts))
+    for goal, picked in zip(goals, zip(*seeds, strict=True), strict=True):
+        found = [(one.scores, one.repeated, one.policy.parameters) for one in picked]
+        arrays = (np.stack(parts) for parts in zip(*found, strict=True))
+        adaptations.append(Adaptation(goal, wanted.start_noise, *arrays, **facts))
         save_adaptation(run, adaptations[-1])
-    finish(run, [name])
     return adaptations
 
 

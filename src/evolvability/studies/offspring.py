@@ -5,8 +5,6 @@ is what an invalid one did. Figures and statistics read it, and need no simulato
 """
 
 import re
-from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -15,18 +13,17 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from evolvability.config.schema import Config, layered
+from evolvability.config.schema import layered
 from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError, RunFolderError, TaskError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Parameters, PyTree
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
-from evolvability.runs.parents import Parent, check_size, parents_from
+from evolvability.runs.parents import Parent, check_size
 from evolvability.runs.picking import Evaluate, evaluator, with_circumstances
-from evolvability.runs.starts import start_in
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
-from evolvability.studies.result_files import OFFSPRING, HostArray, each_seed, finish, keep, kept, kept_names
+from evolvability.studies.result_files import OFFSPRING, HostArray, keep, kept, kept_names
 from evolvability.tasks.base import Task, with_episodes
 from evolvability.tasks.circumstances import Circumstances
 from evolvability.tasks.registry import make_task
@@ -142,23 +139,14 @@ def offspring_of_run(
     parents, task = run.parents(), run.task
     if episodes > 1 or circumstances is not None:
         task, _ = with_circumstances(run.config, run.task, run.by_name, circumstances)
-    generation, evaluate = parents[0].generation, evaluator(with_episodes(task, episodes))
-
-    def find(index: int) -> dict[str, HostArray]:
-        key = key_for(Purpose.OFFSPRING, parents[index].key)
-        born = offspring(parents[index], evaluate, number, key, sigma)
-        return {name: np.asarray(value) for name, value in born._asdict().items() if value is not None}
-
-    study = f"offspring {generation} {number} {episodes} {'own' if sigma is None else f'{sigma:g}'}"
-    seeds = each_seed(run, study, find) if save else [find(index) for index in range(len(run.seeds))]
-    born = [Offspring(own["behavior"], own["component"], int(own["num_invalid"]), own.get("episodes")) for own in seeds]
+    evaluate = evaluator(with_episodes(task, episodes))
+    born = [offspring(parent, evaluate, number, key_for(Purpose.OFFSPRING, parent.key), sigma) for parent in parents]
     if save:
         behavior = np.full((len(born), number, born[0].behavior.shape[1]), np.nan, np.float32)
         for row, one in zip(behavior, born, strict=True):
             row[: len(one.behavior)] = one.behavior  # what is left stays nan: the invalid ones
         size = float(np.mean([parent.sigma for parent in parents])) if sigma is None else sigma
-        save_offspring(run, size, behavior, generation, own=sigma is None)
-        finish(run, [study])
+        save_offspring(run, size, behavior, parents[0].generation, own=sigma is None)
     return born
 
 
@@ -200,19 +188,3 @@ def kept_sigmas(run: Run) -> list[float]:
     """The standard deviations of the mutations that were kept, largest first."""
     numbers = [name for name in kept_names(run, OFFSPRING) if re.fullmatch(r"[\d.e+-]+", name)]
     return sorted(map(float, numbers), reverse=True)
-
-
-def offspring_of_file(
-    path: Path, task: Task, config: Config, *, number: int = 1000, episodes: int = 1
-) -> list[Offspring]:
-    """Offspring of the center, or of each of several, in a .safetensors or .npy file."""
-    centers, memory = start_in(path, task)
-    if not memory and jax.tree.leaves(task.memory):
-        raise ConfigError(
-            f"{path} has no statistics of observations, by which task '{task.name}' scales what networks see: they "
-            "would do something else than in training. Give a run folder, or a file of `ees adapt --save`."
-        )
-    config = replace(config, seeds=len(centers))
-    parents = parents_from({"parameters/center": centers[:, None], **memory}, config, task, 0, where=str(path))
-    evaluate = evaluator(with_episodes(task, episodes))
-    return [offspring(parent, evaluate, number, parent.key) for parent in parents]

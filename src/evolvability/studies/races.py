@@ -20,7 +20,7 @@ from evolvability.runs.folder import Run
 from evolvability.runs.parents import Parent
 from evolvability.runs.picking import Evaluate, evaluator, mean_of_valid, scores_of, with_circumstances
 from evolvability.studies.adapters import AdaptationContext, Start, Trace, adapter_named
-from evolvability.studies.result_files import RACES, HostArray, each_seed, finish, keep, kept, kept_names
+from evolvability.studies.result_files import RACES, HostArray, keep, kept, kept_names
 from evolvability.tasks.base import Task, world_of
 from evolvability.tasks.goals import Goal, goal_named
 
@@ -82,7 +82,6 @@ def race(
     unless others are named.
     """
     parents = run.parents()
-    generation = parents[0].generation
     wanted = {goal: goal_named(goal, run.task) for goal in goals}
     varied = with_circumstances(run.config, run.task, run.by_name)[0]
     once, again = evaluator(run.task), evaluator(varied)
@@ -93,36 +92,30 @@ def race(
     tasks = {"drawn": varied, "drawn_fixed": run.task} if "gradient" in ways else {}
     drawn = {part: _drawn_episodes(task, repeats) for part, task in tasks.items()}
     starts = starts_of(run, parents)
-    raced, studies = [], []
-    for goal, name in itertools.product(goals, ways):
-        # Defaults bind the loop's present values.
-        def of_seed(index: int, goal: str = goal, name: str = name) -> dict[str, HostArray]:
-            # The same key for all adapters and goals: results are evaluated under the same conditions.
-            key = key_for(Purpose.RACE, parents[index].key)
-            key_adapt, key_again = jax.random.split(key)
-            trace = ways[name](key_adapt, starts[index], goal)
-            memory = starts[index].memory
-            found = {
-                "episodes": trace.episodes,
-                "repeated": _scores(again, key_again, trace, memory, wanted[goal], repeats),
-                "fixed": _scores(once, key_again, trace, memory, wanted[goal], 1),
-            }
-            if trace.log_stds is not None:
-                actors = Actor(trace.parameters, trace.log_stds)
-                for part, follow in drawn.items():
-                    outcome = follow(key_again, actors, memory)
-                    found[part] = scores_of(wanted[goal], outcome).reshape(-1, repeats)
-            return found
 
-        studies.append(f"race {generation} {goal} {name} {episodes} {repeats}")
-        seeds = each_seed(run, studies[-1], of_seed)
+    def of_seed(key: Array, start: Start, goal: str, name: str) -> dict[str, HostArray]:
+        # The same key for all adapters and goals: results are evaluated under the same conditions.
+        key_adapt, key_again = jax.random.split(key_for(Purpose.RACE, key))
+        trace = ways[name](key_adapt, start, goal)
+        found = {
+            "episodes": trace.episodes,
+            "repeated": _scores(again, key_again, trace, start.memory, wanted[goal], repeats),
+            "fixed": _scores(once, key_again, trace, start.memory, wanted[goal], 1),
+        }
+        if trace.log_stds is not None:
+            actors = Actor(trace.parameters, trace.log_stds)
+            for part, follow in drawn.items():
+                outcome = follow(key_again, actors, start.memory)
+                found[part] = scores_of(wanted[goal], outcome).reshape(-1, repeats)
+        return found
+
+    raced = []
+    for goal, name in itertools.product(goals, ways):
+        seeds = [of_seed(parent.key, start, goal, name) for parent, start in zip(parents, starts, strict=True)]
         parts = {part: np.stack([own[part] for own in seeds]) for part in seeds[0] if part != "episodes"}
         # Episodes follow from adapter and budget: they are the same for every seed.
-        raced.append(Raced(goal, name, seeds[0]["episodes"], generation=generation, **parts))
-    # All together at the end: until then an interrupted race finds every part of it where it was.
-    for one in raced:
-        save_race(run, one)
-    finish(run, studies)
+        raced.append(Raced(goal, name, seeds[0]["episodes"], generation=parents[0].generation, **parts))
+        save_race(run, raced[-1])
     return raced
 
 

@@ -6,8 +6,7 @@ those of many are safetensors, with their facts in the metadata. docs/run-folder
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from evolvability.runs.checkpoints import checkpoint_generations
 from evolvability.runs.files import command_line, slug
 from evolvability.runs.folder import Run
 
-ADAPTATIONS, RACES, OFFSPRING, UNFINISHED = "adaptations", "races", "offspring", "unfinished"
+ADAPTATIONS, RACES, OFFSPRING = "adaptations", "races", "offspring"
 AS_JSON = (ADAPTATIONS, RACES)
 FORMER = ".former"
 """Ends the name under which a result is kept that another one replaces."""
@@ -39,8 +38,6 @@ MAY_LACK = {
 """What not every result of a kind holds."""
 
 HostArray = np.ndarray[Any, Any]
-OneSeed = Callable[[int], dict[str, HostArray]]
-"""From a seed's place among those of a run to what the study found about it."""
 
 
 def keep(run: Run, kind: str, name: str, table: dict[str, Any]) -> None:
@@ -54,7 +51,7 @@ def keep(run: Run, kind: str, name: str, table: dict[str, Any]) -> None:
         data = sealed.to_bytes(arrays, {key: json.dumps(value) for key, value in facts.items()})
     with sealed.writing(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if kind in HOLDS and path.is_file() and path.read_bytes() != data:
+        if path.is_file() and path.read_bytes() != data:
             beside = sealed.keep_beside(path, FORMER)
             text = f"{path} held another result, of other settings or other centers. It is kept as {beside.name}."
             warnings.warn(text, stacklevel=3)
@@ -73,8 +70,7 @@ def kept(run: Run, kind: str, name: str, command: str = "") -> dict[str, Any]:
         else:
             arrays, facts = sealed.read_arrays(path)
             table = {key: json.loads(value) for key, value in facts.items()} | arrays
-        if kind in HOLDS:
-            _check(table, kind, len(run.seeds))
+        _check(table, kind, len(run.seeds))
     except (ValueError, RecursionError) as error:
         raise sealed.damaged(path, error) from None
     return table
@@ -93,37 +89,6 @@ def kept_names(run: Run, kind: str) -> list[str]:
     """The names of all results of a kind, as their files have them."""
     suffix = _path(run, kind, "any").suffix
     return sorted(path.stem for path in (run.path / kind).glob(f"*{suffix}"))
-
-
-def each_seed(run: Run, study: str, find: OneSeed) -> list[dict[str, HostArray]]:
-    """What a study finds about every seed. Each is kept as soon as it is found, so an interrupted study resumes.
-
-    The study's name must have everything that decides what it finds. Where it cannot, since the task was given from
-    Python, nothing is kept.
-    """
-    if not run.by_name:
-        return [find(index) for index in range(len(run.seeds))]
-    found = []
-    for index, seed in enumerate(run.seeds):
-        place = f"{UNFINISHED}/{slug(study)}", str(seed)
-        try:
-            found.append(kept(run, *place))
-        except RunFolderError:  # not there, or torn
-            found.append(find(index))
-            keep(run, *place, found[-1])
-    return found
-
-
-def finish(run: Run, studies: Sequence[str]) -> None:
-    """Remove what was kept of studies whose results are in their own places now."""
-    for study in studies:
-        place = f"{UNFINISHED}/{slug(study)}"
-        for seed in run.seeds:
-            _path(run, place, str(seed)).unlink(missing_ok=True)
-        with suppress(OSError):  # there is none, or it holds somebody else's
-            (run.path / place).rmdir()
-    with suppress(OSError):  # there is none, or another study is not done
-        (run.path / UNFINISHED).rmdir()
 
 
 def is_current(run: Run, generation: int | None) -> bool:

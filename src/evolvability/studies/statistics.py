@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import optimize, stats
@@ -19,8 +19,8 @@ SIGNIFICANT = 0.05
 EXACT_UP_TO = 100  # values in both groups together; of more, p-values are those of the normal limit
 RESAMPLES = 20_000  # of a bootstrap
 MOST_FLIPPED = 13  # pairs, with 2 ** 13 choices of signs: so far SciPy's test of tied ranks is exact
-Correction = Literal["holm", "bonferroni", "benjamini-hochberg"]
-CORRECTIONS: tuple[Correction, ...] = ("holm", "bonferroni", "benjamini-hochberg")
+Correction = Literal["holm", "benjamini-hochberg"]
+CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 
 Array = np.ndarray[Any, Any]
 Values = Sequence[float] | Array
@@ -61,8 +61,6 @@ class Test:
     """Why there is no p-value."""
     interval: tuple[float, float] = (math.nan, math.nan)
     """A 95 % confidence interval of the effect of two groups, see `effect_interval`."""
-    shift_interval: tuple[float, float] = (-math.inf, math.inf)
-    """A 95 % confidence interval of the shift, see `shift_interval`; infinite where there are too few values."""
     num_runs: tuple[int, ...] = ()
     """How many values of each group were used."""
 
@@ -138,8 +136,7 @@ def mann_whitney(first: Values, second: Values) -> Test:
     # Two runs that both collapsed do not differ: -inf - -inf would be nan.
     differences = np.subtract.outer(first, second, where=~equal, out=np.zeros(sizes))
     effect, shift = u / equal.size, float(np.median(differences))
-    intervals = effect_interval(effect, *sizes), shift_interval(differences)
-    test = Test(u, None, effect, shift, "", *intervals, sizes)
+    test = Test(u, None, effect, shift, "", effect_interval(effect, *sizes), sizes)
     smallest = smallest_p(*sizes)
     if smallest > SIGNIFICANT:
         few = f"too few runs: of {sizes[0]} and {sizes[1]}, the smallest p-value possible is {smallest:.2g}"
@@ -157,14 +154,8 @@ def _exact_p(ranks: Array, number: int) -> float:
     """Two-sided, of the rank sum of the first ``number`` values, among all ways to choose so many of them.
 
     ``ways[k, s]`` counts the choices of k values whose ranks sum to s. Tied values share the mean of their ranks, a
-    multiple of one half; so ranks are doubled to be whole.
+    multiple of one half; so ranks are doubled to be whole. SciPy's exact test knows no ties.
     """
-    shares, found = _rank_sums(ranks, number), np.rint(2 * ranks[:number]).astype(int).sum()
-    return min(1.0, 2 * float(min(shares[: found + 1].sum(), shares[found:].sum())))
-
-
-def _rank_sums(ranks: Array, number: int) -> Array:
-    """The probability of every doubled rank sum of so many values, drawn from all of them."""
     doubled = np.rint(2 * ranks).astype(int)
     # As floats: there are 1e29 ways to choose 50 of 100, more than an integer holds.
     ways = np.zeros((number + 1, doubled.sum() + 1))
@@ -172,32 +163,8 @@ def _rank_sums(ranks: Array, number: int) -> Array:
     for rank in doubled:
         # Both sides overlap; NumPy reads all of the right one first, so that no value is chosen twice.
         ways[1:, rank:] += ways[:-1, :-rank]  # each choice without this value makes one with it
-    chances: Array = ways[number] / ways[number].sum()
-    return chances
-
-
-def shift_interval(differences: Array, level: float = 0.95) -> tuple[float, float]:
-    r"""A confidence interval of the shift, from the (m, n) differences of two groups: all shifts U does not reject.
-
-    From the $k$-th smallest difference to the $k$-th largest, with the largest $k$ that has
-    $P(U < k) \le (1 - \mathrm{level}) / 2$ for groups of one distribution (Moses; Hollander and Wolfe, *Nonparametric
-    statistical methods*). Exact up to a hundred runs. With too few values it has no ends.
-
-    Examples:
-        >>> shift_interval(np.subtract.outer(np.arange(4.0), np.arange(4.0) + 10))
-        (-13.0, -7.0)
-    """
-    first, second = differences.shape
-    pairs, number = first * second, first + second
-    if number <= EXACT_UP_TO:
-        # U is the rank sum without the smallest one there is; ranks were doubled.
-        chances = _rank_sums(np.arange(1, number + 1), first)[first * (first + 1) :: 2]
-        place = int(np.searchsorted(np.cumsum(chances), (1 - level) / 2, side="right"))
-    else:
-        deviation = math.sqrt(pairs * (number + 1) / 12)
-        place = max(0, math.floor(pairs / 2 + stats.norm.ppf((1 - level) / 2) * deviation))
-    ordered = np.sort(differences, axis=None)
-    return (float(ordered[place - 1]), float(ordered[pairs - place])) if place else (-math.inf, math.inf)
+    shares, found = ways[number] / ways[number].sum(), doubled[:number].sum()
+    return min(1.0, 2 * float(min(shares[: found + 1].sum(), shares[found:].sum())))
 
 
 def effect_interval(effect: float, first: int, second: int, level: float = 0.95) -> tuple[float, float]:
@@ -296,20 +263,17 @@ def corrected(p_values: Sequence[float | None], method: Correction) -> list[floa
     """P-values corrected for their number; None stays None and does not count.
 
     Examples:
-        >>> corrected([0.01, None, 0.04], "bonferroni")
-        [0.02, None, 0.08]
+        >>> corrected([0.01, None, 0.04], "holm")
+        [0.02, None, 0.04]
     """
     if method not in CORRECTIONS:
         raise ConfigError(f"A correction is one of {', '.join(CORRECTIONS)}, got '{method}'.")
     known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
-    p, count = np.array([p for p, _ in known]), len(known)
-    rank = np.arange(1, count + 1)
-    # The last two are monotone: no p-value may overtake a smaller one.
-    adjusted = {
-        "bonferroni": p * count,
-        "holm": np.maximum.accumulate(p * (count - rank + 1)),
-        "benjamini-hochberg": np.minimum.accumulate((p * count / rank)[::-1])[::-1],
-    }[method]
+    p = np.array([p for p, _ in known])
+    if method == "holm":  # no p-value may overtake a smaller one
+        adjusted = np.maximum.accumulate(p * np.arange(len(p), 0, -1))
+    else:
+        adjusted = stats.false_discovery_control(p) if known else p
     result: list[float | None] = [None] * len(p_values)
     for (_, place), value in zip(known, adjusted, strict=True):
         result[place] = min(float(value), 1.0)

@@ -1,7 +1,7 @@
 // The mutations on stage: who they are, what they did, whether that is what was recorded, and how to take them away.
 
 import { css, robotColor } from "explorer/clouds";
-import { ask, askArrays, generationNow, isStatic, place, spread } from "explorer/runs";
+import { ask, askArrays, generationNow, place, spread } from "explorer/runs";
 import { $, begin, button, element, freeSlot, leave, redraw, say, scene, state } from "explorer/stage";
 
 const SAME = 1e-3; // ends nearer than this are the same
@@ -61,8 +61,7 @@ function listed(actor) {
   const said = lines.map(([line, kind = ""]) => element("p", line, { class: kind }));
   const text = element("div", "", {}, [element("b", actor.label), origin, ...said]);
   const title = "Its network and the statistics of observations, for evolvability.load_policy";
-  // A file has what mutations did, not what they are made of.
-  if (run.acts && !isStatic) text.append(button("save policy", () => savePolicy(actor), { title }));
+  if (run.acts) text.append(button("save policy", () => savePolicy(actor), { title }));
   const dot = element("i", "", { style: `background:${css(actor.color)}` });
   const away = { title: "Send it away", "aria-label": `send ${actor.label} away` };
   return element("li", "", {}, [dot, text, button("✕", () => remove(actor), away)]);
@@ -102,7 +101,7 @@ async function savePolicy({ run, generation, what, question }) {
 }
 
 // A video has one run's mutations: a scene has one robot.
-export async function saveFilm(format) {
+export async function saveVideo(format) {
   const recorded = state.actors.filter(isRecorded);
   const run = state.runs[recorded[0].run];
   const own = recorded.filter((actor) => actor.run === run.index);

@@ -1,18 +1,18 @@
 // The page: it starts here, and does what hands ask for.
 
-import { remove, saveFilm, savePicture } from "explorer/actors";
+import { remove, savePicture, saveVideo } from "explorer/actors";
 import { axesOf, unitOfAll } from "explorer/axes";
 import { follow, goTo, markCenters, setSteps, showGeneration, showRemark, tour, tourOrNot } from "explorer/generations";
 import { describe, drawCurves, refreshCurves, refreshHistory } from "explorer/panel";
 import { listenToSelection, pick, pickRow } from "explorer/picking";
-import { ask, episodesOf, isStatic, nearestOf, obstacle, place, row, spread } from "explorer/runs";
+import { ask, episodesOf, nearestOf, obstacle, place, row, spread } from "explorer/runs";
 import { $, animate, goHome, redraw, scene, state, steer, zoom } from "explorer/stage";
 
 const AXES = ["across", "along", "above"];
 
 async function start() {
-  const { runs, together, max_robots: most, mutations = Infinity } = await (await ask("overview")).json();
-  Object.assign(state, { together, most, mutations });
+  const { runs, together, max_robots: most } = await (await ask("overview")).json();
+  Object.assign(state, { together, most });
   state.runs = runs.map((run, index) => {
     const dimensions = run.behavior.length;
     return { ...run, index, dimensions, flat: dimensions === 1, unit: unitOfAll(run.behavior) };
@@ -33,10 +33,10 @@ async function start() {
   const known = axesOf(state.runs, scene.chosen);
   if (["isOwn", "reach", "walks"].some((name) => known[name] !== scene[name])) scene.setAxes(scene.chosen);
   markCenters(); // the slider may have rested before the task was there
-  if (!isStatic) follow();
+  follow();
 }
 
-// What can be chosen depends on the run; a file on a paper's web page leaves something to the explorer itself.
+// What can be chosen depends on the run.
 function offer({ behavior, seeds, flat }) {
   if (flat) $("direction").remove();
   $("show").parentElement.hidden = flat;
@@ -45,10 +45,6 @@ function offer({ behavior, seeds, flat }) {
   for (const [at, seed] of seeds.entries()) $("seed").add(new Option(seed, at));
   for (const id of behavior.length < 3 ? [] : ["color", ...AXES])
     for (const [at, name] of behavior.entries()) $(id).add(new Option(name, at));
-  if (!isStatic) return;
-  Object.assign($("k"), { max: state.mutations, value: Math.min(state.mutations, 40) });
-  $("mp4").hidden = $("gif").hidden = true;
-  $("clicks").textContent = `Click anywhere: of ${state.mutations} fresh mutations, the nearest is played.`;
 }
 
 async function prepareRobot(run) {
@@ -105,7 +101,7 @@ function listen() {
   };
   $("follow").onchange = () => ($("follow").checked ? zoom(0.5) : goHome());
   $("png").onclick = savePicture;
-  for (const format of ["mp4", "gif"]) $(format).onclick = () => saveFilm(format);
+  for (const format of ["mp4", "gif"]) $(format).onclick = () => saveVideo(format);
 }
 
 function listenToTimeline(timeline) {

@@ -2,7 +2,7 @@
 
 import { axesOf } from "explorer/axes";
 import { describe, listMetrics, refreshCurves, refreshHistory, showNow } from "explorer/panel";
-import { addressOf, ask, askArrays, generationNow, isStatic, obstacle, rows, shownOf } from "explorer/runs";
+import { addressOf, ask, askArrays, generationNow, obstacle, rows, shownOf } from "explorer/runs";
 import { $, element, redraw, scene, state } from "explorer/stage";
 
 const LOOK_AGAIN = 2000; // milliseconds between looks at runs that are still training
@@ -52,12 +52,11 @@ export function showRemark() {
   $("clicks").hidden = !state.runs.some((run) => run.playable !== false && run.rebuildable.length);
 }
 
-// The center is simulated once the slider rests. A file has the last one alone.
+// The center is simulated once the slider rests.
 export async function markCenters() {
   const asked = state.step;
   for (const run of state.runs) {
-    const shown = shownOf(run);
-    const generation = isStatic && shown === run.recorded.at(-1) ? run.rebuildable.at(-1) : shown;
+    const generation = shownOf(run);
     if (!run.playable || !run.rebuildable.includes(generation)) continue;
     const answer = await askArrays(`center?${addressOf(run, generation)}`).catch(() => null);
     if (!answer || asked !== state.step) return;

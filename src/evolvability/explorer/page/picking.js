@@ -3,7 +3,7 @@
 import { bringOn, remove } from "explorer/actors";
 import { nearest, spotOf } from "explorer/axes";
 import { mean, robotColor } from "explorer/clouds";
-import { addressOf, askArrays, episodesOf, freshGeneration, isStatic, obstacle } from "explorer/runs";
+import { addressOf, askArrays, episodesOf, freshGeneration, obstacle } from "explorer/runs";
 import { place, row, rows, shownOf } from "explorer/runs";
 import { $, freeSlot, redraw, say, scene, state } from "explorer/stage";
 
@@ -27,7 +27,6 @@ export function pickRow(index, found) {
   const { cloud } = scene.views[index];
   const [member, recorded] = [cloud.index.data[found], row(cloud.behavior, found)];
   const instead = () => findNearest(run, groundOf(run, recorded));
-  if (isStatic) return instead(); // a file has fresh mutations' motions alone
   const why = obstacle(run);
   if (!why) return playMember(run, member, { recorded, spot: scene.spot(index, found) }, episodesOf(cloud, found));
   const ended = `Member ${member} ended at ${place(run, recorded)}. ${why}`;
@@ -53,7 +52,7 @@ function playMember(run, member, about, episodes) {
 // The paper's adaptation: of k fresh mutations, the one that comes nearest to where the ground was clicked.
 async function findNearest(run, target) {
   if (!run.rebuildable.length) return say(obstacle(run));
-  const k = Math.min(state.mutations, Math.max(1, Math.round(Number($("k").value) || 40)));
+  const k = Math.max(1, Math.round(Number($("k").value) || 40));
   const generation = freshGeneration(run);
   const where = addressOf(run, generation);
   const behaviors = [];

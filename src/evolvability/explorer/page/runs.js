@@ -1,9 +1,7 @@
 // The runs that are shown: questions about them and the answers, which generation is looked at, and who can be watched.
 
-import { state, unzipped } from "explorer/stage";
+import { state } from "explorer/stage";
 
-const stored = window.ANSWERS; // where a paper carries them in the page itself
-export const isStatic = stored !== null;
 const TYPES = { F32: Float32Array, U32: Uint32Array, U8: Uint8Array };
 const SHOWN_NUMBERS = 4; // of a behavior; more would fill the page
 
@@ -11,8 +9,6 @@ const SHOWN_NUMBERS = 4; // of a behavior; more would fill the page
 Object.assign(state, { runs: [], steps: [], step: 0, drawn: -1, seed: 0, touring: false });
 
 export async function ask(question) {
-  if (isStatic && question in stored) return unzipped(stored[question]);
-  if (isStatic) throw new Error("This is not in the file. The explorer itself has it: ees explore RUN");
   const response = await fetch(`ask/${question}`).catch(() => {
     throw new Error("The explorer has stopped. Start it again: ees explore RUN");
   });
@@ -62,16 +58,14 @@ export function spread(run, episodes) {
   return `its ${episodes.length} episodes end up to ${Math.max(...gaps).toFixed(2)}${run.unit} apart`;
 }
 
-// A file has the mutations of its last center alone.
 export const freshGeneration = (run) =>
-  run.rebuildable.includes(shownOf(run)) && !isStatic ? shownOf(run) : run.rebuildable.at(-1);
+  run.rebuildable.includes(shownOf(run)) ? shownOf(run) : run.rebuildable.at(-1);
 
 // Why members of the generation shown cannot be watched; empty if they can, or if nobody knows yet.
 export function obstacle(run) {
   if (run.playable === false) return `Mutations of this run cannot be evaluated here: ${run.why}`;
   if (!run.rebuildable.length) return "No center of this run was kept, so its mutations cannot be rebuilt and watched.";
   const fresh = `fresh mutations of the center of generation ${freshGeneration(run)}`;
-  if (isStatic) return `This file has the motions of ${fresh}.`;
   if (run.rebuildable.includes(shownOf(run))) return "";
   return `The center of generation ${shownOf(run)} was not kept, so its members cannot be watched; ${fresh} can.`;
 }
