@@ -115,7 +115,7 @@ PICTURES: dict[str, Picture] = {
     ),
     "6": Picture(
         "Fitness of the ant while standard ES turns it to the right, from each start.",
-        lambda runs: evolution.fitness_figure(_further(runs)),
+        lambda runs: evolution.figure(_further(runs)),
     ),
     "7": Picture(
         "Last populations of one component, of a mixture from scratch and of a split population; MaxEnt-EES.",

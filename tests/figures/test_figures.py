@@ -52,7 +52,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
 
 def shown_in(name: str, real: dict[str, Run]) -> list[Run]:
     """Runs that a figure can show."""
-    own = {"evolution": "fitness", "maml": "maml", "maze": "maze", "elites": "maze", "episodes": "several"}
+    own = {"evolution": "fitness", "maml": "maml", "elites": "maze", "episodes": "several"}
     return [real[own[name]]] if name in own else [real["variance"], real["fitness"]]
 
 
@@ -350,16 +350,8 @@ def test_axes_have_the_names_kept_in_the_folder_along_the_dimensions_asked_for(t
     assert run.behavior_names == ["behavior 0", "behavior 1", "behavior 2"]
 
 
-def test_a_third_dimension_is_the_color_of_a_map(tmp_path: Path) -> None:
+def test_dimensions_are_for_figures_of_behaviors(tmp_path: Path) -> None:
     run = written(tmp_path / "a", config("no_such_module:task"), np.ones((1, 1)))
-    with_behaviors(run, 0, np.array([[[0.0, 7, 1], [0, 7, 3], [2, 7, 5], [2, 8, 6]]]))
-    data = behaviors.data_from_runs([Run(run.path, [0, 1, 2])])
-    means = data.rows[0].third
-    assert means is not None
-    assert sorted(means[np.isfinite(means)]) == [2, 5, 6]  # 2 is that of the two members in one cell
-    assert data.third == "behavior 2"
-    drawn = behaviors.figure([Run(run.path, [0, 1, 2])])
-    assert "mean behavior 2" in {bar.get_ylabel() for ax in drawn.axes for bar in ax.child_axes}
     with pytest.raises(ConfigError, match=r"dimensions.*'curves'"):
         draw_figure("curves", [Run(run.path, [0, 1])], tmp_path / "a.png")
 
@@ -369,7 +361,7 @@ def test_a_seed_in_two_runs_counts_once_in_further_evolution(tmp_path: Path) -> 
     runs = [written(tmp_path / name, settings, np.ones((2, 2))) for name in "ab"]
     for run in runs:
         with_behaviors(run, 0, np.zeros((2, 4, 1)))
-    assert len(evolution.data_from_runs(runs).starts[0].values) == 2
+    assert len(evolution.data_from_runs(runs).panels["fitness"][0].values) == 2
 
 
 def test_runs_of_unequal_length_fit_in_one_figure(tmp_path: Path) -> None:
@@ -549,17 +541,6 @@ def test_draw_works_on_axes_of_ones_own(real: dict[str, Run]) -> None:
     ax = new_figure(3, 2).subplots()
     curves.draw(ax, curves.data_from_runs([real["point"]]), "entropy")
     assert len(ax.get_lines()) == 1
-
-
-def test_a_start_with_fewer_recorded_generations_has_no_empty_maps(tmp_path: Path) -> None:
-    starts = []
-    for name, recorded in (("left", (0, 5)), ("right", (0,))):
-        run = written(tmp_path / name, config("point", objective="mean_fitness", goal=name), np.ones((1, 6)))
-        for generation in recorded:
-            with_behaviors(run, generation, np.random.default_rng(0).normal(size=(1, 4, 2)))
-        starts.append(run)
-    maps = evolution.figure(starts).axes[1:]
-    assert [bool(ax.collections) for ax in maps] == [ax.axison for ax in maps] == [True, True, True, False]
 
 
 def test_names_with_dollars_are_no_formulas(tmp_path: Path) -> None:

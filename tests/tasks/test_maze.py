@@ -12,10 +12,10 @@ import pytest
 
 from evolvability import Run, evolve
 from evolvability.config.schema import layered
-from evolvability.figures.maze import data_from_runs
-from evolvability.figures.registry import draw_figure
+from evolvability.figures.registry import save_figure
 from evolvability.tasks.maze import HALF_WIDTH, LEVEL, REACHED, UPRIGHT, maze, moved
 from evolvability.tasks.options import MazeOptions
+from examples.maze import figure
 from tests.tasks.test_tasks import members_of
 
 
@@ -97,8 +97,11 @@ def test_novelty_and_quality_evolvability_find_the_goal(objective: str, run_of: 
 
 def test_the_figure_shows_who_solved_it(run_of: Callable[..., Run], tmp_path: Path) -> None:
     runs = [run_of("mean_fitness", generations=20), run_of("ns_es")]
-    data = data_from_runs(runs)
     solved, seeds = num_solved(runs[0]), runs[1].config.seeds
-    assert [(ends.name, ends.solved) for ends in data] == [("standard ES", (solved, seeds)), ("NS-ES", (seeds, seeds))]
-    assert np.abs(data[1].position).max() < HALF_WIDTH
-    assert draw_figure("maze", runs, tmp_path / "maze.svg").stat().st_size > 20_000
+    drawing = figure(runs)
+    titles = [ax.get_title("left").partition(" ")[2] for ax in drawing.axes]
+    assert titles == [f"standard ES: {solved} of {seeds} solved", f"NS-ES: {seeds} of {seeds} solved"]
+    dots = np.asarray(drawing.axes[1].collections[0].get_offsets())
+    assert len(dots) > 100
+    assert np.abs(dots).max() < HALF_WIDTH
+    assert save_figure(lambda: figure(runs), tmp_path / "maze.svg").stat().st_size > 20_000

@@ -62,14 +62,12 @@ def figure(
     - evolution: standard ES from different starts, as `ees evolve-from` makes them.
     - maml: returns before and after adaptation, divergence and exploration over outer steps.
     - elites: a MAP-Elites archive of all recorded members.
-    - maze: the maze's walls and where members ended.
     - interference: the interference pattern and the way of every center over it.
 
     Args:
         name: Which figure, one of those above.
         runs: Run folders; those that differ in their seeds alone are drawn as one.
-        dimensions: Which behavior dimensions the axes show, counted from 0, e.g. 0,2; a third one is shown as color.
-            Default: the first two.
+        dimensions: Which behavior dimensions the axes show, counted from 0, e.g. 0,2; default: the first two.
         output: The file to write, ending in .png, .pdf or .svg; default: NAME.png.
     """
     found = open_runs(runs, dimensions)

@@ -1,16 +1,15 @@
 """The population's behaviors over generations, as heat maps (the paper's figures 2 and 5).
 
 One behavior dimension: generations from left to right, runs side by side. Two: a map at some of the generations, one
-row per run; a third that was chosen is the color of its cells. Of several seeds one is shown: pooled, seeds that each
-found a different behavior would look like one population that has them all. The last populations alone stand side by
-side (figures 3 and 4), one seed per group or every seed.
+row per run. Of several seeds one is shown: pooled, seeds that each found a different behavior would look like one
+population that has them all. The last populations alone stand side by side (figures 3 and 4), one seed per group or
+every seed.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from textwrap import fill
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,6 +29,7 @@ MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
 MAX_STRIPS = 3  # side by side
 PANEL, MAX_SEEDS = 1.05, 6  # inches, of one seed among many; and how many stand side by side
+FINAL_PANEL = 2.1  # inches, of a seed that stands for its group
 TITLE_WIDTH = 32  # letters that fit above a panel
 SHOWN = {
     1: "shown: of all seeds the one whose weaker side, left or right, goes the median distance",
@@ -52,8 +52,6 @@ class Row:
     """(num_shown,) the generations shown."""
     shares: Array
     """(num_shown, num_bins) or (num_shown, num_bins, num_bins), the share of the valid members in each bin."""
-    third: Array | None = None
-    """Like shares, means of the third dimension, nan in empty bins; None if not chosen."""
 
     @property
     def title(self) -> str:
@@ -73,21 +71,17 @@ class Heatmaps:
     """The labels of the axes, one or two."""
     least: float
     """The share of a single member, in the largest population."""
-    third: str = ""
-    """The dimension that colors stand for; empty where they stand for shares."""
 
 
-def data_from_runs(
-    runs: Sequence[Run], generations: Sequence[int] | None = None, most: int | None = None, *, every_seed: bool = False
-) -> Heatmaps:
+def data_from_runs(runs: Sequence[Run], most: int | None = None, *, every_seed: bool = False) -> Heatmaps:
     """Histograms over common bins, a row per group of runs that differ in their seeds alone; see `representative`.
 
-    Invalid members are left out. Shown are those of the given generations that there are, or at ``most`` so many from
-    the first to the last; of every seed, if asked for, a row.
+    Invalid members are left out. At ``most`` so many generations are shown, from the first to the last; of every seed,
+    if asked for, a row.
     """
     check_comparable(runs)
     names, groups = runs[0].behavior_names, group_runs(runs)
-    shown, third = min(len(names), 2), len(runs[0].dimensions) == 3
+    shown = min(len(names), 2)
     places = [
         (group.name, *place)
         for group in groups
@@ -97,9 +91,7 @@ def data_from_runs(
     found = []
     for _, run, seed in places:
         there = _histograms(run, seed, shown)
-        asked = [generation for generation in generations or () if generation in there]
-        chosen = asked or spread_out(sorted(there), most)
-        found.append({generation: there[generation] for generation in chosen})
+        found.append({generation: there[generation] for generation in spread_out(sorted(there), most)})
     size = max(run.config.population_size for run in runs)
     width, low, shape = _cells([one for own in found for one in own.values()], size)
     edges = [width * np.arange(first, first + number + 1) for first, number in zip(low, shape, strict=True)]
@@ -108,10 +100,8 @@ def data_from_runs(
         name = f"{group} {start_name(run)}" if run.origin else group
         counts = [one.counted_in(width, low, shape) for one in own.values()]
         shares = np.stack([count / max(count.sum(), 1) for count in counts])
-        clouds = [valid_behaviors(run, seed, generation)[0] for generation in own] if third else []
-        means = np.stack([_means(cloud, edges) for cloud in clouds]) if third else None
-        rows.append(Row(name, run.config.objective, run.seeds[seed], np.array(list(own)), shares, means))
-    return Heatmaps(rows, edges, names[:shown], 1 / size, names[2] if third else "")
+        rows.append(Row(name, run.config.objective, run.seeds[seed], np.array(list(own)), shares))
+    return Heatmaps(rows, edges, names[:shown], 1 / size)
 
 
 def _histograms(run: Run, seed: int, shown: int) -> dict[int, Histogram]:
@@ -157,9 +147,7 @@ def draw(ax: Axes, data: Heatmaps, row: int) -> QuadMesh:
 
 def draw_map(ax: Axes, data: Heatmaps, row: int, column: int) -> QuadMesh:
     """Two behavior dimensions at one generation; a cross marks the origin."""
-    shown = data.rows[row]
-    seen = shown.shares if shown.third is None else shown.third
-    mesh = _heat(ax, data.edges[0], data.edges[1], seen[column].T, data)
+    mesh = _heat(ax, data.edges[0], data.edges[1], data.rows[row].shares[column].T, data)
     ax.plot(0, 0, marker="+", color="black", markersize=6, markeredgewidth=0.8)
     ax.set_aspect("equal")
     ax.spines[:].set_visible(True)
@@ -180,7 +168,7 @@ def _strips(data: Heatmaps) -> Figure:
     drawing = new_figure(style.PAGE_WIDTH * width, 0.4 + 1.9 * rows)
     axes = grid(drawing, len(data.rows), columns, ("generation", data.labels[0]))
     meshes = [draw(ax, data, index) for index, ax in enumerate(axes)]
-    _add_colorbar(drawing, meshes[0], axes[columns - 1], data)
+    _add_colorbar(drawing, meshes[0], axes[columns - 1])
     return drawing
 
 
@@ -202,26 +190,16 @@ def _maps(data: Heatmaps) -> Figure:
             ax.set_axis_off()
     for ax in axes[-1]:
         ax.set_xlabel(data.labels[0])
-    _add_colorbar(drawing, meshes[0], axes[0, len(data.rows[0].generations) - 1], data)
+    _add_colorbar(drawing, meshes[0], axes[0, len(data.rows[0].generations) - 1])
     return drawing
 
 
 def final_figure(runs: Sequence[Run]) -> Figure:
     """The last generation of every group, side by side at one scale: a map, or of one dimension a histogram."""
     data = data_from_runs(runs, most=1)
-    number = len(data.rows)
-    columns = min(number, 3)
-    flat = len(data.labels) == 1
-    height = 1.8 if flat else 2.4
-    layout: Any = "constrained" if flat else "compressed"
-    drawing = new_figure(2.1 * columns + 0.8, height * -(-number // columns) + 0.5, layout)
-    axes = grid(drawing, number, columns, (data.labels[0], "share of population" if flat else data.labels[1]))
-    for index, (ax, row) in enumerate(zip(axes, data.rows, strict=True)):
-        _draw_last(ax, data, index)
-        ax.set_title(fill(row.title, TITLE_WIDTH), loc="left")
-    if not flat:
-        _add_colorbar(drawing, axes[0].collections[0], axes[columns - 1], data)
-    drawing.suptitle(_last(data), fontsize=8)
+    places = list(range(len(data.rows)))
+    lines = [places[first : first + MAX_STRIPS] for first in range(0, len(places), MAX_STRIPS)]
+    drawing = _last_populations(data, lines, FINAL_PANEL, [fill(row.title, TITLE_WIDTH) for row in data.rows])
     _note_seeds(drawing, runs, data)
     return drawing
 
@@ -230,20 +208,30 @@ def seeds_figure(runs: Sequence[Run]) -> Figure:
     """The last generation of every seed at one scale, in lines of a group each: one seed may not stand for others."""
     data = data_from_runs(runs, most=1, every_seed=True)
     lines = _lines(data)
+    side = max(PANEL, style.PAGE_WIDTH / (max(map(len, lines)) + 1))
+    drawing = _last_populations(data, lines, side, [f"seed {row.seed}" for row in data.rows])
+    drawing.suptitle(f"{drawing.get_suptitle()}\n", fontsize=8)  # with room for the first line's name
+    names = [data.rows[line[0]].name for line in lines]
+    firsts = [ax for ax in drawing.axes if ax.get_subplotspec() and ax.get_subplotspec().is_first_col()]
+    for ax, name, former in zip(firsts, names, ["", *names], strict=False):
+        if name != former:
+            _write_above(ax, name, 14)
+    return drawing
+
+
+def _last_populations(data: Heatmaps, lines: Sequence[Sequence[int]], side: float, titles: Sequence[str]) -> Figure:
+    """One panel per row of data, in lines of their places; side: of a panel, in inches."""
     columns, flat = max(map(len, lines)), len(data.labels) == 1
-    side = max(PANEL, style.PAGE_WIDTH / (columns + 1))
     drawing = new_figure(side * columns + 1, (side + 0.3) * len(lines) + 0.5)
     drawing.set_layout_engine("constrained" if flat else "compressed", h_pad=0.13)
-    drawing.suptitle(f"{_last(data)}\n", fontsize=8)  # with room for the first line's name
+    last = np.unique([row.generations[-1] for row in data.rows])
+    drawing.suptitle(f"generation {last[0]:,}" if len(last) == 1 else "last generation of each run", fontsize=8)
     axes = drawing.subplots(len(lines), columns, squeeze=False, sharex=True, sharey=True)
-    names = [data.rows[line[0]].name for line in lines]
-    for line, panels, name, former in zip(lines, axes, names, ["", *names], strict=False):
-        if name != former:
-            _write_above(panels[0], name, 14)
+    for line, panels in zip(lines, axes, strict=True):
         panels[0].set_ylabel("share" if flat else data.labels[1])
         for index, ax in zip(line, panels, strict=False):
             _draw_last(ax, data, index)
-            ax.set_title(f"seed {data.rows[index].seed}", loc="left", fontsize=7)
+            ax.set_title(titles[index], loc="left", fontsize=7)
         for ax in panels[len(line) :]:
             ax.set_axis_off()
     for panels in axes.T:  # the lowest that is drawn, where lines are not equally long
@@ -252,7 +240,7 @@ def seeds_figure(runs: Sequence[Run]) -> Figure:
         lowest.xaxis.set_tick_params(labelbottom=True)
     if not flat:
         digits = (1,) if columns > MAX_STRIPS else (1, 2, 5)
-        _add_colorbar(drawing, axes[0, 0].collections[0], axes[0, len(lines[0]) - 1], data, digits)
+        _add_colorbar(drawing, axes[0, 0].collections[0], axes[0, len(lines[0]) - 1], digits)
     return drawing
 
 
@@ -281,23 +269,14 @@ def _draw_last(ax: Axes, data: Heatmaps, index: int) -> None:
         ax.text(0.5, 0.6, "no member is valid", transform=ax.transAxes, ha="center", fontsize=7)
 
 
-def _last(data: Heatmaps) -> str:
-    last = np.unique([row.generations[-1] for row in data.rows])
-    return f"generation {last[0]:,}" if len(last) == 1 else "last generation of each run"
-
-
 def _note_seeds(drawing: Figure, runs: Sequence[Run], data: Heatmaps) -> None:
     if sum(run.config.seeds for run in runs) > len(data.rows):
         style.add_note(drawing, SHOWN[len(data.labels)])
 
 
-def _add_colorbar(
-    drawing: Figure, mesh: Collection, ax: Axes, data: Heatmaps, digits: Sequence[int] = (1, 2, 5)
-) -> None:
+def _add_colorbar(drawing: Figure, mesh: Collection, ax: Axes, digits: Sequence[int] = (1, 2, 5)) -> None:
     """The scale of all heat maps of a figure, beside one of them."""
-    bar = style.add_colorbar(drawing, mesh, ax, f"mean {data.third}" if data.third else "share of population")
-    if data.third:
-        return
+    bar = style.add_colorbar(drawing, mesh, ax, "share of population")
     low, high = mesh.get_clim()
     for some in (digits, (1, 2, 5)):  # of a narrow range, more
         steps = [digit * 10.0**power for power in range(-9, 1) for digit in some]
@@ -309,22 +288,12 @@ def _add_colorbar(
 
 
 def _heat(ax: Axes, across: Array, up: Array, shares: Array, data: Heatmaps) -> QuadMesh:
-    if data.third:
-        everywhere = np.concatenate([row.third.ravel() for row in data.rows if row.third is not None])
-        limits = {"vmin": np.nanmin(everywhere), "vmax": np.nanmax(everywhere)}
-        return ax.pcolormesh(across, up, np.ma.masked_invalid(shares), cmap="viridis", rasterized=True, **limits)
     top = max(float(row.shares.max()) for row in data.rows)
     # Logarithmic: a bin with a single member is seen beside one with a tenth of the population.
     # At least a factor of two: equal ends would be no scale.
     norm = LogNorm(data.least, max(top, 2 * data.least))
     # Empty bins stay white. Drawn as an image, so that a vector file stays small.
     return ax.pcolormesh(across, up, np.ma.masked_equal(shares, 0), norm=norm, cmap=style.HEAT, rasterized=True)
-
-
-def _means(cloud: Array, edges: Sequence[Array]) -> Array:
-    """(num_bins, num_bins) the mean of the third dimension among the members in each bin; nan where there is none."""
-    count, total = (np.histogramdd(cloud[:, :2], edges, weights=by)[0] for by in (None, cloud[:, 2]))
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _cells(histograms: Sequence[Histogram], size: int) -> tuple[float, Sequence[int], Sequence[int]]:

@@ -19,7 +19,6 @@ from evolvability.figures import (
     episodes,
     evolution,
     interference,
-    maze,
     offspring,
 )
 from evolvability.figures.style import paper_style
@@ -39,12 +38,11 @@ FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "maml": curves.maml_figure,
     "race": adaptation.race_figure,
     "offspring": offspring.figure,
-    "maze": maze.figure,
     "elites": elites.figure,
     "episodes": episodes.figure,
 }
 """From runs to a figure, by name."""
-OF_BEHAVIORS = ("behaviors", "final", "seeds", "evolution", "components", "offspring", "elites", "episodes")
+OF_BEHAVIORS = ("behaviors", "final", "seeds", "components", "offspring", "elites", "episodes")
 """Those whose axes are behavior dimensions, which can be chosen."""
 
 # Without the date of writing and the like: the same runs give the same file.
