@@ -269,7 +269,7 @@ def test_a_report_is_the_same_in_json_and_markdown(tmp_path: Path) -> None:
     table = json.loads(json_text(asdict(report)))
     assert table["comparisons"][0]["test"]["p"] == pytest.approx(2 / 924)
     text = to_markdown(report)
-    assert "| MaxEnt-EES, sigma 0.05 | MaxEnt-EES, sigma 0.5 | 0.0022 | 0.00 (0.00 to 0.31) | -10 (-13 to -7) |" in text
+    assert "| MaxEnt-EES, sigma 0.05 | MaxEnt-EES, sigma 0.5 | 0.0022 | 0.00 (0.00 to 0.31) | -10 |" in text
     assert "| 6 | 2.5 | 0 to 5 (97 %) |" in text
 
 

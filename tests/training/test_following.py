@@ -17,10 +17,9 @@ from evolvability import Generation, Run, StopTraining, TaskError, evolve, funct
 from evolvability.cli import main
 from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, RunFolderError
-from evolvability.training import estimate, progress
-from evolvability.training.estimate import in_all, seconds_per_generation
+from evolvability.training import progress
 from evolvability.training.evolution import Evolution
-from evolvability.training.progress import Pace, display
+from evolvability.training.progress import Pace, at_first, display, seconds_per_generation
 from tests.patience import PATIENCE
 
 SMALL: dict[str, Any] = {"population_size": 8, "objective": "max_variance", "progress": False}
@@ -229,16 +228,16 @@ def test_a_silent_generation_is_seen_to_go_on(is_terminal: bool, monkeypatch: py
 
 
 def test_the_whole_is_estimated_from_a_few_members(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate, "MANY", 100)
+    monkeypatch.setattr(progress, "MANY", 100)
     assert seconds_per_generation(Evolution(layered("point", values={"population_size": 64}))) is None
     evolution = Evolution(layered("point", values={"population_size": 256}))
     clock = iter([0.0, 9.0, 10.0, 12.0])  # the first evaluation compiles, and does not count
-    monkeypatch.setattr("evolvability.training.estimate.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("evolvability.training.progress.time.perf_counter", lambda: next(clock))
     assert seconds_per_generation(evolution) == pytest.approx(2.0 * 256 / 64)
 
 
 def test_robots_are_estimated_and_functions_of_the_user_are_not_called_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate, "MANY", 100)
+    monkeypatch.setattr(progress, "MANY", 100)
     calls: list[Any] = []
     task = function_task(lambda x: calls.append(x) or float(x[0]), np.zeros(2), on_host=True)  # type: ignore[func-returns-value]
     before = len(calls)
@@ -252,9 +251,10 @@ def test_robots_are_estimated_and_functions_of_the_user_are_not_called_for_it(mo
 
 
 def test_a_long_run_is_pointed_to_the_preset_of_minutes() -> None:
-    assert in_all("cheetah", 600) == "about 10 min in all, besides compiling, as 64 members tell"
-    assert in_all("cheetah", 24_000).endswith("ees train cheetah --preset laptop")
-    assert "preset" not in in_all("point", 24_000)
+    assert at_first("cheetah", Pace(100)) == "compiling"
+    assert at_first("cheetah", Pace(100, 6.0)) == "compiling; about 10 min in all, as 64 members tell"
+    assert at_first("cheetah", Pace(100, 240.0)).endswith("ees train cheetah --preset laptop")
+    assert "preset" not in at_first("point", Pace(100, 240.0))
 
 
 def test_a_callback_that_takes_rows_alone_works_as_before() -> None:

@@ -86,8 +86,8 @@ def train(arguments: Sequence[str]) -> None:
     output = options.output or free_folder(config)
     task = make_task(config.task, config.task_options)
     from evolvability.training.driver import train as train_run
-    from evolvability.training.estimate import in_all, seconds_per_generation
     from evolvability.training.evolution import Evolution
+    from evolvability.training.progress import seconds_per_generation
 
     with resumable(output), _pool(task, workers) as pool:
         evolution = Evolution(config, task, pool)
@@ -99,8 +99,6 @@ def train(arguments: Sequence[str]) -> None:
             f"into {output}",
         )
         expected = None if options.quiet else seconds_per_generation(evolution)
-        if expected is not None:
-            print_text(in_all(config.task, expected * config.generations))
         with _followed(evolution.config, options.quiet, pool, options.log, output, expected) as follow:
             train_run(evolution, output, follow, overwrite=options.overwrite)
     if is_first():

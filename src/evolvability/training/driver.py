@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,14 +35,13 @@ from evolvability.tasks.checking import check_is_task
 from evolvability.tasks.policies import MakePolicy
 from evolvability.tasks.registry import ROBOT, is_robot_file, make_task, policy_in
 from evolvability.tasks.replay import HostArray
-from evolvability.training.estimate import seconds_per_generation
 from evolvability.training.evolution import Evolution
 from evolvability.training.folders import discard, locked_folder, new_folder, saved_state
 from evolvability.training.following import Follow, Generation, StopTraining, logged
 from evolvability.training.interrupts import Terminated, terminations
 from evolvability.training.metrics import Rows, behavior_arrays, valid_episodes
 from evolvability.training.processes import first_alone, is_first
-from evolvability.training.progress import Display, is_seen, live
+from evolvability.training.progress import live
 from evolvability.training.sharding import local
 from evolvability.workers.connect import Workers, are_none, opened
 
@@ -143,19 +142,8 @@ def evolve(
     check_is_task(task)
     settings, pieces = split_pieces(settings)
     settings, start = split_start(settings)
-    if policy is not None:
-        if not isinstance(task, str):
-            raise ConfigError("policy: a Task has its network. Give it to what makes the task, as make_task does.")
-        settings["task_options"] = merged(settings.get("task_options", {}), policy_in(task, policy))
-    if config is None:
-        name, settings = _named(task, settings)
-        config = layered(name, values=settings)
-    elif settings:
-        raise ConfigError(f"Give either a whole config or single settings, got both: {', '.join(settings)}.")
-    elif isinstance(task, str) and config.task != (ROBOT if is_robot_file(task) else task):
-        raise ConfigError(f"The configuration is for task '{config.task}', but the task given is '{task}'.")
-    rows = PackedRows(config.seeds)
-    path = None if output is None else Path(output)
+    config = _settled(task, config, policy, settings)
+    rows, path = PackedRows(config.seeds), None if output is None else Path(output)
     own_task = None if isinstance(task, str) else task
     if "task" in config.from_python and isinstance(task, str):
         own_task = make_task(config.task, config.task_options, policy=policy)
@@ -163,19 +151,31 @@ def evolve(
         pool = None if are_none(workers) else held.enter_context(opened(workers))
         evolution = Evolution(config, own_task, pool, pieces, start)
         write = held.enter_context(logged(log if is_first() else (), config, path))
-        show = held.enter_context(watched(evolution, progress and is_first()))
+        show = held.enter_context(live(evolution, progress and is_first()))
         each = _all(rows.extend, show, write, on_generation)
         state, did = train(evolution, path, each, overwrite=overwrite)
-    metrics = rows.arrays()
     by_name = own_task is None or own_task.options is not None
-    return TrainingResult(state, metrics, evolution.given, evolution.config, by_name, did, pieces.population)
+    return TrainingResult(state, rows.arrays(), evolution.given, evolution.config, by_name, did, pieces.population)
 
 
-def _named(task: Task | str, settings: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """What a run's task is recorded as, and the settings; a robot from a file can be made again by name."""
-    if isinstance(task, str) or task.options is None:
-        return (task if isinstance(task, str) else FROM_PYTHON + task.name), settings
-    return ROBOT, merged({"task_options": asdict(task.options)}, settings)
+def _settled(
+    task: Task | str, config: Config | None, policy: MakePolicy | str | None, settings: dict[str, Any]
+) -> Config:
+    """The configuration of a run, from a whole one or from single settings."""
+    if policy is not None:
+        if not isinstance(task, str):
+            raise ConfigError("policy: a Task has its network. Give it to what makes the task, as make_task does.")
+        settings["task_options"] = merged(settings.get("task_options", {}), policy_in(task, policy))
+    if config is None:
+        if isinstance(task, str) or task.options is None:
+            return layered(task if isinstance(task, str) else FROM_PYTHON + task.name, values=settings)
+        # A robot from a file can be made again by name.
+        return layered(ROBOT, values=merged({"task_options": asdict(task.options)}, settings))
+    if settings:
+        raise ConfigError(f"Give either a whole config or single settings, got both: {', '.join(settings)}.")
+    if isinstance(task, str) and config.task != (ROBOT if is_robot_file(task) else task):
+        raise ConfigError(f"The configuration is for task '{config.task}', but the task given is '{task}'.")
+    return config
 
 
 def train(
@@ -258,7 +258,7 @@ def resume(
             writer.rewind(generation, run.seeds)
             if damage:  # from now on it vouches for what is left
                 writer.checkpoint(local(state), config)
-        show = held.enter_context(watched(evolution, progress and is_first()))
+        show = held.enter_context(live(evolution, progress and is_first()))
         write = held.enter_context(logged(log if is_first() else (), config, run.path))
         # Where all of it is lost, its generations still have their place.
         done = np.tile(np.arange(float(generation)), (config.seeds, 1))
@@ -266,17 +266,8 @@ def resume(
             config.seeds, {"generation": done} | {name: all_[:, :generation] for name, all_ in before.items()}
         )
         state, did = _run(evolution, state, writer, _all(rows.extend, show, write, on_generation))
-    metrics = rows.arrays()
-    # Of a run that was finished before, the folder has them.
-    return TrainingResult(
-        state, metrics, evolution.given, config, task is None, did or run.behaviors(), given.population
-    )
-
-
-def watched(evolution: Evolution, wanted: bool) -> AbstractContextManager[Display]:
-    """The display of a run for callers from Python."""
-    pool = evolution.evaluator.pool if evolution.evaluator else None
-    return live(evolution.config, wanted, pool, seconds_per_generation(evolution) if wanted and is_seen() else None)
+    did = did or run.behaviors()  # of a run that was finished before, the folder has them
+    return TrainingResult(state, rows.arrays(), evolution.given, config, task is None, did, given.population)
 
 
 def _all(*functions: Callable[[Any], Any]) -> Follow:

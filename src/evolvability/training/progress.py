@@ -5,14 +5,21 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 
+import jax
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
 from evolvability.config.schema import Config
+from evolvability.core.keys import episode_key
+from evolvability.core.strategy import Algorithm
+from evolvability.runs.files import command_line
+from evolvability.runs.picking import evaluator
+from evolvability.tasks.registry import task_entry
+from evolvability.training.evolution import Evolution
 from evolvability.training.metrics import Rows
 from evolvability.workers.pools import Pool
 
@@ -20,6 +27,10 @@ PLAIN_LINES = 20
 PLAIN_SECONDS = 30.0
 LONG = 5.0
 """Seconds from which on a generation is long: then it is shown how far it is."""
+PROBED, MANY = 64, 2048
+"""Members that are tried before a run, and how many per generation make that worth the wait."""
+PATIENCE = 3600.0
+"""Seconds from which on a smaller preset is suggested."""
 Display = Callable[[Rows], None]  # takes every generation's rows, and shows them
 
 
@@ -50,6 +61,29 @@ class Pace:
         return f"generation {self.done + 1}: {duration(seconds)}{far}"
 
 
+def seconds_per_generation(evolution: Evolution) -> float | None:
+    """An estimate by some members, evaluated twice since the first time compiles; None where it would tell nothing.
+
+    On an accelerator few members take as long as many, and workers tell by themselves how far they are.
+    """
+    config, algorithm = evolution.config, evolution.algorithm
+    members = config.population_size * config.seeds
+    on_host = evolution.task.on_host
+    # Functions of the user's own are not called more often than they have to be.
+    is_own = on_host and ":" in config.task
+    elsewhere = evolution.evaluator is not None or is_own or (jax.default_backend() != "cpu" and not on_host)
+    if members < MANY or elsewhere or config.explores or not isinstance(algorithm, Algorithm):
+        return None
+    state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
+    sample = algorithm.ask(state, evolution.population.draws(PROBED))
+    evaluate = evaluator(evolution.task)
+    for _ in range(2):
+        began = time.perf_counter()
+        jax.block_until_ready(evaluate(episode_key(state.key, state.generation), sample, state.memory))
+        seconds = time.perf_counter() - began
+    return seconds * members / PROBED
+
+
 def duration(seconds: float) -> str:
     """A time in a few letters.
 
@@ -75,25 +109,23 @@ def display(
         yield lambda rows: None
     elif console.is_terminal or (console.is_jupyter and find_spec("ipywidgets")):  # which rich draws with there
         with _progress(console, pace) as progress:
-            task = progress.add_task("", total=config.generations, summary=_at_first(pace))
+            task = progress.add_task("", total=config.generations, summary=at_first(config.task, pace))
             yield lambda rows: progress.update(task, completed=rows[0]["generation"] + 1, summary=text(rows))
             progress.refresh()  # in a notebook rich leaves the last but one frame
     else:
+        if expected:
+            console.print(at_first(config.task, pace), highlight=False, soft_wrap=True)
         with _plain(console, pace, text) as show:
             yield show
 
 
-def is_seen() -> bool:
-    """Whether somebody sees what callers from Python are shown."""
-    console = Console(emoji=False)
-    return console.is_terminal or console.is_jupyter
-
-
-@contextmanager
-def live(config: Config, wanted: bool, pool: Pool | None = None, expected: float | None = None) -> Iterator[Display]:
+def live(evolution: Evolution, wanted: bool) -> AbstractContextManager[Display]:
     """The display for callers from Python: on a terminal and in a notebook, and nothing in logs of their own."""
-    with display(config, Console(emoji=False), quiet=not (wanted and is_seen()), pool=pool, expected=expected) as show:
-        yield show
+    console = Console(emoji=False)
+    is_seen = wanted and (console.is_terminal or console.is_jupyter)
+    pool = evolution.evaluator.pool if evolution.evaluator else None
+    expected = seconds_per_generation(evolution) if is_seen else None
+    return display(evolution.config, console, quiet=not is_seen, pool=pool, expected=expected)
 
 
 def summary(rows: Rows, evaluations_per_second: float, workers: str = "") -> str:
@@ -160,8 +192,15 @@ def _progress(console: Console, pace: Pace) -> Progress:
     )
 
 
-def _at_first(pace: Pace) -> str:
-    return "compiling" + (f"; about {duration(pace.expected * pace.total)} in all" if pace.expected else "")
+def at_first(task: str, pace: Pace) -> str:
+    """What is said before the first generation is done; of a long run, which preset takes minutes."""
+    if not pace.expected:
+        return "compiling"
+    seconds = pace.expected * pace.total
+    text = f"compiling; about {duration(seconds)} in all, as {PROBED} members tell"
+    if seconds < PATIENCE or "laptop" not in task_entry(task).presets:
+        return text
+    return f"{text}. Minutes on a CPU are enough to see the effect: {command_line('train', task, '--preset', 'laptop')}"
 
 
 def _median(rows: Rows, name: str) -> float | None:
