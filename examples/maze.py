@@ -7,7 +7,6 @@ filled on the way.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -88,4 +87,4 @@ def draw(ax: Axes, run: Run, last: int) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -280,11 +280,11 @@ def test_shares_of_every_generation_sum_to_one(real: dict[str, Run]) -> None:
 
 
 def test_histograms_show_what_recorded_behaviors_would(real: dict[str, Run], tmp_path: Path) -> None:
-    with_file = behaviors.data_from_runs([real["point"]], generations=[0, 2, 4])
+    with_file = behaviors.data_from_runs([real["point"]])
     copied = Path(shutil.copytree(real["point"].path, tmp_path / "copy"))
     (copied / "histograms.jsonl").unlink()  # as in folders of earlier versions
     without = behaviors.data_from_runs([Run(copied)])
-    np.testing.assert_array_equal(with_file.rows[0].shares, without.rows[0].shares)
+    np.testing.assert_array_equal(with_file.rows[0].shares[[0, 2, 4]], without.rows[0].shares)
     np.testing.assert_array_equal(with_file.edges, without.edges)
 
 

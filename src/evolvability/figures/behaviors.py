@@ -212,7 +212,7 @@ def seeds_figure(runs: Sequence[Run]) -> Figure:
     drawing = _last_populations(data, lines, side, [f"seed {row.seed}" for row in data.rows])
     drawing.suptitle(f"{drawing.get_suptitle()}\n", fontsize=8)  # with room for the first line's name
     names = [data.rows[line[0]].name for line in lines]
-    firsts = [ax for ax in drawing.axes if ax.get_subplotspec() and ax.get_subplotspec().is_first_col()]
+    firsts = [ax for ax in drawing.axes if (spec := ax.get_subplotspec()) and spec.is_first_col()]
     for ax, name, former in zip(firsts, names, ["", *names], strict=False):
         if name != former:
             _write_above(ax, name, 14)

@@ -144,9 +144,9 @@ def adapt(
     ]
     adaptations = []
     for goal, picked in zip(goals, zip(*seeds, strict=True), strict=True):
-        found = [(one.scores, one.repeated, one.policy.parameters) for one in picked]
-        arrays = (np.stack(parts) for parts in zip(*found, strict=True))
-        adaptations.append(Adaptation(goal, wanted.start_noise, *arrays, **facts))
+        scores, repeated = (np.stack([getattr(one, part) for one in picked]) for part in ("scores", "repeated"))
+        vectors = np.stack([one.policy.parameters for one in picked])
+        adaptations.append(Adaptation(goal, wanted.start_noise, scores, repeated, vectors, **facts))
         save_adaptation(run, adaptations[-1])
     return adaptations
 

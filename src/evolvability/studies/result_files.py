@@ -51,11 +51,24 @@ def keep(run: Run, kind: str, name: str, table: dict[str, Any]) -> None:
         data = sealed.to_bytes(arrays, {key: json.dumps(value) for key, value in facts.items()})
     with sealed.writing(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_file() and path.read_bytes() != data:
+        if path.is_file() and not _is_same(path, data, arrays, facts):
             beside = sealed.keep_beside(path, FORMER)
             text = f"{path} held another result, of other settings or other centers. It is kept as {beside.name}."
             warnings.warn(text, stacklevel=3)
         sealed.write_whole(path, data)
+
+
+def _is_same(path: Path, data: bytes, arrays: dict[str, HostArray], facts: dict[str, Any]) -> bool:
+    """Whether a file has this result. Not by its bytes alone: safetensors writes texts in any order."""
+    if path.suffix == ".json":
+        return path.read_bytes() == data
+    try:
+        found, texts = sealed.read_arrays(path)
+    except RunFolderError:  # damaged
+        return False
+    known = {key: json.loads(value) for key, value in texts.items()}
+    same = (np.array_equal(found[key], array, equal_nan=True) for key, array in arrays.items() if key in found)
+    return known == facts and found.keys() == arrays.keys() and all(same)
 
 
 def kept(run: Run, kind: str, name: str, command: str = "") -> dict[str, Any]:
