@@ -12,12 +12,13 @@ from evolvability.methods.registry import MAML
 from evolvability.runs.files import markdown_text
 from evolvability.studies.comparison import p_text
 from evolvability.studies.statistics import SIGNIFICANT
+from evolvability.training.progress import duration
 from evolvability_paper import why
 from evolvability_paper.claims.claim import KINDS, NOT_JUDGED, Claim
 from evolvability_paper.claims.sentences import Sentence
 from evolvability_paper.items import Item
 from evolvability_paper.pictures import PICTURES
-from evolvability_paper.plan import duration, times
+from evolvability_paper.plan import times
 from evolvability_paper.report import TABLES, Report, figure_title, hyperparameters, unfinished
 
 SENTENCE_COLUMNS = ("the paper says", "where", "kind", "statements that hold", "verdict")

@@ -53,10 +53,8 @@ def _species(runs: Runs, objective: str) -> Figure:
 def _offspring(runs: Runs, share: float) -> Figure:
     """One row per method, by mutations of training's size; MAML's of a share of that."""
     trained, shares = _trained(runs, "cheetah", (*EVOLVABILITY, MAML)), dict.fromkeys(EVOLVABILITY, 1.0) | {MAML: share}
-    for run in trained:
-        kept_offspring(
-            run, shares[run.config.objective] * run.config.population_options.sigma
-        )  # or an error says how to make them
+    for run in trained:  # where they were not kept, an error says how to make them
+        kept_offspring(run, shares[run.config.objective] * run.config.population_options.sigma)
     return offspring.figure(trained, lambda row: row.share == shares[row.objective])
 
 

@@ -126,17 +126,6 @@ def _settled(path: Path, config: Config) -> Config:
     return replace(config, start_from=found) if moved else config
 
 
-def duration(seconds: float) -> str:
-    """A time as people say it.
-
-    >>> duration(42.4), duration(95), duration(4000), duration(200_000)
-    ('42 s', '1.6 min', '1.1 h', '56 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.2g} h"
-
-
 def conduct(works: Sequence[Work], output: Path, watch: Watch = unwatched) -> None:
     """Do every piece of work that is not done yet, and keep in the output folder how long it took; see `work_off`."""
     check_files(output, FILES)

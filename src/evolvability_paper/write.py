@@ -35,21 +35,10 @@ def to_html(markdown: str, folder: Path) -> str:
     """Markdown as one page with its images in it, whose paths are relative to a folder; it prints and fits a phone."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")  # tags in the text stay text
     tokens = parser.parse(markdown)
-    columns: list[str] = []
-    cell = 0
     # Tokens come in the order of the page, a tag's opening right before what is in it.
     for before, token in pairwise(tokens):
         if before.type == "heading_open":
             before.attrSet("id", anchor(token.content))
-        elif before.type == "table_open":
-            columns = []
-        elif before.type == "tr_open":
-            cell = 0
-        elif token.type == "th_close":
-            columns.append(before.content)
-        elif before.type == "td_open":
-            before.attrSet("data-label", columns[cell])  # on a phone each row is a card, whose cells say what they are
-            cell += 1
         _color_verdicts(token.children or [])
         for image in (child for child in token.children or [] if child.type == "image"):
             _embed(image, folder)

@@ -30,7 +30,7 @@ COMMANDS = {
     "adapt": ".cli.populations:adapt",
     "evolve-from": ".cli.populations:evolve_from",
     "split": ".cli.populations:split",
-    "measure": ".cli.populations:measure",
+    "measure": ".cli.measuring:measure",
     "race": ".cli.populations:race",
     "compare": ".cli.runs:compare",
     "sweep": ".cli.runs:sweep",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evolvability.config.schema import Config
     from evolvability.runs.folder import Run
 
+SEVERAL_SEEDS = "several seeds: median (lowest to highest)"
 TURNS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # that have text run the other way
 CONTROLS = {
     code: "\N{REPLACEMENT CHARACTER}" for code in (*range(32), *range(127, 160), *TURNS) if chr(code) not in "\t\n"

@@ -90,7 +90,7 @@ def data_from_runs(runs: Sequence[Run], most: int | None = None, *, every_seed: 
     most = most or (MAX_COLUMNS if shown == 1 else NUM_MAPS)
     found = []
     for _, run, seed in places:
-        there = _histograms(run, seed, shown)
+        there = histograms_of(run, seed, shown)
         found.append({generation: there[generation] for generation in spread_out(sorted(there), most)})
     size = max(run.config.population_size for run in runs)
     width, low, shape = _cells([one for own in found for one in own.values()], size)
@@ -104,7 +104,7 @@ def data_from_runs(runs: Sequence[Run], most: int | None = None, *, every_seed: 
     return Heatmaps(rows, edges, names[:shown], 1 / size)
 
 
-def _histograms(run: Run, seed: int, shown: int) -> dict[int, Histogram]:
+def histograms_of(run: Run, seed: int, shown: int) -> dict[int, Histogram]:
     """Of a seed by generation: of all generations, or of those whose behaviors were kept, where others are looked at.
 
     seed: its place among the run's seeds.
