@@ -227,7 +227,7 @@ def test_measure_is_a_one_line_question_about_any_center(
     assert "coverage" in capsys.readouterr().out
     table = json.loads(output.read_text())
     ((first, second),) = table["measures"].values()
-    assert table["yardstick"]["reach"] == 5
+    assert table["scale"]["reach"] == 5
     mine = measure("interference", np.array([7.85]), number=200, by=measure_scale(5.0))  # the most evolvable point
     assert mine.variance > 1.5 * max(first["variance"], second["variance"])
     assert mine.coverage == 1.0

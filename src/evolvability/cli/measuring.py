@@ -23,11 +23,8 @@ from evolvability.runs.files import write_output
 
 if TYPE_CHECKING:
     from evolvability.runs.folder import Run
-    from evolvability.studies.measures import Measures, MeasureScale
+    from evolvability.studies.measures import Measures
     from evolvability.studies.offspring import Offspring
-
-SHOWN = 10
-"""Mutations whose behaviors are shown side by side."""
 
 
 def measure(
@@ -76,36 +73,28 @@ def measure(
     furthest = common_reach([one.behavior for several in born.values() for one in several])
     by = measure_scale(furthest if reach is None else reach)
     measured = {name: [measures(one.behavior, by, one.episodes) for one in several] for name, several in born.items()}
-    console.print(_measures_table(born, measured, by), soft_wrap=False)
+    console.print(_measures_table(born, measured), soft_wrap=False)
     print_text(
         f"{_behaviors(found_runs)}{offspring:,} offspring per center; {SEVERAL_SEEDS}. "
         f"Reach {by.reach:.4g}, threshold {by.threshold:.4g}, radius {by.radius:.4g}, {by.cells} cells per dimension."
     )
     if output is not None:
         rows = {name: [dataclasses.asdict(one) for one in several] for name, several in measured.items()}
-        write_output(output, json.dumps({"yardstick": dataclasses.asdict(by), "measures": rows}, indent=2).encode())
+        write_output(output, json.dumps({"scale": dataclasses.asdict(by), "measures": rows}, indent=2).encode())
         print_text(f"wrote {output}")
 
 
 def _compare_native(runs: "Sequence[Run]", number: int) -> None:
-    """Behaviors of the same mutations side by side, and the share that still go where they went."""
+    """The share of mutations that still go where they went."""
     from evolvability.studies.native import transfer
 
-    table = Table("run", "mutation", "in training's physics", "in the file as it is")
-    summary = Table("run", "still go where they went", "by chance", "within", "invalid")
+    table = Table("run", "still go where they went", "by chance", "within", "invalid")
     for run in runs:
         found = transfer(run, number)
-        name = run.path.resolve().name
-        for index, pair in enumerate(zip(found[0].trained[:SHOWN], found[0].native[:SHOWN], strict=True)):
-            table.add_row(Text(name), str(index), *(", ".join(f"{value:.2f}" for value in one) for one in pair))
-        shares = [
-            spread([100 * share for share in own]) + " %"
-            for own in zip(*((one.share, one.by_chance) for one in found), strict=True)
-        ]
-        within, invalid = spread([one.tolerance for one in found]), spread([float(one.num_invalid) for one in found])
-        summary.add_row(Text(name), *shares, within, invalid)
+        shares = [f"{spread([100 * getattr(one, part) for one in found])} %" for part in ("share", "by_chance")]
+        others = [spread([float(getattr(one, part)) for one in found]) for part in ("tolerance", "num_invalid")]
+        table.add_row(Text(run.path.resolve().name), *shares, *others)
     console.print(table)
-    console.print(summary)
     within = "within: half of the median distance between two"
     print_text(f"{_behaviors(runs)}{plural(number, 'mutation')} per center; {within}.")
 
@@ -116,10 +105,8 @@ def _behaviors(runs: "Sequence[Run]") -> str:
     return "".join(f"Behaviors: {one}. " for one in names if one)
 
 
-def _measures_table(
-    born: "dict[str, list[Offspring]]", measured: "dict[str, list[Measures]]", by: "MeasureScale"
-) -> Table:
-    from evolvability.studies.measures import Measures, coverage, specialization
+def _measures_table(born: "dict[str, list[Offspring]]", measured: "dict[str, list[Measures]]") -> Table:
+    from evolvability.studies.measures import Measures
     from evolvability.studies.repeatability import repeatability
 
     table = Table("measure")
@@ -132,18 +119,6 @@ def _measures_table(
     if measured and all(one.episodes is not None for several in born.values() for one in several):
         intervals = [[str(repeatability(one.episodes)) for one in several] for several in born.values()]  # type: ignore[arg-type]
         table.add_row("its 95 % interval, by center", *("; ".join(own) for own in intervals))
-    most = max(int(one.component.max()) + 1 for several in born.values() for one in several)
-    if most > 1:
-        # As many as any of the centers has; where a center has fewer, its place stays empty.
-        for component in range(most):
-            parts = [[one.behavior[one.component == component] for one in several] for several in born.values()]
-            cells = [[coverage(part, by) for part in several if len(part)] for several in parts]
-            table.add_row(f"coverage of component {component + 1}", *(spread(own) if own else "" for own in cells))
-        shares = [
-            [specialization(one.behavior, one.component, by) for one in several if one.component.any()]
-            for several in born.values()
-        ]
-        table.add_row("specialization", *(spread(own) if own else "" for own in shares))
     invalid = [[float(one.num_invalid) for one in several] for several in born.values()]
     table.add_row("invalid", *map(spread, invalid))
     return table

@@ -34,8 +34,6 @@ class Offspring(NamedTuple):
 
     behavior: HostArray
     """(num_valid, num_behaviors) what the valid mutations did."""
-    component: HostArray
-    """(num_valid,) the component of the population that each was drawn from."""
     num_invalid: int
     """How many mutations were invalid."""
     episodes: HostArray | None = None
@@ -106,9 +104,8 @@ def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array, sigma
     valid = np.asarray(outcome.valid)
     if not valid.any():
         raise TaskError(f"Task '{parent.task.name}': none of the {number} mutations is valid: nothing to measure.")
-    component = np.asarray(sample.member_components())
     episodes = None if outcome.episodes is None else np.asarray(outcome.episodes)[valid]
-    return Offspring(np.asarray(outcome.behavior)[valid], component[valid], int((~valid).sum()), episodes)
+    return Offspring(np.asarray(outcome.behavior)[valid], int((~valid).sum()), episodes)
 
 
 def offspring_of_run(
