@@ -12,6 +12,7 @@ import safetensors.numpy
 
 from evolvability import Run, RunFolderError
 from evolvability.cli import main
+from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.damage import damage_in
 from evolvability.runs.sealed import read_json
 from evolvability.training.driver import resume
@@ -91,6 +92,12 @@ def test_metrics_that_end_before_the_checkpoint_are_said_to(cut: int, copy: Path
     path.write_bytes(path.read_bytes()[:cut])
     with pytest.warns(UserWarning, match=r"metrics\.jsonl is damaged.*0 to 11"):
         assert Run(copy).metrics == {}
+
+
+def test_names_of_another_number_of_behaviors_are_said(copy: Path) -> None:
+    keep_names(copy, ["x", "y", "z"])
+    with pytest.warns(UserWarning, match=r"behavior\.json has 3 names for 2 behavior dimensions"):
+        assert Run(copy).behavior_names == ["behavior 0", "behavior 1"]
 
 
 @pytest.mark.parametrize("name", ["environment.json", "behaviors/000005.safetensors", "centers/000005.safetensors"])

@@ -285,6 +285,11 @@ def test_a_task_from_python_is_named_by_its_environment() -> None:
     assert make_task("gymnasium", {"env": "CartPole-v1", "hidden": 2}).name == "gymnasium"
 
 
+def test_names_of_another_number_than_behaviors_are_refused() -> None:
+    with pytest.raises(TaskError, match="1 behavior dimensions, but names for 2"):
+        gymnasium_task(Counting, GymnasiumOptions(hidden=2), behavior_names=("x", "y"))
+
+
 def test_measures_have_names() -> None:
     assert make_task("gymnasium", {"env": "CartPole-v1", "behavior": "observation:0,2"}).behavior == (
         "observation 0",

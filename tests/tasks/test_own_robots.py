@@ -133,6 +133,23 @@ def test_sensors_of_forces_are_left_to_mujocos_library(bug: Any) -> None:
     assert np.isfinite(behavior(task)).all()
 
 
+@needs_warp
+def test_sensors_of_touch_and_of_motors_are_compiled(bug: Any, recwarn: Any) -> None:
+    file = bug(sensor='<touch name="skin" site="eye"/><actuatorfrc name="effort" actuator="m"/>')
+    file.write_text(
+        file.read_text().replace('site name="eye"', 'site name="eye" size="0.3"').replace("<motor", '<motor name="m"')
+    )
+    options: dict[str, Any] = {"observation": "joints,skin,effort", "num_steps": 20, "observation_share": 1.0}
+    native, fused = (made(file, engine=engine, **options) for engine in ("mujoco", "auto"))
+    assert fused.engine.startswith("fused, ")
+    assert not [one for one in recwarn if "library" in str(one.message)]
+    sample = draw(native)
+    (expected, told), (found, seen) = (task.evaluate(KEY, sample, native.memory) for task in (native, fused))
+    np.testing.assert_allclose(found.behavior, expected.behavior, atol=1e-5)
+    np.testing.assert_allclose(seen.mean, told.mean, rtol=1e-3, atol=1e-4)
+    assert (np.abs(told.mean[-2:]) > 1e-3).all()  # it touches, and its motor pulls
+
+
 COMPLICATED = {"option": 'cone="elliptic" density="1.2"', "shape": "cylinder", "more": 'condim="6" friction="0.1"'}
 
 

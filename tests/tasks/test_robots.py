@@ -124,7 +124,7 @@ def test_observation_is_the_same_in_both_array_libraries(robot: Robot) -> None:
     qpos = robot.start + 0.1 * random.normal(size=(5, robot.model.nq))
     qvel = random.normal(size=(5, robot.model.nv))
     contacts = random.integers(0, 2, (5, robot.num_links)).astype(float)
-    by_jax = robot.look(robot.view(*map(jnp.asarray, (qpos, qvel, contacts))))
+    by_jax = robot.look(robot.view(jnp.asarray(qpos), jnp.asarray(qvel), jnp.asarray(contacts)))
     np.testing.assert_allclose(by_jax, look(robot, qpos, qvel, contacts), atol=1e-5)
 
 

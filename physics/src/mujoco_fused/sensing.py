@@ -35,8 +35,8 @@ class Scene(NamedTuple):
 
 
 def num_watched(model: mujoco.MjModel, watched: Sequence[Watched]) -> int:
-    """How many numbers are told: one per geom, and those of each sensor."""
-    return sum(int(model.sensor(one).dim[0]) if isinstance(one, str) else 1 for one in watched)
+    """How many numbers are told: one per geom, and those of each sensor; refused where a sensor is not compiled."""
+    return sum(int(model.sensor(one).dim[0]) if isinstance(one, str) and kind_of(model, one) else 1 for one in watched)
 
 
 def seen(scene: Scene, watched: Sequence[Watched]) -> list[Value]:

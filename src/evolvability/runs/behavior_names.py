@@ -21,8 +21,10 @@ def behavior_names(path: Path, number: int) -> list[str]:
     """The names of so many behavior dimensions: those kept in a run folder, or else numbers."""
     try:
         names = [str(name)[:MAX_LETTERS] for name in read_json(path / NAMES_FILE)["names"]]
+        if len(names) == number:
+            return names
+        raise RunFolderError(f"{path / NAMES_FILE} has {len(names)} names for {number} behavior dimensions.")
     except (RunFolderError, KeyError, TypeError) as error:
         reason = error if isinstance(error, RunFolderError) else f"{path / NAMES_FILE} has no names: it is damaged."
         warnings.warn(f"{reason} Dimensions are called by numbers.", stacklevel=2)
-        names = []
-    return names if len(names) == number else [f"behavior {index}" for index in range(number)]
+    return [f"behavior {index}" for index in range(number)]

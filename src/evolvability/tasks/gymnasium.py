@@ -11,7 +11,7 @@ import numpy as np
 
 from evolvability.core.errors import ConfigError, in_words, missing_extra
 from evolvability.tasks.actions import Actions, choice
-from evolvability.tasks.base import Task, checked_result
+from evolvability.tasks.base import Task, checked_names, checked_result
 from evolvability.tasks.episodes import Episode, Measure, named_behavior, named_fitness
 from evolvability.tasks.families import NetworkFamily, family_of
 from evolvability.tasks.normalizer import Moments, no_moments, pool, scaled, scaling
@@ -77,17 +77,16 @@ def gymnasium_task(
     episode = Episode(env, [observation, last], info, [float(reward)], terminated, truncated)
     with explain_errors("The behavior or fitness function raised"):
         num_behaviors = checked_result(behavior(episode), fitness(episode))
-    names = behavior_names or getattr(behavior, "names", ())
-    # One name may stand for several numbers: an entry of info may be a vector.
-    if len(names) != num_behaviors:
-        names = tuple(f"behavior {j}" for j in range(num_behaviors))
+    name, own = name or getattr(getattr(env, "spec", None), "id", "gymnasium"), getattr(behavior, "names", ())
+    # A name of ours may stand for several numbers: an entry of info may be a vector.
+    names = checked_names(name, behavior_names or (own if len(own) == num_behaviors else ()), num_behaviors)
     policy, sizes = policy or named_policy(options), (len(_observer(env.observation_space)(observation)), num_outputs)
     networks, camera = family_of(policy, *sizes), camera_of(make, env, options.num_steps)
     # Not a closure: it travels to workers.
     factory = partial(_Driver, options, behavior, fitness, partial(family_of, policy, *sizes))
     return host_task(
-        name or getattr(getattr(env, "spec", None), "id", "gymnasium"),
-        tuple(names),
+        name,
+        names,
         networks.init,
         partial(factory, make),
         memory=no_moments(networks.num_inputs),

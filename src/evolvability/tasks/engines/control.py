@@ -58,7 +58,11 @@ def first_of(robot: Robot, drawn: Drawn) -> Progress:
     number, poses = len(drawn.qpos), drawn.qpos
     still, ones = jnp.zeros((number, robot.model.nv)), jnp.ones(number, jnp.int32)
     moving = still if drawn.qvel is None else drawn.qvel
-    seen = robot.look(robot.view(poses, moving, jnp.zeros((number, robot.num_links))))
+    seen = robot.look(
+        robot.view(
+            poses, moving, jnp.zeros((number, robot.num_links)), robot.readings(jnp.zeros((number, robot.num_readings)))
+        )
+    )
     return Progress(poses, moving, still, seen, ones, ones)
 
 
@@ -128,7 +132,7 @@ def _text(robot: Robot, early_termination: bool, parameters: tuple[str, ...] = (
     return f"""
 const int may_fall = {int(early_termination)};
 R q[{model.nq}], v[{model.nv}], w[{model.nv}], u[{model.nu}], observation[{robot.num_observations}];
-R clearance[{max(robot.num_links, 1)}], contacts[{max(robot.num_links, 1)}];
+R clearance[{max(robot.num_links + robot.num_readings, 1)}], contacts[{max(robot.num_links, 1)}];
 int running = running_in.data[tid], good = 1;
 {before}
 if (running) {{
@@ -157,7 +161,7 @@ def row_of(robot: Robot, parameters: tuple[str, ...], array: str, first: int) ->
 
 def advanced(robot: Robot, parameters: tuple[str, ...]) -> str:
     """One control step: limited torques, physics, air, and the verdict in ``good`` and ``running``."""
-    physics = emit(robot.model, robot.steps_per_control, robot.links, parameters)
+    physics = emit(robot.model, robot.steps_per_control, robot.watched, parameters)
     return f"""
 {_acted(robot)}
 {physics}{_slowed(robot)}{_judged(robot)}"""

@@ -70,14 +70,16 @@ def _episode(robot: Robot, network: NetworkText, given: Given) -> str:
     nq, nv, nu, num_seen = robot.model.nq, robot.model.nv, robot.model.nu, robot.num_observations
     row, pointers = row_of(robot, given.parameters, "poses", nq + nv * given.velocities)
     # C++ knows no array without elements.
-    num_links, total = max(robot.num_links, 1), ""
+    num_links, num_readings, total = max(robot.num_links, 1), robot.num_readings, ""
+    if num_readings:
+        total = f"for (int i = 0; i < {num_readings}; i++) clearance[{robot.num_links} + i] = R(0);\n"
     if robot.is_averaged:
-        total = f"R total[{len(robot.behavior)}];\nfor (int i = 0; i < {len(robot.behavior)}; i++) total[i] = R(0);\n"
+        total += f"R total[{len(robot.behavior)}];\nfor (int i = 0; i < {len(robot.behavior)}; i++) total[i] = R(0);\n"
     velocity = f"poses.data[(size_t)tid * {row} + {nq} + i]" if given.velocities else "R(0)"
     return f"""
 const R* p = params.data + (size_t)tid * {network.num_params};
 R* const moments = seen.data + (size_t)tid * {1 + 2 * num_seen};
-R q[{nq}], v[{nv}], w[{nv}], u[{nu}], before[{nq}], clearance[{num_links}], contacts[{num_links}];
+R q[{nq}], v[{nv}], w[{nv}], u[{nu}], before[{nq}], clearance[{num_links + num_readings}], contacts[{num_links}];
 R observation[{num_seen}], inputs[{num_seen}];
 int steps = 0, good = 1, running = 1;
 {total}{network.begins}{pointers}for (int i = 0; i < {nq}; i++) q[i] = poses.data[(size_t)tid * {row} + i];

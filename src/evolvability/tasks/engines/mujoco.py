@@ -80,6 +80,8 @@ class _Block:
         # Views: what is written into them is the simulations' state.
         self.qpos, self.qvel, self.ctrl = (self.batch.bind(name) for name in ("qpos", "qvel", "ctrl"))
         self.sensordata = self.batch.bind("sensordata")
+        own = [robot.model.sensor(name) for name in robot.sensors]
+        self.read = [int(one.adr[0]) + k for one in own for k in range(int(one.dim[0]))]
         self.qpos[:] = drawn.qpos  # in float64, which is MuJoCo's only type; policies are in float32
         if drawn.qvel is not None:
             self.qvel[:] = drawn.qvel
@@ -87,8 +89,6 @@ class _Block:
         self.valid: Any = np.ones(number, bool)
         self.contacts = np.zeros((number, robot.num_links))
         self.total: Any = np.zeros((number, len(robot.behavior)))
-        if robot.uses_sensors:
-            self.batch.forward()  # which fills in what sensors read at the start
         self.view = self._look()
 
     def run(
@@ -119,9 +119,7 @@ class _Block:
         return EpisodeResults(did.astype(np.float32), self.valid, num_steps, seen)
 
     def _look(self) -> View:
-        return self.robot.view(
-            self.qpos, self.qvel, self.contacts, self.sensordata if self.robot.uses_sensors else None
-        )
+        return self.robot.view(self.qpos, self.qvel, self.contacts, self.robot.readings(self.sensordata[:, self.read]))
 
     def _advance(self, controls: Any) -> None:
         """One control step of the episodes that go on; those that end or break down stay where they are."""

@@ -14,7 +14,7 @@ from evolvability.tasks.actions import Actions
 from evolvability.tasks.options import RobotOptions
 from evolvability.tasks.replay import HostArray
 from evolvability.tasks.robots.robot import Robot, Torso
-from evolvability.tasks.robots.views import Arrays, NotCompiledError, View, floor_pairs, named, stacked
+from evolvability.tasks.robots.views import Arrays, NotCompiledError, View, floor_flags, named, stacked
 
 AUTO = "auto"
 FREE, BALL, SLIDE = (int(getattr(mujoco.mjtJoint, f"mjJNT_{name}")) for name in ("FREE", "BALL", "SLIDE"))
@@ -72,7 +72,7 @@ def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: Own
         ground=outline.ground,
         followed=followed,
         root=root,
-        floors=floor_pairs(model),
+        floors=floor_flags(kinematics),
         is_averaged=options.average,
     )
     return _measured(robot, named_behavior=own.behavior is None)
@@ -80,22 +80,19 @@ def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: Own
 
 def _measured(robot: Robot, *, named_behavior: bool) -> Robot:
     """The robot with the sizes of what it sees and does, by a look at it in its first pose."""
-    data = mujoco.MjData(robot.model)
-    data.qpos[:] = robot.start
-    mujoco.mj_forward(robot.model, data)
-    uses_sensors = False
+    still = np.zeros(robot.model.nv)
     try:
-        for look in (robot.look, robot.measure):
-            look(robot.view(robot.start, data.qvel))
-    except NotCompiledError:
-        uses_sensors = True
-    view = robot.view(robot.start, data.qvel, sensordata=data.sensordata)
-    sizes = [np.shape(look(view)) for look in (robot.look, robot.measure)]
+        readings = robot.readings(np.zeros(robot.num_readings))
+        sizes = [
+            np.shape(part(robot.view(robot.start, still, readings=readings))) for part in (robot.look, robot.measure)
+        ]
+    except NotCompiledError as error:
+        return _measured(replace(robot, sensors=(*robot.sensors, error.args[0])), named_behavior=named_behavior)
     for what, shape in zip(("observation", "behavior"), sizes, strict=True):
         if len(shape) != 1 or not shape[0]:
             raise ConfigError(f"{robot.name}: its {what} must be (..., number) values, got an array of shape {shape}.")
     names = robot.behavior if named_behavior else tuple(f"behavior {k}" for k in range(sizes[1][0]))
-    return replace(robot, num_observations=sizes[0][0], behavior=names, uses_sensors=uses_sensors)
+    return replace(robot, num_observations=sizes[0][0], behavior=names)
 
 
 def _own_part(function: Function) -> Part:

@@ -125,9 +125,13 @@ def obstacles(robot: Any) -> tuple[str, ...]:
     """Why a robot cannot be compiled; empty where it can."""
     if robot.links:  # the paper's robots: they were made to be
         return ()
-    from mujoco_fused import needs_double, unsupported
+    from mujoco_fused import FusedError, needs_double, num_watched, unsupported
 
     found = unsupported(robot.model)
+    try:
+        num_watched(robot.model, robot.watched)
+    except FusedError as error:
+        found.append(str(error))
     if not found and needs_double(robot.model):
         found.append("It has contacts with less friction than 0.2, for which float32 has too few digits.")
     from evolvability.tasks.robots.tracing import beyond_jax

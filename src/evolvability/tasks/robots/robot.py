@@ -1,6 +1,6 @@
 """What a robot is, whatever it was made of: a MuJoCo model with what it sees, does and ends by."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -65,8 +65,8 @@ class Robot:
     """The body that `torso` is about: its root, or the end of an arm."""
     root: int = 0
     """The body that is its root; 0 where the model stands on a fixed base."""
-    floors: dict[int, list[tuple[int, int, float]]] = field(default_factory=dict)
-    """By body whose contacts with the floor are seen: its geoms, the plane, and how near they are when they touch."""
+    floors: dict[int, Any] = field(default_factory=dict)
+    """By body whose contacts with the floor are seen: whether it touches, as a value of its `kinematics`."""
     links: tuple[int, ...] = ()
     """Of the paper's robots: the capsules whose contacts with the floor are watched while physics is stepped."""
     contact_distance: float = 0.0
@@ -79,8 +79,8 @@ class Robot:
     """Its file with all assets, see `evolvability.tasks.robots.mjcf`; empty of robots that are made otherwise."""
     changes: tuple[str, ...] = ()
     """What was changed of its file so that it is compiled, in words."""
-    uses_sensors: bool = False
-    """Whether it reads sensors that only MuJoCo's own library computes."""
+    sensors: tuple[str, ...] = ()
+    """Those that it reads of forces: as they were at the last time step, and 0 at the start."""
 
     @property
     def control_step(self) -> float:
@@ -107,6 +107,26 @@ class Robot:
         """Links that are watched."""
         return len(self.links)
 
-    def view(self, qpos: Arrays, qvel: Arrays, contacts: Arrays = None, sensordata: Any = None) -> View:
-        """The robot at one moment; contacts: (..., num_links) of links that are watched."""
-        return View(self, qpos, qvel, contacts if self.links else None, sensordata)
+    @property
+    def watched(self) -> tuple[int | str, ...]:
+        """What is read while physics is stepped: heights of links, and sensors of forces."""
+        return *self.links, *self.sensors
+
+    @property
+    def num_readings(self) -> int:
+        """Numbers that its sensors of forces read."""
+        return sum(int(self.model.sensor(name).dim[0]) for name in self.sensors)
+
+    def readings(self, values: Arrays) -> dict[str, Arrays]:
+        """What sensors of forces read, by name; values: (..., num_readings), one after another."""
+        found, first = {}, 0
+        for name in self.sensors:
+            size = int(self.model.sensor(name).dim[0])
+            found[name], first = values[..., first : first + size], first + size
+        return found
+
+    def view(
+        self, qpos: Arrays, qvel: Arrays, contacts: Arrays = None, readings: Mapping[str, Arrays] | None = None
+    ) -> View:
+        """The robot at one moment; contacts: (..., num_links) of links that are watched; readings: of its sensors."""
+        return View(self, qpos, qvel, contacts if self.links else None, readings or {})

@@ -150,27 +150,29 @@ def _timed(task: Task, make: Callable[[], Task]) -> Task:
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         begun = time.perf_counter()
         result = task.evaluate(key, sample, memory)
-        seconds = (time.perf_counter() - begun) / max(1, int(result[0].num_steps.sum()))
         if not asked and time.perf_counter() - begun > LONG_ENOUGH:
             asked.append(True)
-            _compare(seconds, make, key, sample, memory)
+            few = sample.of_draws(slice(0, 16 * num_cores()))
+            _compare(task, make, lambda one: _pace(one, key, few, memory))
         return result
 
     return replace(task, evaluate=evaluate)
 
 
-def _compare(seconds: float, make: Callable[[], Task], key: Array, sample: Sample, memory: PyTree) -> None:
-    """Say how much faster a simplified robot would be, by a few of the members; nothing, where it cannot be made."""
+def _compare(task: Task, make: Callable[[], Task], pace: Callable[[Task], float]) -> None:
+    """Say how much faster a simplified robot would be; nothing, where it cannot be made."""
     try:
-        task = make()
+        simple = make()
     except ConfigError:
         return
-    if not (task.stage and task.stage.robot.changes):
-        return
-    few = sample.of_draws(slice(0, 16 * num_cores()))
-    task.evaluate(key, few.of_draws(slice(0, 1)), memory)  # whatever is compiled is compiled now
+    if simple.stage and simple.stage.robot.changes:
+        pace(simple)  # whatever is compiled is compiled now
+        faster = f"Simplified and compiled, the {task.name} is {pace(simple) / pace(task):.1f} times as fast"
+        warnings.warn(f"{faster}: {given(simplify=True)}.", stacklevel=3)
+
+
+def _pace(task: Task, key: Array, sample: Sample, memory: PyTree) -> float:
+    """Control steps per second."""
     begun = time.perf_counter()
-    done, _ = task.evaluate(key, few, memory)
-    ratio = seconds * max(1, int(done.num_steps.sum())) / (time.perf_counter() - begun)
-    faster = f"Simplified and compiled, the {task.name} is {ratio:.1f} times as fast"
-    warnings.warn(f"{faster}: {given(simplify=True)}.", stacklevel=2)
+    done, _ = task.evaluate(key, sample, memory)
+    return float(done.num_steps.sum()) / (time.perf_counter() - begun)

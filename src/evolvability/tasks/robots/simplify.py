@@ -15,12 +15,13 @@ Change = Callable[[mujoco.MjModel], str]
 
 def simplified(model: mujoco.MjModel, name: str) -> tuple[mujoco.MjModel, list[str]]:
     """A copy of a model that is compiled, and its changes in words; refused where changes do not help."""
-    said: list[str] = []
-    model = copy.copy(model)
+    model, said = copy.copy(model), list[str]()
+    is_compiled = not (unsupported(model) or needs_double(model))
     # One after another, and only as long as something is in the way.
     for change in CHANGES:
-        if unsupported(model) or needs_double(model):
-            said += filter(None, [change(model)])
+        if not is_compiled and (text := change(model)):
+            said.append(text)
+            is_compiled = not (unsupported(model) or needs_double(model))
     mujoco.mj_setConst(model, mujoco.MjData(model))
     if reasons := unsupported(model):
         raise ConfigError(f"{name} cannot be simplified until it is compiled. {' '.join(reasons)}")
@@ -63,12 +64,18 @@ def _alone(model: mujoco.MjModel) -> str:
     return "the integrator is Euler"
 
 
-def _medium(model: mujoco.MjModel) -> str:
-    if not (model.opt.density or model.opt.viscosity or model.opt.wind.any()):
-        return ""
-    model.opt.density = model.opt.viscosity = 0.0
-    model.opt.wind[:] = 0
-    return "no air or water around it"
+def _without(said: str, *fields: str) -> Change:
+    """What sets numbers of a model to 0."""
+
+    def change(model: mujoco.MjModel) -> str:
+        found = False
+        for owner, _, name in (field.rpartition(".") for field in fields):
+            holder = getattr(model, owner) if owner else model
+            found |= bool(np.any(getattr(holder, name)))
+            setattr(holder, name, np.zeros_like(getattr(holder, name)))
+        return said if found else ""
+
+    return change
 
 
 def _equalities(model: mujoco.MjModel) -> str:
@@ -76,22 +83,6 @@ def _equalities(model: mujoco.MjModel) -> str:
         return ""
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_EQUALITY)
     return "no equality constraints"
-
-
-def _gravity(model: mujoco.MjModel) -> str:
-    if not (model.body_gravcomp.any() or model.jnt_actgravcomp.any()):
-        return ""
-    model.body_gravcomp[:] = 0
-    model.jnt_actgravcomp[:] = 0
-    return "no gravity compensation"
-
-
-def _tendons(model: mujoco.MjModel) -> str:
-    fields = ("limited", "frictionloss", "armature", "stiffness", "stiffnesspoly", "damping", "dampingpoly")
-    arrays = [array for name in fields if (array := getattr(model, f"tendon_{name}")).any()]
-    for array in arrays:
-        array[:] = 0
-    return "tendons without limits, springs, damping and friction" if arrays else ""
 
 
 def _ball_limits(model: mujoco.MjModel) -> str:
@@ -103,21 +94,17 @@ def _ball_limits(model: mujoco.MjModel) -> str:
 
 def _touching(model: mujoco.MjModel) -> str:
     """Contacts with fixed planes alone: what moves passes through itself."""
-    floors = {pair.plane for pair in contact_pairs(model) if _is_floor(model, pair.plane)}
-    others = [pair for pair in contact_pairs(model) if pair.plane not in floors]
-    if not others:
+    is_floor = (model.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE)) & (model.body_weldid[model.geom_bodyid] == 0)
+    pairs = contact_pairs(model)
+    floors = {pair.plane for pair in pairs if is_floor[pair.plane]}
+    if all(pair.plane in floors for pair in pairs):
         return ""
     # One bit for floors, one for what may touch them.
-    on_floors = {pair.geom for pair in contact_pairs(model) if pair.plane in floors}
+    on_floors = {pair.geom for pair in pairs if pair.plane in floors}
     model.geom_contype[:], model.geom_conaffinity[:] = 0, 0
     model.geom_contype[list(floors)] = 1
     model.geom_conaffinity[list(on_floors)] = 1
     return "it does not touch itself, nor other things than the floor"
-
-
-def _is_floor(model: mujoco.MjModel, geom: int) -> bool:
-    is_plane = model.geom_type[geom] == int(mujoco.mjtGeom.mjGEOM_PLANE)
-    return bool(is_plane) and model.body_weldid[model.geom_bodyid[geom]] == 0
 
 
 def _shapes(model: mujoco.MjModel) -> str:
@@ -147,7 +134,17 @@ def _sliding(model: mujoco.MjModel) -> str:
     return ", ".join(said)
 
 
+TENDONS = ("limited", "frictionloss", "armature", "stiffness", "stiffnesspoly", "damping", "dampingpoly")
 CHANGES: tuple[Change, ...] = (
-    _solving, _alone, _medium, _gravity, _tendons, _ball_limits, _sliding, _touching, _shapes, _equalities,
-)  # fmt: skip
+    _solving,
+    _alone,
+    _without("no air or water around it", "opt.density", "opt.viscosity", "opt.wind"),
+    _without("no gravity compensation", "body_gravcomp", "jnt_actgravcomp"),
+    _without("tendons without limits, springs, damping and friction", *(f"tendon_{name}" for name in TENDONS)),
+    _ball_limits,
+    _sliding,
+    _touching,
+    _shapes,
+    _equalities,
+)
 """The less a change matters, the sooner it is tried."""

@@ -15,10 +15,10 @@ from evolvability.tasks.robots.views import View
 
 def scene(robot: Robot) -> tuple[Tape, View]:
     """A tape, and the robot as it is seen on it."""
-    tape = Tape()
-    sizes = {"q": robot.model.nq, "v": robot.model.nv, "contacts": robot.num_links}
-    qpos, qvel, contacts = (symbols(tape.inputs(name, size)) for name, size in sizes.items())
-    return tape, robot.view(qpos, qvel, contacts)
+    tape, links = Tape(), robot.num_links
+    sizes = {"q": robot.model.nq, "v": robot.model.nv, "contacts": links, "clearance": links + robot.num_readings}
+    qpos, qvel, contacts, watched = (symbols(tape.inputs(name, size)) for name, size in sizes.items())
+    return tape, robot.view(qpos, qvel, contacts, robot.readings(watched[links:]))
 
 
 @functools.cache
@@ -27,6 +27,8 @@ def outside(robot: Robot) -> dict[str, str]:
 
     def trace(function: Callable[[View], Any]) -> None:
         tape, view = scene(robot)
+        # A behavior is also measured outside of programs, where forces are not known.
+        view = robot.view(view.qpos, view.qvel, view.contacts) if function is robot.measure else view
         tape.code((f"x[{k}]", value) for k, value in enumerate(np.ravel(function(view))))
 
     return {what: text for what, text in _errors(robot, trace).items() if text}

@@ -4,13 +4,14 @@ An observation, a behavior or an end is a function of a `View`, written in what 
 indices that begin with an ellipsis, and functions of `view.xp`.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import mujoco
 import numpy as np
 from mujoco_fused import Frame as Recorded
-from mujoco_fused import FusedError, contact_pairs, symbols
+from mujoco_fused import FusedError, Kinematics, contact_pairs, symbols
 
 from evolvability.core.errors import ConfigError, unknown
 
@@ -68,10 +69,12 @@ class View:
         ...     return view.root.position[..., 2:] * view.root.down[..., 2:]
     """
 
-    def __init__(self, robot: Any, qpos: Arrays, qvel: Arrays, contacts: Arrays = None, sensordata: Any = None) -> None:
+    def __init__(
+        self, robot: Any, qpos: Arrays, qvel: Arrays, contacts: Arrays, readings: Mapping[str, Arrays]
+    ) -> None:
         self.robot, self.qpos, self.qvel = robot, qpos, qvel
         """The `Robot`; (..., nq) its positions; (..., nv) its velocities."""
-        self._contacts, self.sensordata = contacts, sensordata
+        self._contacts, self._readings = contacts, readings
 
     @property
     def xp(self) -> Any:
@@ -106,53 +109,44 @@ class View:
         return Frame(self.robot.kinematics.frame(kind, number), self.at)
 
     def sensor(self, name: str) -> Arrays:
-        """(..., dim) what a sensor of the model reads at this moment."""
-        number = named(self.robot.model, "sensor", name)
+        """(..., dim) what a sensor of the model reads at this moment; of forces, at the last time step."""
+        named(self.robot.model, "sensor", name)
+        if name in self._readings:
+            return self._readings[name]
         try:
             return self.at(self.robot.kinematics.sensor(name))
         except FusedError as error:
-            if self.sensordata is None:
-                raise NotCompiledError(str(error)) from None
-        first = int(self.robot.model.sensor_adr[number])
-        return self.sensordata[..., first : first + int(self.robot.model.sensor_dim[number])]
+            raise NotCompiledError(name, str(error)) from None
 
     @property
     def contacts(self) -> Arrays:
         """(..., num_links) 1 where a link touches the floor."""
         if self._contacts is not None:
             return self._contacts
-        return stacked([self.touches(link) for link in self.robot.floors], self.qpos[..., 0])
+        return self.at(list(self.robot.floors.values()))
 
     def touches(self, body: int | str) -> Arrays:
         """(...) 1 where a body touches the floor, or any other fixed plane."""
         number = named(self.robot.model, "body", body) if isinstance(body, str) else body
-        touched: Any = False
-        for geom, plane, margin in self.robot.floors.get(number, ()):
-            touched = (self._clearance(geom, plane) < margin) | touched
-        # Added to zeros: what never moves up or down touches in all episodes alike, and is a single truth.
-        return self.xp.zeros_like(self.qpos[..., 0]) + self.xp.where(touched, 1.0, 0.0)
-
-    def _clearance(self, geom: int, plane: int) -> Arrays:
-        """(...) how far a geom is above a plane."""
-        floor, one = (self.robot.kinematics.frame("geom", number) for number in (plane, geom))
-        up = floor.turn[:, 2]
-        height = up @ (one.place - floor.place) - _reach(self.robot.model, geom, one.turn.T @ -up)
-        return self.at([height])[..., 0]
+        return self.at([self.robot.floors.get(number, 0.0)])[..., 0]
 
 
 class NotCompiledError(Exception):
-    """Raised by what a compiled program cannot compute."""
+    """Raised by a sensor whose readings are needed and not there; its arguments are the sensor's name and why."""
 
 
-def floor_pairs(model: Any) -> dict[int, list[tuple[int, int, float]]]:
-    """By body: its geoms that may touch a fixed plane, the plane, and how near they are when they do."""
+def floor_flags(kinematics: Kinematics) -> dict[int, Any]:
+    """Of each body that may touch a fixed plane, whether it does, as a value of a recording: 1, or 0."""
+    model, found = kinematics.model, dict[int, Any]()
     is_plane = model.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE)
     fixed = set(np.flatnonzero(is_plane & (model.body_weldid[model.geom_bodyid] == 0)).tolist())
-    found = dict[int, list[tuple[int, int, float]]]()
     for pair in contact_pairs(model) if fixed else ():
         if pair.plane in fixed:
-            found.setdefault(int(model.geom_bodyid[pair.geom]), []).append((pair.geom, pair.plane, pair.margin))
-    return dict(sorted(found.items()))
+            floor, one = (kinematics.frame("geom", number) for number in (pair.plane, pair.geom))
+            up, body = floor.turn[:, 2], int(model.geom_bodyid[pair.geom])
+            height = up @ (one.place - floor.place) - _reach(model, pair.geom, one.turn.T @ -up)
+            found[body] = (height < pair.margin) | found.get(body, False)
+    return {body: _function("where", found[body], 1.0, 0.0) for body in sorted(found)}
 
 
 def named(model: Any, kind: str, name: str) -> int:
@@ -193,5 +187,9 @@ def _reach(model: Any, geom: int, direction: Any) -> Any:
 
 
 def _length(vector: Any) -> Any:
-    square = symbols([vector @ vector])
-    return square.__array_namespace__().sqrt(square)[0]
+    return _function("sqrt", vector @ vector)
+
+
+def _function(name: str, *values: Any) -> Any:
+    """A function of values of a recording."""
+    return getattr(symbols([]).__array_namespace__(), name)(*values).item()
