@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations 15
 # takes a compiler and a quarter of an hour.
 optional = $(PIP) --only-binary :all: -e ".[$(1)]" 2> /dev/null || echo "No wheels for the extra '$(1)' here: $(2)"
 
-.PHONY: setup demo test test-all smoke figures lint types platforms pages site docs clean
+.PHONY: setup demo test test-all smoke figures lint types platforms wheels pages site docs clean
 
 $(VENV)/demo-ready: pyproject.toml physics/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, $(PYTHON) is " \
@@ -77,6 +77,18 @@ figures: setup
 # Whether the pins can be installed on every platform and Python that is promised.
 platforms: $(VENV)/demo-ready
 	$(BIN)/python scripts/platforms.py
+
+# Both packages as others get them, into dist/: built, installed into an environment of their own with what they depend
+# on from the index, whatever its versions, and tried outside of the repository.
+wheels:
+	rm -rf dist
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && set -e; \
+	$(PYTHON) -m venv $$folder/build && $$folder/build/bin/pip install --quiet build; \
+	for source in physics .; do $$folder/build/bin/python -m build --outdir dist $$source; done; \
+	$(PYTHON) -m venv $$folder/venv; \
+	$$folder/venv/bin/pip install dist/mujoco_fused-*.whl "$$(echo dist/evolvability_es-*.whl)[locomotion]"; \
+	cd $$folder && venv/bin/ees --help; \
+	for task in point cheetah; do venv/bin/ees train $$task --preset smoke --output $$task; venv/bin/ees show $$task; done
 
 # What of the documentation is made by programs.
 pages: setup

@@ -24,7 +24,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 INSTALLED = re.findall(r'-e "\.\[([\w,]+)\]"', (ROOT / "Makefile").read_text())
 TIERS = dict(zip(("make demo", "make test"), (extras.split(",") for extras in INSTALLED), strict=True))
 """Extras that the Makefile's two environments install."""
-OPTIONAL = ("warp", "box2d", "bullet")
+OPTIONAL = re.findall(r"call optional,(\w+),", (ROOT / "Makefile").read_text())
 """Extras that may be missing on a platform."""
 
 PIP = """

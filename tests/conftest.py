@@ -98,7 +98,14 @@ def shared_evolution(config: Config, *given: Any) -> Evolution:
     # None is not a leaf, nor are Pieces of nothing else. The options of a sum are a dictionary, which has no hash.
     if config.task not in TOYS or jax.tree.leaves(given) or isinstance(config.objective_options, dict):
         return Evolution(config, *given)
-    evolution = copy(prepared(replace(config, generations=1, start_from="", record_every=1, checkpoint_seconds=0.0)))
+    uncompiled: dict[str, Any] = {
+        "generations": 1,
+        "start_from": "",
+        "seed": 0,
+        "record_every": 1,
+        "checkpoint_seconds": 0.0,
+    }
+    evolution = copy(prepared(replace(config, **uncompiled)))
     evolution.config = config
     return evolution
 

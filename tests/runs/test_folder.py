@@ -19,6 +19,7 @@ from evolvability.runs.writer import RunWriter, locked
 from evolvability.tasks.simulators import Trial, part_of
 from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution
+from tests.conftest import shared_evolution
 from tests.patience import PATIENCE
 
 GENERATIONS = 12
@@ -35,7 +36,7 @@ def evolution() -> Evolution:
         "record_every": 5,
         "checkpoint_seconds": 0.0,
     }
-    return Evolution(layered("point", values=values | {"task_options": {"num_steps": 5, "hidden": 4}}))
+    return shared_evolution(layered("point", values=values | {"task_options": {"num_steps": 5, "hidden": 4}}))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from evolvability.config.schema import layered
 from evolvability.runs.export import export, folder_size
 from evolvability.tasks.goals import goal_named, with_goal
 from evolvability.training.driver import resume, train
-from evolvability.training.evolution import Evolution
+from tests.conftest import shared_evolution
 
 SMALL: dict[str, Any] = {"population_size": 16, "generations": 3, "seeds": 2, "seed": 4}
 OPTIONS = {"num_steps": 5, "hidden": 4}
@@ -28,7 +28,7 @@ def point(**values: Any) -> Config:
 @pytest.fixture(scope="module")
 def parent(tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("runs") / "parent"
-    train(Evolution(point()), path)
+    train(shared_evolution(point()), path)
     return Run(path)
 
 
@@ -40,16 +40,16 @@ def arm(x: jax.Array) -> jax.Array:
 
 
 def test_each_seed_starts_at_its_own_trained_center_with_a_fresh_optimizer(parent: Run) -> None:
-    state = Evolution(point(start_from=str(parent.path), objective="mean_fitness")).start()
+    state = shared_evolution(point(start_from=str(parent.path), objective="mean_fitness")).start()
     np.testing.assert_array_equal(state.parameters.center, parent.centers)
     assert not any(np.any(leaf) for leaf in jax.tree.leaves(state.optimizer))
     assert state.generation.tolist() == [0, 0]
-    alone = Evolution(point(start_from=str(parent.path), seed=5, seeds=1)).start()
+    alone = shared_evolution(point(start_from=str(parent.path), seed=5, seeds=1)).start()
     np.testing.assert_array_equal(alone.parameters.center, parent.centers[1:])
 
 
 def test_noise_is_not_that_of_training(parent: Run) -> None:
-    first, second = Evolution(point()), Evolution(point(start_from=str(parent.path)))
+    first, second = shared_evolution(point()), shared_evolution(point(start_from=str(parent.path)))
     assert not np.array_equal(jax.random.key_data(first.start().key), jax.random.key_data(second.start().key))
 
 
@@ -58,14 +58,14 @@ def test_observation_statistics_carry_over(tmp_path: Path) -> None:
     options = {"num_steps": 3, "hidden": 4, "observation_share": 1.0}
     evolve("cheetah", task_options=options, **settings)
     config = replace(Run(tmp_path / "parent").config, start_from=str(tmp_path / "parent"))
-    memory = Evolution(config).start().memory
+    memory = shared_evolution(config).start().memory
     np.testing.assert_array_equal(memory.mean, Run(tmp_path / "parent").checkpoint()["memory/mean"])
     assert memory.count.tolist() == [12.0]
 
 
 def test_new_species_start_at_independent_samples_of_the_trained_population(parent: Run) -> None:
     split = point(start_from=str(parent.path), population="mixture", components=40)
-    centers = np.asarray(Evolution(split).start().parameters.center)
+    centers = np.asarray(shared_evolution(split).start().parameters.center)
     steps = (centers - parent.centers) / parent.config.population_options.sigma
     assert centers.shape[:2] == (2, 40)
     np.testing.assert_allclose(steps.std(), 1, atol=0.03)  # 6,080 numbers: a standard error of 0.01
@@ -75,8 +75,8 @@ def test_new_species_start_at_independent_samples_of_the_trained_population(pare
 
 def test_learned_scales_carry_over(tmp_path: Path) -> None:
     config = layered("interference", values=SMALL | {"population": "diagonal_normal"})
-    train(Evolution(config), tmp_path / "parent")
-    child = Evolution(replace(config, start_from=str(tmp_path / "parent")))
+    train(shared_evolution(config), tmp_path / "parent")
+    child = shared_evolution(replace(config, start_from=str(tmp_path / "parent")))
     learned = Run(tmp_path / "parent").checkpoint()["parameters/log_scale"]
     np.testing.assert_array_equal(child.start().parameters.log_scale, learned)
     assert np.all(learned != np.float32(np.log(config.population_options.sigma)))
@@ -84,9 +84,9 @@ def test_learned_scales_carry_over(tmp_path: Path) -> None:
 
 def test_a_run_records_where_it_came_from_and_resumes_without_it(parent: Run, tmp_path: Path) -> None:
     export(parent, tmp_path / "origin")
-    whole = Evolution(point(start_from=str(tmp_path / "origin"), generations=4))
+    whole = shared_evolution(point(start_from=str(tmp_path / "origin"), generations=4))
     train(whole, tmp_path / "whole")
-    train(Evolution(replace(whole.config, generations=2)), tmp_path / "part")
+    train(shared_evolution(replace(whole.config, generations=2)), tmp_path / "part")
     (tmp_path / "origin").rename(tmp_path / "elsewhere")
     resume(tmp_path / "part", generations=4)
     np.testing.assert_array_equal(Run(tmp_path / "part").centers, Run(tmp_path / "whole").centers)
@@ -106,12 +106,12 @@ def test_a_run_records_where_it_came_from_and_resumes_without_it(parent: Run, tm
 )
 def test_a_start_that_does_not_fit_is_refused(parent: Run, values: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Evolution(point(start_from=str(parent.path), **values)).start()
+        shared_evolution(point(start_from=str(parent.path), **values)).start()
 
 
 def test_a_run_of_another_task_is_no_start(parent: Run) -> None:
     with pytest.raises(ConfigError, match=r"'point'.*'interference'"):
-        Evolution(layered("interference", values={"start_from": str(parent.path), "seed": 4})).start()
+        shared_evolution(layered("interference", values={"start_from": str(parent.path), "seed": 4})).start()
 
 
 # Goals
@@ -174,7 +174,7 @@ def test_a_slim_export_reads_like_the_run_and_can_be_started_from(parent: Run, t
     np.testing.assert_array_equal(copy.centers, parent.centers)
     assert not [name for name in copy.checkpoint() if name.startswith("optimizer")]
     assert folder_size(copy.path) < folder_size(parent.path)
-    state = Evolution(point(start_from=str(copy.path))).start()
+    state = shared_evolution(point(start_from=str(copy.path))).start()
     np.testing.assert_array_equal(state.parameters.center, parent.centers)
 
 

@@ -36,7 +36,7 @@ COMMANDS = {
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose task is code that lies beside it."""
     path = tmp_path_factory.mktemp("trained") / "gift"
-    evolve("point", generations=1, population_size=4, output=path, progress=False)
+    evolve("point", generations=1, population_size=8, objective="max_variance", output=path, progress=False)
     text = (path / "config.toml").read_text().replace('task = "point"', 'task = "foreign:task"')
     (path / "config.toml").write_text(text.partition("[task_options]")[0])
     return path

@@ -167,7 +167,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_bad_input_is_answered_with_a_reason(
     runs: dict[str, Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    evolve("interference", generations=1, population_size=4, output=tmp_path / "other")
+    evolve("interference", objective="max_variance", generations=1, population_size=4, output=tmp_path / "other")
     run, other = str(runs["max_entropy"].path), str(tmp_path / "other")
     out = ("--output", str(tmp_path / "out"))
     expected = {

@@ -27,6 +27,7 @@ from evolvability.studies.sweeps import plan
 from evolvability.tasks.base import world_of
 from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution
+from tests.conftest import shared_evolution
 
 SEEDS, TASKS, GENERATIONS = 2, 10, 4
 LONGER: dict[str, Any] = {"seeds": 5, "generations": 15}
@@ -43,7 +44,7 @@ def config(**values: Any) -> Config:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("runs") / "maml"
-    train(Evolution(config()), path)
+    train(shared_evolution(config()), path)
     return Run(path)
 
 

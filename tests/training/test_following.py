@@ -251,7 +251,7 @@ def test_robots_are_estimated_and_functions_of_the_user_are_not_called_for_it(mo
 
 
 def test_a_long_run_is_pointed_to_the_preset_of_minutes() -> None:
-    assert at_first("cheetah", Pace(100)) == "compiling"
+    assert at_first("cheetah", Pace(100)) == "compiling; no estimate before generation 2"
     assert at_first("cheetah", Pace(100, 6.0)) == "compiling; about 10 min in all, as 64 members tell"
     assert at_first("cheetah", Pace(100, 240.0)).endswith("ees train cheetah --preset laptop")
     assert "preset" not in at_first("point", Pace(100, 240.0))

@@ -62,10 +62,11 @@ def test_what_was_done_when_a_cluster_or_a_terminal_went_is_saved(number: signal
         if rows[0]["generation"] == 1:
             signal.raise_signal(number)
 
+    any_run: dict[str, Any] = {"generations": 5, "population_size": 8, "objective": "max_variance"}
     former = signal.signal(number, signal.SIG_DFL)  # these tests themselves may be run by nohup
     try:
         with pytest.raises(Terminated) as stopped:
-            evolve("point", generations=5, population_size=8, output=tmp_path / "run", on_generation=terminate)
+            evolve("point", output=tmp_path / "run", on_generation=terminate, **any_run)
     finally:
         signal.signal(number, former)
     assert stopped.value.number == number

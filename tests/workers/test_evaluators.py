@@ -445,7 +445,7 @@ def test_workers_that_cannot_be_meant_are_refused(workers: Any) -> None:
 def test_no_workers_are_this_process() -> None:
     assert type(make_pool(0)) is type(make_pool(None)) is Pool
     # The task has no simulator for workers, and needs none.
-    small: dict[str, Any] = {"generations": 1, "population_size": 4, "objective": "max_variance"}
+    small: dict[str, Any] = {"generations": 1, "population_size": 8, "objective": "max_variance"}
     evolve("point", **small, workers=0, progress=False)
 
 

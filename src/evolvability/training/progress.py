@@ -50,6 +50,12 @@ class Pace:
         self.expected = statistics.median_low(self._recent)
         return self.expected
 
+    def left(self) -> str:
+        """The time that is left, by generations that are done; "" after the first, which compiles, and the last."""
+        if self.expected is None or len(self._recent) < 2 or self.done >= self.total:
+            return ""
+        return f"  about {duration(self.expected * (self.total - self.done))} left"
+
     def under_way(self) -> str:
         """How far the generation under way is, where it is long; mostly ""."""
         seconds = time.monotonic() - self._began
@@ -149,7 +155,7 @@ def _plain(console: Console, pace: Pace, text: Callable[[Rows], str]) -> Iterato
         done, line = rows[0]["generation"] + 1, text(rows)
         if done % every == 0 or done in (1, pace.total) or time.monotonic() - printed > PLAIN_SECONDS:
             printed = time.monotonic()
-            console.print(f"{done}/{pace.total} generations  {line}", highlight=False, soft_wrap=True)
+            console.print(f"{done}/{pace.total} generations  {line}{pace.left()}", highlight=False, soft_wrap=True)
 
     def tick() -> None:
         nonlocal printed
@@ -195,7 +201,7 @@ def _progress(console: Console, pace: Pace) -> Progress:
 def at_first(task: str, pace: Pace) -> str:
     """What is said before the first generation is done; of a long run, which preset takes minutes."""
     if not pace.expected:
-        return "compiling"
+        return "compiling; no estimate before generation 2"
     seconds = pace.expected * pace.total
     text = f"compiling; about {duration(seconds)} in all, as {PROBED} members tell"
     if seconds < PATIENCE or "laptop" not in task_entry(task).presets:
