@@ -236,7 +236,7 @@ def _captured(wp: Any, job: Job, steps: Callable[[], None]) -> Callable[[], None
         with wp.ScopedCapture() as capture:
             steps()
 
-    def run() -> None:
+    def run(held: Any = steps) -> None:  # a graph does not keep alive the arrays that it works on
         wp.capture_launch(capture.graph)
         wp.synchronize_device(job.device)
 

@@ -18,15 +18,16 @@ from benchmarks.dependability.arms import ARMS, SCALES, Scale, runs_of
 from benchmarks.dependability.report import report
 from benchmarks.dependability.rows import Work
 from evolvability import ConfigError
+from evolvability.methods.registry import MAML
 from evolvability.studies.sweeps import Show, Status, work_off
 from evolvability_paper.command import compile_quickly
 
 
 def plan(scale: Scale, output: Path, lane: tuple[int, int] = (1, 1)) -> list[Work]:
-    """The pieces of work of one of several lanes; all arms have their first seeds before any has its next."""
+    """The pieces of work of one of several lanes: first seeds of all arms before any has its next, MAML last."""
     works = [Work(arm, run, scale, output) for arm in ARMS for run in runs_of(arm, scale, output)]
     # Sorting keeps the order of arms.
-    return sorted(works, key=lambda work: work.run.config.seed)[lane[0] - 1 :: lane[1]]
+    return sorted(works, key=lambda work: (work.arm.objective == MAML, work.run.config.seed))[lane[0] - 1 :: lane[1]]
 
 
 def lane_of(text: str) -> tuple[int, int]:

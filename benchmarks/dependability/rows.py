@@ -62,9 +62,11 @@ class Work:
         return self.output / "rows" / f"{self.run.name.replace('/', '-')}.jsonl"
 
     def status(self) -> Status:
-        """How far it has come."""
+        """How far it has come; what has rows is done, whether its run is kept or not."""
+        if self.path.is_file():
+            return "done"
         state = self.run.status()
-        return "begun" if state == "done" and not self.path.is_file() else state
+        return "begun" if state == "done" else state
 
     def conduct(self, show: Show) -> None:
         """Train what is not trained yet, then judge every center."""

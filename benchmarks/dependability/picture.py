@@ -1,0 +1,66 @@
+"""Draw what the study's centers do: how far the best of 40 mutations comes, by how repeatable mutations are.
+
+    python -m benchmarks.dependability.picture results/dependable-study docs/assets/dependable-study.png
+
+One point per center and arm, in start poses that training has not seen; an arm's median is the large one.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from benchmarks.dependability.arms import ARMS
+from benchmarks.dependability.report import AIMS, Row, by_seed
+from evolvability.figures.style import PAGE_WIDTH, ZERO_LINE, new_figure, paper_style
+
+AXES = ("repeatability", "best of 40")
+COLORS = {
+    "MaxVar, one start": "0.6",
+    "MaxVar": "#0072B2",
+    "MaxVar of means": "#56B4E9",
+    "MaxEnt": "#CC79A7",
+    "MaxCov": "#D55E00",
+    "MaxInfo": "#009E73",
+    "MaxVar to MaxCov": "#E69F00",
+    "MaxCov, falls end it": "0.3",
+    "MAML": "0.0",
+}
+
+
+def draw(ax: Axes, rows: list[Row], task: str) -> None:
+    """A robot's centers."""
+    for arm in (arm for arm in ARMS if arm.task == task):
+        found = [by_seed(rows, task, arm.name, "starts", name) for name in AXES]
+        values = [list(one.values()) for one in found]
+        if not values[0]:
+            continue
+        color = COLORS[arm.name]
+        ax.scatter(*values, s=14, color=color, alpha=0.7, linewidths=0)
+        ax.scatter(*map(np.median, values), s=70, color=color, edgecolors="white", label=arm.name)
+    if task == "cheetah":
+        ax.axvline(AIMS["repeatability"], **ZERO_LINE)
+        ax.axhline(AIMS["best of 40"], **ZERO_LINE)
+    ax.set(title=task, xlim=(0, 1), ylim=(min(0, ax.get_ylim()[0]), None), xlabel="repeatability")
+    ax.set_ylabel("best of 40, in ten unseen starts [m]")
+    ax.legend(fontsize="x-small", loc="lower left" if task == "cheetah" else "upper right")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", type=Path, help="the study's folder")
+    parser.add_argument("picture", type=Path, help="where to draw it")
+    options = parser.parse_args()
+    paths = sorted((options.study / "rows").glob("*.jsonl"))
+    rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    with paper_style():
+        figure = new_figure(PAGE_WIDTH, 3.2)
+        for ax, task in zip(figure.subplots(1, 2), ("cheetah", "ant"), strict=True):
+            draw(ax, rows, task)
+        figure.savefig(options.picture, dpi=150)
+
+
+if __name__ == "__main__":
+    main()
