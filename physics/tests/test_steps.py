@@ -160,3 +160,14 @@ def test_robots_move_as_mujoco_has_them_with_their_own_bodies_in_contact(name: s
     verified = fused.verify(robot)
     assert verified.num_contacts > 0.3
     assert verified.worst < 1e-9
+
+
+def test_more_limits_than_a_number_has_bits() -> None:
+    pendulums = "".join(
+        f'<body pos="0 {k} 0"><joint axis="0 1 0" range="-20 {10 + k}"/><geom size="0.1" pos="0 0 -1"/></body>'
+        for k in range(70)
+    )
+    robot = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{pendulums}</worldbody></mujoco>")
+    given = states(robot, 20, seed=1)
+    given["q"] = np.random.default_rng(0).uniform(-0.6, 1.6, given["q"].shape)
+    assert_close(double_step(robot, given), native_step(robot, given), 1e-11)

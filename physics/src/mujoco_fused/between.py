@@ -31,16 +31,13 @@ class Between:
 
     def __init__(self, tree: Tree, motion: Motion) -> None:
         self.tree, self.motion, self.nv = tree, motion, tree.num_dofs
-        model = tree.model
-        found = [pair for pair in pairs(model) if model.geom_type[pair.plane] != PLANE]
-        # A sphere comes before a capsule, as in MuJoCo's own functions.
-        kinds = model.geom_type
-        self.pairs = [
-            pair._replace(geom=pair.plane, plane=pair.geom)
-            if (kinds[pair.plane], pair.plane) < (kinds[pair.geom], pair.geom)
-            else pair
-            for pair in found
-        ]
+        kinds = tree.model.geom_type
+
+        def in_order(pair: Pair) -> Pair:  # a sphere comes before a capsule, as in MuJoCo's own functions
+            one, other = sorted((pair.geom, pair.plane), key=lambda geom: (kinds[geom], geom))
+            return pair._replace(geom=one, plane=other)
+
+        self.pairs = [in_order(pair) for pair in pairs(tree.model) if kinds[pair.plane] != PLANE]
         geoms = sorted({geom for pair in self.pairs for geom in (pair.geom, pair.plane)})
         self.places = {geom: place for place, geom in enumerate(geoms)}
         self.most = min(MOST, 2 * len(self.pairs))
@@ -82,7 +79,7 @@ class Between:
         return f"""
 R g_at[{len(self.places) * 11}], n_friction[{num}]; int g_last[{len(self.places)}], g_body[{len(self.places)}];
 int num_near = 0, n_one[{num}], n_two[{num}], n_kind[{num}], num_between = 0, crowded = 0, b_active[{most}];
-R b_strength[{most}], b_pull[{most}], b_damping[{most}], b_error[{most * 3}], b_change[{most * 3}];
+R n_margin[{num}], b_strength[{most}], b_pull[{most}], b_damping[{most}], b_error[{most * 3}], b_change[{most * 3}];
 R J[{most * 3 * nv}], G[{nv * nv}], b_normal[{most * 3}], b_point[{most * 6}]; int b_body[{most * 2}];
 """
 
@@ -92,16 +89,15 @@ R J[{most * 3 * nv}], G[{nv * nv}], b_normal[{most * 3}], b_point[{most * 6}]; i
             return ""
         model, lines = self.tree.model, [f"{place} = {literal(value)};" for place, value in self.geometry.items()]
         for geom, place in self.places.items():
-            chain = self.tree.chain(int(model.geom_bodyid[geom]))
-            lines.append(
-                f"g_last[{place}] = {chain[-1] if chain else -1}; g_body[{place}] = {model.geom_bodyid[geom]};"
-            )
+            body = int(model.geom_bodyid[geom])
+            lines.append(f"g_last[{place}] = {(self.tree.chain(body) or [-1])[-1]}; g_body[{place}] = {body};")
         kinds = {key: number for number, key in enumerate(self.softness)}
         for pair in self.pairs:
             one, two, friction = pair.geom, pair.plane, parameters_of(self.tree, pair).friction
             reach = pair.margin + sum(float(model.geom_size[g, 0] + self._half(g)) for g in (one, two))
             sets = f"n_one[num_near] = {self.places[one]}; n_two[num_near] = {self.places[two]};"
             sets += f" n_friction[num_near] = {literal(friction)}; n_kind[num_near] = {kinds[_softness_of(pair)]};"
+            sets += f" n_margin[num_near] = {literal(pair.margin)};"
             near = f"apart({self.places[one]}, {self.places[two]}) < {literal(reach * reach)}"
             lines.append(f"if ({near}) {{ {sets} num_near++; }}")
         return f"""
@@ -157,18 +153,10 @@ _Pragma("unroll 1") for (int p = 0; p < num_near; p++) {{ {self._narrow()} }}
     R way[3], square = R(0);
     for (int k = 0; k < 3; k++) {{ way[k] = s2 * two[k] - dif[k] - s1 * one[k]; square += way[k] * way[k]; }}
     const R far = SQRT(square), distance = far - g_at[a * 11 + 9] - g_at[b * 11 + 9];
-    if (distance < {self._by_kind("margin")}) {{
+    if (distance < n_margin[p]) {{
       if (num_between >= {self.most}) crowded = 1; else {{ {self._noted()} num_between++; }} }}
   }}
 """
-
-    def _by_kind(self, name: str) -> str:
-        """A number of the pair's softness."""
-        values = [literal(getattr(pair, name)) for pair in self.softness.values()]
-        chosen = values[-1]
-        for number, value in reversed(list(enumerate(values[:-1]))):
-            chosen = f"(n_kind[p] == {number} ? {value} : {chosen})"
-        return chosen
 
     def _noted(self) -> str:
         """Contact number ``num_between``: how it pushes, and its rows of the Jacobian."""
@@ -234,44 +222,39 @@ _Pragma("unroll 1") for (int p = 0; p < num_near; p++) {{ {self._narrow()} }}
         begun = "b_active[c] = -1; for (int r = 0; r < 3; r++) b_error[c * 3 + r] *= b_damping[c];"
         return self.change("error", "v") + self.each(f"{begun} b_error[c * 3] += b_pull[c];")
 
+    def each_edge(self, text: str, before: str = "", after: str = "") -> str:
+        """Statements for every edge ``e`` of every contact ``c``: of its row ``r`` of friction, with a ``sign``."""
+        edge = "const int r = c * 3 + (e < 2 ? 1 : 2); const R sign = e == 0 || e == 2 ? R(1) : R(-1);"
+        return self.each(f"{before} for (int e = 0; e < 4; e++) {{ {edge} {text} }} {after}")
+
     def slope(self) -> str:
         """Along the search direction at ``step``, added to ``slope`` and ``curve``."""
-        return self.each(
-            "const R n = b_error[c * 3] + step * b_change[c * 3]; for (int e = 0; e < 4; e++) {"
-            " const int r = c * 3 + (e < 2 ? 1 : 2); const R sign = e == 0 || e == 2 ? R(1) : R(-1);"
-            " const R there = n + sign * (b_error[r] + step * b_change[r]);"
-            " const R change = b_change[c * 3] + sign * b_change[r], firm = there < R(0) ? b_strength[c] : R(0);"
-            " slope += firm * there * change; curve += firm * change * change; }"
+        return self.each_edge(
+            "const R change = b_change[c * 3] + sign * b_change[r];"
+            " const R there = b_error[c * 3] + sign * b_error[r] + step * change;"
+            " const R firm = there < R(0) ? b_strength[c] : R(0);"
+            " slope += firm * there * change; curve += firm * change * change;"
         )
 
     def cost(self) -> str:
         """After a full step, added to ``cost``."""
-        return self.each(
-            "const R n = b_error[c * 3] + b_change[c * 3]; for (int e = 0; e < 4; e++) {"
-            " const int r = c * 3 + (e < 2 ? 1 : 2); const R sign = e == 0 || e == 2 ? R(1) : R(-1);"
-            " const R there = n + sign * (b_error[r] + b_change[r]);"
-            " if (there < R(0)) cost += R(0.5) * b_strength[c] * there * there; }"
+        return self.each_edge(
+            "const R there = b_error[c * 3] + b_change[c * 3] + sign * (b_error[r] + b_change[r]);"
+            " if (there < R(0)) cost += R(0.5) * b_strength[c] * there * there;"
         )
 
     def moved(self) -> str:
         """After a ``step``: errors, and whether other edges push now."""
-        return self.each(
-            "for (int r = 0; r < 3; r++) b_error[c * 3 + r] += step * b_change[c * 3 + r];"
-            " const R n = b_error[c * 3], x = b_error[c * 3 + 1], y = b_error[c * 3 + 2];"
-            " const int now = (n + x < R(0) ? 1 : 0) + (n - x < R(0) ? 2 : 0) + (n + y < R(0) ? 4 : 0)"
-            " + (n - y < R(0) ? 8 : 0); changed |= now != b_active[c]; b_active[c] = now;"
-        )
+        step = "int now = 0; for (int r = 0; r < 3; r++) b_error[c * 3 + r] += step * b_change[c * 3 + r];"
+        told = "changed |= now != b_active[c]; b_active[c] = now;"
+        return self.each_edge("if (b_error[c * 3] + sign * b_error[r] < R(0)) now |= 1 << e;", step, told)
 
     def push(self) -> str:
         """Forces on joints, added to ``s``."""
-        edges = "".join(
-            f" if (b_active[c] >> {e} & 1) {{"
-            f" const R f = -b_strength[c] * (b_error[c * 3] {sign} b_error[c * 3 + {r}]); f0 += f; f{r} {sign}= f; }}"
-            for e, (r, sign) in enumerate(((1, "+"), (1, "-"), (2, "+"), (2, "-")))
-        )
-        row = " + ".join(f"f{r} * J[(c * 3 + {r}) * {self.nv} + i]" for r in range(3))
-        return self.each(
-            f"R f0 = R(0), f1 = R(0), f2 = R(0);{edges} for (int i = 0; i < {self.nv}; i++) s[i] += {row};"
+        row = f"J[c * {3 * self.nv} + i] + sign * J[r * {self.nv} + i]"
+        return self.each_edge(
+            "if (b_active[c] >> e & 1) { const R f = -b_strength[c] * (b_error[c * 3] + sign * b_error[r]);"
+            f" for (int i = 0; i < {self.nv}; i++) s[i] += f * ({row}); }}"
         )
 
     def solved(self, sparse: str) -> str:
@@ -318,14 +301,12 @@ if (num_between > 0) {{
             for name, index in (("normal", "c * 3"), ("point", "c * 6 + end * 3"))
         )
         ray = points, Scalar(tape, "side") * normal
-        force = (
-            "R pressed = R(0); for (int e = 0; e < 4; e++) { const R there = b_error[c * 3] + (e & 1 ? R(-1) : R(1)) * "
-            "b_error[c * 3 + (e < 2 ? 1 : 2)]; pressed += there < R(0) ? -b_strength[c] * there : R(0); }"
-        )
         added = touch.added(tape, place, Scalar(tape, "pressed"), ray)
-        return self.each(
-            f"{force} for (int end = 0; end < 2; end++) if (b_body[c * 2 + end] == {touch.body}) {{"
-            f" const R side = end > 0 ? R(-1) : R(1); {added} }}"
+        ends = f"if (b_body[c * 2 + end] == {touch.body}) {{ const R side = end > 0 ? R(-1) : R(1); {added} }}"
+        return self.each_edge(
+            "const R there = b_error[c * 3] + sign * b_error[r]; if (there < R(0)) pressed -= b_strength[c] * there;",
+            "R pressed = R(0);",
+            f"for (int end = 0; end < 2; end++) {ends}",
         )
 
     def told(self) -> str:

@@ -86,11 +86,8 @@ def emit(
 def _good_controls(model: mujoco.MjModel) -> str:
     """Without a number that is not one, or is huge: MuJoCo lets go of all controls then."""
     each = f"for (int i = 0; i < {model.nu}; i++)"
-    return (
-        f"int bad = 0; {each} if (!(FABS(u[i]) <= R(1e10))) bad = 1;\nif (bad) {each} u[i] = R(0);\n"
-        if model.nu
-        else ""
-    )
+    bad = f"int bad = 0; {each} if (!(FABS(u[i]) <= R(1e10))) bad = 1;\nif (bad) {each} u[i] = R(0);\n"
+    return bad if model.nu else ""
 
 
 def _time_step(tree: Tree, watched: Sequence[Watched], number: Iterator[int]) -> str:

@@ -111,8 +111,8 @@ def pair_problems(model: mujoco.MjModel) -> list[str]:
     about: dict[str, list[str]] = {}
     for pair in pairs(model):
         for reason in _problems(model, pair):
-            about.setdefault(reason, []).append(" and ".join(named(model, g) for g in (pair.geom, pair.plane)))
-    return [f"{reason} Geoms: {_listed(names)}." for reason, names in about.items()]
+            about.setdefault(reason, []).append(" and ".join(repr(model.geom(g).name or g) for g in pair[:2]))
+    return [f"{reason} Geoms: {listed(names)}." for reason, names in about.items()]
 
 
 def _problems(model: mujoco.MjModel, pair: Pair) -> list[str]:
@@ -132,10 +132,6 @@ def _problems(model: mujoco.MjModel, pair: Pair) -> list[str]:
     return found
 
 
-def named(model: mujoco.MjModel, geom: int) -> str:
-    """A geom's name, or its number."""
-    return repr(model.geom(geom).name or geom)
-
-
-def _listed(names: list[str], most: int = 5) -> str:
+def listed(names: list[str], most: int = 5) -> str:
+    """The first of many names, and how many more there are."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

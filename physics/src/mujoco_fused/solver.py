@@ -104,6 +104,10 @@ class Solver:
         missing = 4.0 - len(edges)  # of a robot in a plane, two of the four say nothing of friction
         return [*edges, ({"n": 1.0}, missing)] if missing else edges
 
+    def limit_words(self, text: str, sign: str = ", ") -> str:
+        """A text per number that has 64 limits as bits, with what is at the end of its name."""
+        return sign.join(text.format(first // 64 or "") for first in range(0, max(len(self.limits), 1), 64))
+
     def _tape(self) -> Tape:
         return Tape(self.number)
 
@@ -312,6 +316,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
         for k, item in enumerate(items):
             words: dict[str, Any] = {name: literal(value) for name, value in item._asdict().items()}
             words |= {"k": k, "dof": item.dof, "diagonal": self.tree.entries[item.dof, item.dof]}
+            words |= {"word": k // 64 or "", "bit": k % 64}
             lines.append(text.format(**words))
         return "\n".join(lines)
 
@@ -332,8 +337,9 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
         option, nv = self.tree.model.opt, self.tree.num_dofs
         # MuJoCo's own measure of what is small.
         small = literal(float(self.tree.model.stat.meaninertia) * max(nv, 1))
-        at_limit = "l_error[{k}] += step * l_change[{k}]; if (l_error[{k}] < R(0)) at_limit |= 1ull << {k};"
+        at_limit = "l_error[{k}] += step * l_change[{k}]; if (l_error[{k}] < R(0)) at_limit{word} |= 1ull << {bit};"
         rubbed = "f_change[{k}] = s[{dof}];"
+        before, same = self.limit_words("last_limits{0} = 0"), self.limit_words("at_limit{0} == last_limits{0}", " && ")
         slips = (
             "{{ f_error[{k}] += step * f_change[{k}]; const R pull = {strength} * f_error[{k}];"
             " const int now = (pull > {most} ? 1 : 0) - (pull < -{most} ? 1 : 0);"
@@ -343,7 +349,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
         # once, also for worlds that touch nothing: on a GPU those wait for their neighbors anyway.
         return f"""
 {self._targets()}
-R s[{nv}], step = R(1), decrease = R(0); unsigned long long last_limits = 0;{self._second_start()}
+R s[{nv}], step = R(1), decrease = R(0); unsigned long long {before};{self._second_start()}
 for (int i = 0; i < {nv}; i++) {{ a[i] = R(0); Ma[i] = R(0); s[i] = w[i]; }}
 for (int iteration = 0; ; iteration++) {{
   R Ms[{nv}];
@@ -352,14 +358,14 @@ for (int iteration = 0; ; iteration++) {{
   {self.each_contact(self.point_motion("change"))}
   {self.each_limit("l_change[{k}] = {sign} * s[{dof}];")}{self.each_rubbing(rubbed)}{self.between.change("change", "s")}
   if (iteration > 0) {{ {self._line_search()} }}
-  unsigned long long at_limit = 0; int changed = 0;
+  unsigned long long {self.limit_words("at_limit{0} = 0")}; int changed = 0;
   for (int i = 0; i < {nv}; i++) {{ a[i] += step * s[i]; Ma[i] += step * Ms[i]; }}
   {self.each_contact(self.moved())}
   {self.each_limit(at_limit)}{self.each_rubbing(slips)}{self.between.moved()}
   if (iteration >= {option.iterations}) break;
   // A full step that changed no constraint has solved a linear system: there is nothing left to do.
-  if (iteration > 0 && !changed && at_limit == last_limits && FABS(step - R(1)) < STEP_TOLERANCE) break;
-  last_limits = at_limit;
+  if (iteration > 0 && !changed && {same} && FABS(step - R(1)) < STEP_TOLERANCE) break;
+  {self.limit_words("last_limits{0} = at_limit{0}", "; ")};
   {self._direction()}
   if (SQRT(square) < TOLERANCE * {small} || (iteration > 0 && R(0.5) * decrease < TOLERANCE * {small})) break;
 }}
@@ -429,7 +435,7 @@ if (!(costs[0] <= costs[1])) {chosen} }}"""
     def _direction(self) -> str:
         """``s``, Newton's direction; the gradient's ``square``, and ``decrease``, how steeply the cost falls."""
         nv = self.tree.num_dofs
-        stopped = "if (at_limit >> {k} & 1) s[{dof}] -= {sign} * {strength} * l_error[{k}];"
+        stopped = "if (at_limit{word} >> {bit} & 1) s[{dof}] -= {sign} * {strength} * l_error[{k}];"
         held = "s[{dof}] -= f_active[{k}] == 0 ? {strength} * f_error[{k}] : f_active[{k}] * {most};"
         solved = f"{factor(self.tree, 'H')}\n  {solve(self.tree, 'H', 's')}"
         stiff = "if (f_active[{k}] == 0) H[{diagonal}] += {strength};"
@@ -442,7 +448,7 @@ if (!(costs[0] <= costs[1])) {chosen} }}"""
   {self.each_limit(stopped)}{self.each_rubbing(held)}{self.between.push()}
   for (int i = 0; i < {nv}; i++) {{ s[i] += force[i] - Ma[i]; gradient[i] = -s[i]; square += s[i] * s[i]; }}
   {self.hessian()}
-  {self.each_limit("if (at_limit >> {k} & 1) H[{diagonal}] += {strength};")}{self.each_rubbing(stiff)}
+  {self.each_limit("if (at_limit{word} >> {bit} & 1) H[{diagonal}] += {strength};")}{self.each_rubbing(stiff)}
   {self.between.solved(solved)}
   decrease = R(0);
   for (int i = 0; i < {nv}; i++) decrease -= gradient[i] * s[i];

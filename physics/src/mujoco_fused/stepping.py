@@ -177,9 +177,7 @@ class Step:
         outputs = [np.zeros((number, size), dtype) for size in self._outputs.values()]
 
         def launch(part: slice) -> None:
-            views = [
-                [wp.array(array[part], device="cpu", copy=False) for array in group] for group in (inputs, outputs)
-            ]
+            views = [[wp.array(one[part], device="cpu", copy=False) for one in group] for group in (inputs, outputs)]
             wp.launch(self._kernel, dim=len(inputs[0][part]), inputs=views[0], outputs=views[1], device="cpu")
 
         threads = _threads()
