@@ -26,7 +26,7 @@ from jax import Array
 
 from evolvability.core.objectives import max_entropy, sample_weights
 from evolvability.core.populations import normal
-from evolvability.core.shaping import identity
+from evolvability.core.shaping import unshaped
 from evolvability.core.types import Outcome, Parameters, Sample, make_outcome
 
 SIGMA = 0.02
@@ -61,7 +61,7 @@ def weigh(result: Outcome) -> Array:
 
 @jax.jit
 def weigh_raw(result: Outcome) -> Array:
-    return sample_weights(max_entropy(behavior_shaping=identity), result)[0]
+    return sample_weights(max_entropy(behavior_shaping=unshaped), result)[0]
 
 
 @jax.jit

@@ -33,8 +33,8 @@ def reproduce(
     """Repeat the paper's experiments, draw its figures, and judge each of its claims. Finished work is skipped.
 
     Args:
-        items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; all of these unless
-            given. Not in the paper, but why a population loses a side: bodies, left, legs.
+        items: Which parts: figure1, cheetah, adaptation, maml, ant, evolution, mixtures, graphs; default: all of
+            these. Not in the paper, but why a population loses a side: bodies, left, legs.
         scale: How large: smoke (two minutes), laptop (three hours on two cores), gpu (12 seeds, population
             1,000: about an hour of one large GPU), paper (12 seeds, population 10,000: some hours).
         preset: Other settings: released-code, what the authors' published program did where it differs from the

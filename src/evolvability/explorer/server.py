@@ -116,7 +116,7 @@ def owner(client: tuple[str, int]) -> int | None:
     """The user whose process is at the other end of a connection from this machine; None where nobody tells."""
     address, port = client
     place = f"{int.from_bytes(socket.inet_aton(address), sys.byteorder):08X}:{port:04X}"
-    with suppress(OSError):  # this is no Linux
+    with suppress(OSError):  # this is not Linux
         for line in Path("/proc/net/tcp").read_text().splitlines():
             if line.split()[1] == place:
                 return int(line.split()[7])

@@ -59,8 +59,8 @@ def make_video(
 ) -> bytes:
     """Episodes of several members at once, which start together, as the bytes of a video, ``mp4`` or ``gif``.
 
-    The stage has a MuJoCo model, or the motions have pictures. With a speed of 2 it plays twice as fast as life.
-    ``progress`` is told how many pictures of how many are drawn.
+    The stage has a MuJoCo model, or the motions have pictures. With a speed of 2 it plays twice as
+    fast as the simulation. ``progress`` is called with how many pictures of how many are drawn.
     """
     if kind not in RATES:
         raise ConfigError(f"A video is written as .mp4 or .gif, got '{kind}'.")

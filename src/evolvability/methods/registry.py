@@ -13,7 +13,7 @@ EVOLVABILITY_SEARCH = "evolvability_search"
 """The objective of a genetic algorithm: how many distinct offspring a parent has. A parent is a mixture's component."""
 
 ShapingName = Literal["standardize", "robust", "centered_ranks", "none"]
-OF_OPTIMIZERS = ("baseline", "optimizer", "learning_rate", "natural_gradient", "l2")
+OF_ASCENT = ("baseline", "optimizer", "learning_rate", "natural_gradient", "l2")
 OF_ACTIONS = ("estimator", "action_std", "times")
 
 
@@ -156,7 +156,7 @@ OBJECTIVES: dict[str, ObjectiveEntry] = {
         "MAML",
         "#882255",
         standalone=True,
-        idle=(*OF_OPTIMIZERS, *OF_ACTIONS),
+        idle=(*OF_ASCENT, *OF_ACTIONS),
     ),
     ES_MAML: ObjectiveEntry(
         ".methods.es_maml:es_maml",
@@ -208,7 +208,7 @@ OBJECTIVES: dict[str, ObjectiveEntry] = {
         "evolvability search",
         "#661100",
         standalone=True,
-        idle=(*OF_OPTIMIZERS, *OF_ACTIONS),
+        idle=(*OF_ASCENT, *OF_ACTIONS),
         defaults={"population": "mixture", "components": 16, "mirrored": False},
     ),
 }
