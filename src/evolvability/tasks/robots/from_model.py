@@ -10,9 +10,9 @@ import numpy as np
 from mujoco_fused import Kinematics
 
 from evolvability.core.errors import ConfigError, given, unknown
-from evolvability.tasks.actions import Actions
 from evolvability.tasks.options import RobotOptions
 from evolvability.tasks.replay import HostArray
+from evolvability.tasks.robots.controls import actions_of
 from evolvability.tasks.robots.robot import Robot, Torso
 from evolvability.tasks.robots.views import Arrays, NotCompiledError, View, floor_flags, named, stacked
 
@@ -46,11 +46,11 @@ class OwnFunctions(NamedTuple):
 
 def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: OwnFunctions = OwnFunctions()) -> Robot:  # noqa: B008
     """A robot of a model, as its options say."""
-    start = _start(model, options.start, name)
+    start, home = _keyframe(model, options.start, name)
     root = _root(model, options.root, name)
     outline = Outline(model, root, start)
-    behavior = _own_part(own.behavior) if own.behavior else outline.behavior(options.behavior)
-    seen = _own_part(own.observation) if own.observation else outline.observation(options.observation)
+    behavior = Part(_as_array(own.behavior), ()) if own.behavior else outline.behavior(options.behavior)
+    look = _as_array(own.observation) if own.observation else outline.observation(options.observation)
     kinematics = Kinematics(model)
     steps = max(1, round(options.control_step / model.opt.timestep))
     followed = root or outline.tip
@@ -61,8 +61,8 @@ def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: Own
         steps_per_control=steps,
         start=start,
         torso=_followed(kinematics, followed),
-        actions=_actions(model, start, _home_controls(model, options.start), options.action_scale),
-        look=seen.look,
+        actions=actions_of(model, start, home, options.action_scale),
+        look=look,
         measure=behavior.look,
         behavior=behavior.names,
         num_observations=0,
@@ -75,10 +75,10 @@ def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: Own
         floors=floor_flags(kinematics),
         is_averaged=options.average,
     )
-    return _measured(robot, named_behavior=own.behavior is None)
+    return _measured(robot)
 
 
-def _measured(robot: Robot, *, named_behavior: bool) -> Robot:
+def _measured(robot: Robot) -> Robot:
     """The robot with the sizes of what it sees and does, by a look at it in its first pose."""
     still = np.zeros(robot.model.nv)
     try:
@@ -87,20 +87,22 @@ def _measured(robot: Robot, *, named_behavior: bool) -> Robot:
             np.shape(part(robot.view(robot.start, still, readings=readings))) for part in (robot.look, robot.measure)
         ]
     except NotCompiledError as error:
-        return _measured(replace(robot, sensors=(*robot.sensors, error.args[0])), named_behavior=named_behavior)
+        return _measured(replace(robot, sensors=(*robot.sensors, error.args[0])))
     for what, shape in zip(("observation", "behavior"), sizes, strict=True):
         if len(shape) != 1 or not shape[0]:
             raise ConfigError(f"{robot.name}: its {what} must be (..., number) values, got an array of shape {shape}.")
-    names = robot.behavior if named_behavior else tuple(f"behavior {k}" for k in range(sizes[1][0]))
+    names = robot.behavior or tuple(f"behavior {k}" for k in range(sizes[1][0]))
     return replace(robot, num_observations=sizes[0][0], behavior=names)
 
 
-def _own_part(function: Function) -> Part:
+def _as_array(function: Function) -> Function:
+    """A function of the user, who may return a tuple of values."""
+
     def look(view: View) -> Arrays:
         found = function(view)
         return stacked(found, view.qpos[..., 0]) if isinstance(found, (tuple, list)) else found
 
-    return Part(look, ())
+    return look
 
 
 class Outline:
@@ -129,15 +131,12 @@ class Outline:
             text = f"root.{axes}" if self.root else f"body:{self.model.body(self.tip).name or self.tip}.xyz"
         return self._part(text)
 
-    def observation(self, text: str) -> Part:
+    def observation(self, text: str) -> Function:
         """An observation by the names of its parts."""
         parts = [*(["root"] if self.root else []), "joints", "contacts"] if text == AUTO else text.split(",")
         looks = [getattr(self, f"_{one}")() if one in PARTS else self._part(one).look for one in parts]
 
-        def look(view: View) -> Arrays:
-            return view.xp.concatenate([one(view) for one in looks], axis=-1)
-
-        return Part(look, ())
+        return lambda view: view.xp.concatenate([one(view) for one in looks], axis=-1)
 
     def ends(self, options: RobotOptions) -> Function | None:
         """When an episode is over; None for never before its time."""
@@ -167,20 +166,14 @@ class Outline:
         return look
 
     def _joints(self) -> Function:
-        model = self.model
-        places, speeds = list(self.joints), [int(model.jnt_dofadr[j]) for j in self.turning]
-        home = [float(self.start[place]) for place in places]
-        for j in self.loose:
-            at, dof, is_free = int(model.jnt_qposadr[j]), int(model.jnt_dofadr[j]), model.jnt_type[j] == FREE
-            places += range(at, at + (7 if is_free else 4))
-            speeds += range(dof, dof + (6 if is_free else 3))
-            home += [0.0] * (7 if is_free else 4)
-
-        def look(view: View) -> Arrays:
-            angles = [view.qpos[..., place] - own for place, own in zip(places, home, strict=True)]
-            return stacked(angles + [SPEED * view.qvel[..., dof] for dof in speeds], view.qpos[..., 0])
-
-        return look
+        model, places, speeds = self.model, list[int](), list[int]()
+        for j in (*self.turning, *self.loose):
+            num_places, num_speeds = {FREE: (7, 6), BALL: (4, 3)}.get(int(model.jnt_type[j]), (1, 1))
+            places += range(model.jnt_qposadr[j], model.jnt_qposadr[j] + num_places)
+            speeds += range(model.jnt_dofadr[j], model.jnt_dofadr[j] + num_speeds)
+        at, dof = np.array(places, int), np.array(speeds, int)
+        home = np.where(np.isin(at, self.joints), self.start[at], 0.0)
+        return lambda view: view.xp.concatenate([view.qpos[..., at] - home, SPEED * view.qvel[..., dof]], axis=-1)
 
     def _contacts(self) -> Function:
         return lambda view: view.contacts
@@ -230,19 +223,15 @@ def named_or_number(model: mujoco.MjModel, kind: str, name: str) -> int:
     return int(name) if name.isdecimal() and int(name) < getattr(model, f"n{kind}") else named(model, kind, name)
 
 
-def _start(model: mujoco.MjModel, name: str, robot: str) -> HostArray:
-    """The pose of a keyframe; of `home`, that of the model where it has no such keyframe."""
+def _keyframe(model: mujoco.MjModel, name: str, robot: str) -> tuple[HostArray, HostArray | None]:
+    """A keyframe's pose, and its controls if it has any; of `home`, the model's own pose where it has no such one."""
     names = [model.key(number).name for number in range(model.nkey)]
     if name in names:
-        return np.array(model.key(name).qpos)
+        controls = np.array(model.key(name).ctrl)
+        return np.array(model.key(name).qpos), controls if controls.any() else None
     if name != "home":
         raise ConfigError(f"{robot}: {unknown('keyframe', name, [*names, 'home'])}")
-    return np.array(model.qpos0)
-
-
-def _home_controls(model: mujoco.MjModel, name: str) -> HostArray | None:
-    names = [model.key(number).name for number in range(model.nkey)]
-    return np.array(model.key(name).ctrl) if name in names and model.key(name).ctrl.any() else None
+    return np.array(model.qpos0), None
 
 
 def _root(model: mujoco.MjModel, name: str, robot: str) -> int:
@@ -301,36 +290,3 @@ def _followed(kinematics: Kinematics, body: int) -> Callable[[Arrays, Arrays], T
         return Torso(*(tuple(at(part)[..., k] for k in range(3)) for part in (frame.place, frame.velocity)))
 
     return torso
-
-
-def _actions(model: mujoco.MjModel, start: HostArray, home: HostArray | None, scale: float) -> Actions:
-    """Controls over their ranges: of motors around the middle, of those that hold a position around the first pose."""
-    rows = [_range(model, number, start, home) for number in range(model.nu)]
-    low, middle, high = np.array(rows).T
-    half = scale * (high - low) / 2
-    return Actions((low - middle) / half, (high - middle) / half, middle, half, (model.nu,), "float32")
-
-
-def _range(model: mujoco.MjModel, number: int, start: HostArray, home: HostArray | None) -> tuple[float, float, float]:
-    """The lowest control, that of an output of 0, and the highest."""
-    actuator = model.actuator(number)
-    low, high = (float(end) for end in model.actuator_ctrlrange[number])
-    joint = int(model.actuator_trnid[number, 0]) if model.actuator_trntype[number] == mujoco.mjtTrn.mjTRN_JOINT else -1
-    holds = model.actuator_biasprm[number, 1] < 0 and joint >= 0 and model.jnt_type[joint] > BALL
-    if not holds:
-        low, high = (low, high) if model.actuator_ctrllimited[number] else (-1.0, 1.0)
-        return _checked(low, (low + high) / 2, high, actuator.name or str(number))
-    gear = float(model.actuator_gear[number, 0])
-    at_start = gear * float(start[model.jnt_qposadr[joint]]) if home is None else float(home[number])
-    if not model.actuator_ctrllimited[number]:
-        limits = sorted(gear * model.jnt_range[joint]) if model.jnt_limited[joint] else (at_start - 1, at_start + 1)
-        low, high = float(limits[0]), float(limits[1])
-    return _checked(low, float(np.clip(at_start, low, high)), high, actuator.name or str(number))
-
-
-def _checked(low: float, middle: float, high: float, name: str) -> tuple[float, float, float]:
-    if not low < high:
-        raise ConfigError(
-            f"The actuator '{name}' has the range {low:g} to {high:g}, in which nothing can be controlled."
-        )
-    return low, middle, high

@@ -82,11 +82,11 @@ def unpacked(archive: bytes, name: str, edit: Callable[[mujoco.MjSpec], None] = 
         files = _files(archive)
         text = files.pop(XML).decode()
         _check(text, set(files))
-        spec = mujoco.MjSpec.from_string(text, assets=files)
-        _check_sizes(spec)
-        edit(spec)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
+            spec = mujoco.MjSpec.from_string(text, assets=files)
+            _check_sizes(spec)
+            edit(spec)
             model = spec.compile()
     except ConfigError as error:
         raise ConfigError(f"{name} is not a robot: {error}") from None
