@@ -21,11 +21,7 @@ def write_report(report: Report, output: Path) -> list[Path]:
     """The report as one HTML page, as Markdown, and its verdicts as JSON."""
     markdown = to_markdown(report, output)
     claims = {name: asdict(claim) for claims in report.claims.values() for name, claim in claims.items()}
-    files = {
-        "report.html": to_html(markdown, output),
-        "report.md": markdown,
-        "claims.json": json_text(claims),
-    }
+    files = {"report.html": to_html(markdown, output), "report.md": markdown, "claims.json": json_text(claims)}
     for name, text in files.items():
         write_output(output / name, text.encode())
     return [output / name for name in files]
