@@ -40,6 +40,8 @@ class Job(NamedTuple):
     """The best of which counts."""
     turn: str
     """A file that is locked while a device is timed, since other processes compile at the same time."""
+    cache: str
+    """A folder for what Warp compiles; empty: a new one, so that everything is compiled."""
 
 
 class Run(NamedTuple):
@@ -137,7 +139,7 @@ def native(job: Job, model: mujoco.MjModel) -> Run:
 
 def compiled(job: Job, model: mujoco.MjModel) -> Run:
     """The kernel of `mujoco_fused`, one launch per time step."""
-    wp = _quiet_warp()
+    wp = _quiet_warp(job)
     began = clock(job)
     kernel: Any = load_kernel(mujoco_fused.compile(model)._kernel, job.device)
     compile_s = clock(job) - began
@@ -167,8 +169,9 @@ def compiled(job: Job, model: mujoco.MjModel) -> Run:
 
 
 def mujoco_warp(job: Job, model: mujoco.MjModel) -> Run:
-    """`mujoco_warp.step`, whose kernels are loaded at the first step."""
-    wp, engine = _quiet_warp(), importlib.import_module("mujoco_warp")
+    """`mujoco_warp.step`, whose kernels are loaded at the first step; by Newton's method, as it lacks some others."""
+    model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    wp, engine = _quiet_warp(job), importlib.import_module("mujoco_warp")
     poses, speeds, controls = (np.asarray(array, np.float32) for array in inputs(job, model))
     contacts, rows_needed = _room(job, model)
     with wp.ScopedDevice(job.device):
@@ -192,7 +195,8 @@ def mujoco_warp(job: Job, model: mujoco.MjModel) -> Run:
 
 
 def mjx(job: Job, model: mujoco.MjModel) -> Run:
-    """`mujoco.mjx.step` under `jax.vmap` and `jax.lax.scan`, compiled as a whole."""
+    """`mujoco.mjx.step` under `jax.vmap` and `jax.lax.scan`, compiled as a whole; by Newton's method, too."""
+    model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
     jax, engine = importlib.import_module("jax"), importlib.import_module("mujoco.mjx")
     poses, speeds, controls = (np.asarray(array, np.float32) for array in inputs(job, model))
     there, one = engine.put_model(model, impl="jax"), engine.make_data(model, impl="jax")
@@ -220,10 +224,10 @@ ENGINES: dict[str, Callable[[Job, mujoco.MjModel], Run]] = {
 }
 
 
-def _quiet_warp() -> Any:
-    """Warp, with no program that was compiled before."""
+def _quiet_warp(job: Job) -> Any:
+    """Warp, with no program that was compiled before, but those of a job's own folder."""
     wp = warp()
-    wp.config.kernel_cache_dir = tempfile.mkdtemp(prefix="costs-")
+    wp.config.kernel_cache_dir = job.cache or tempfile.mkdtemp(prefix="costs-")
     return wp
 
 

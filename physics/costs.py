@@ -50,6 +50,7 @@ def main() -> None:
         "--seconds", type=float, default=3600, help="when time is up, what is unfinished is left out"
     )
     measuring.add_argument("--jobs", type=int, help="processes at once; default: 1 on a CPU, else one per core")
+    measuring.add_argument("--cache", default="", help="a folder for what Warp compiles; default: all is compiled anew")
     measuring.add_argument("--worlds", type=int)
     measuring.add_argument("--steps", type=int)
     commands.add_parser("page", help="print the page").add_argument("rows", type=Path, nargs="+")
@@ -66,7 +67,7 @@ def jobs(options: argparse.Namespace, turn: str) -> list[Job]:
     worlds, steps, runs = SIZES[options.device]
     sizes = (options.worlds or worlds, options.steps or steps, runs)
     return [
-        Job(engine, path, touching, options.device, *sizes, turn)
+        Job(engine, path, touching, options.device, *sizes, turn, options.cache)
         for engine in options.engines or ON[options.device]
         for path in options.models
         for touching in ((False,) if engine == "mjx" else (False, True))

@@ -1,10 +1,13 @@
 """The program that makes COSTS.md: what it asks of engines, and that the page is what it makes of what was recorded."""
 
 import argparse
+import gc
 import importlib.util
 import json
 import subprocess
 import sys
+import unittest.mock
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +44,9 @@ def test_a_row_tells_ratios_and_worlds_that_broke_down(costs: Any) -> None:
 
 
 def test_what_tells_most_is_measured_first(costs: Any) -> None:
-    options = argparse.Namespace(device="cuda", worlds=None, steps=None, engines=None, models=["a/hopper.xml", "b.xml"])
+    options = argparse.Namespace(
+        device="cuda", worlds=None, steps=None, engines=None, models=["a/hopper.xml", "b.xml"], cache=""
+    )
     engines = [job.engine for job in costs.jobs(options, "turn")]
     assert engines == ["compiled"] * 4 + ["mujoco_warp"] * 4 + ["mjx"]
 
@@ -52,7 +57,7 @@ def test_a_measurement_is_a_process_that_prints_its_row(costs: Any, tmp_path: Pa
         '<mujoco><worldbody><geom type="plane" size="9 9 1"/><body pos="0 0 1"><freejoint/><geom size="0.1"/></body>'
         '<body pos="0 0 2"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>'
     )
-    job = costs.Job("native", str(path), False, "cpu", 2, 3, 1, str(tmp_path / "turn"))
+    job = costs.Job("native", str(path), False, "cpu", 2, 3, 1, str(tmp_path / "turn"), "")
     command = [sys.executable, str(FOLDER / "cost_engines.py"), json.dumps(job._asdict())]
     row = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     assert row["model"] == "ball"
@@ -61,6 +66,18 @@ def test_a_measurement_is_a_process_that_prints_its_row(costs: Any, tmp_path: Pa
     assert row["finite"] == 1.0
     prepared = sys.modules["cost_engines"].prepared
     assert [_num_contacts(prepared(str(path), touching)) for touching in (False, True)] == [0, 1]
+
+
+def test_a_graph_keeps_the_arrays_that_it_works_on(costs: Any) -> None:
+    def steps() -> None: ...
+
+    job = costs.Job("compiled", "", False, "cuda", 1, 1, 1, "", "")
+    run = sys.modules["cost_engines"]._captured(unittest.mock.MagicMock(), job, steps)
+    kept = weakref.ref(steps)
+    del steps
+    gc.collect()
+    run()
+    assert kept() is not None
 
 
 def _num_contacts(model: mujoco.MjModel) -> int:
