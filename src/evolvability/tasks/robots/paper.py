@@ -12,9 +12,7 @@ ms, two per control step, which is the paper's control rate of 0.0165 s. Changed
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-import gymnasium
 import mujoco
 import numpy as np
 from mujoco_fused import Kinematics
@@ -22,11 +20,11 @@ from mujoco_fused import Kinematics
 from evolvability.tasks.actions import clipped
 from evolvability.tasks.replay import HostArray
 from evolvability.tasks.robots import paper_bodies
+from evolvability.tasks.robots.mjcf import ASSETS
 from evolvability.tasks.robots.observations import displacement, fallen_beyond, pybullet_observation
 from evolvability.tasks.robots.robot import Robot, Torso
 from evolvability.tasks.robots.views import Arrays, View
 
-ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 TIME_STEP = 0.00825  # seconds, of the body gymnasium
 
 BODIES = ("paper", "gymnasium")
