@@ -101,7 +101,7 @@ def driven(make: Any, engine: str, on_device: bool = False) -> Task:
 
 @pytest.mark.parametrize(
     "make",
-    [gru(6), *(pytest.param(mlp((8, 6), name), marks=pytest.mark.full) for name in ("relu", "silu"))],
+    [gru(6), *(pytest.param(mlp((39, 64), name), marks=pytest.mark.full) for name in ("relu", "silu"))],
     ids=lambda make: type(make).__name__,
 )
 def test_robots_do_under_every_engine_what_networks_written_out_do(make: Any) -> None:

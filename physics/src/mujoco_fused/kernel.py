@@ -114,7 +114,9 @@ def make_kernel(
     cells = dict(zip(whole.__code__.co_freevars, whole.__closure__, strict=True))
     cells["native"].cell_contents = function
     whole.__name__ = whole.__qualname__ = unique
-    options = {"fuse_fp": fuse, "fast_math": fuse}
+    options: dict[str, Any] = {"fuse_fp": fuse, "fast_math": fuse}
+    if fuse:  # Warp's option counts on a GPU alone. A module's flags replace those of the configuration.
+        options["cpu_compiler_flags"] = f"{wp.config.cpu_compiler_flags or '-march=native'} -ffp-contract=fast"
     return wp.kernel(whole, module="unique", enable_backward=False, launch_bounds=(threads, 1), module_options=options)
 
 

@@ -5,6 +5,7 @@ draw it again alone.
 """
 
 from enum import IntEnum, unique
+from functools import partial
 
 import jax
 from jax import Array
@@ -43,6 +44,7 @@ def noise_key(key: Array) -> Array:
     return key_for(Purpose.NOISE, key)
 
 
+@partial(jax.jit, inline=True)  # at a prompt, one program instead of five
 def episode_key(key: Array, generation: Array | int) -> Array:
     """The key of a generation's episodes, from the run's key."""
     return jax.random.fold_in(key_for(Purpose.EPISODES, key), generation)

@@ -158,7 +158,7 @@ def _setup(run: Run, task: Task) -> dict[str, Any]:
     from evolvability.tasks.engines.network_text import network_text
 
     assert task.network is not None
-    text = episode_text(robot, network_text(task.network), DOUBLE, Given(velocities=True, parameters=CHANGED))
+    text = episode_text(robot, network_text(task.network, DOUBLE), DOUBLE, Given(velocities=True, parameters=CHANGED))
     program = to_webassembly(text, {**ARGUMENTS, "tid": "int"})
     return shared | {
         "program": {"code": packed(np.frombuffer(program.module, np.uint8)), "free": program.free},

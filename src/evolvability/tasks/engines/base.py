@@ -1,5 +1,6 @@
 """The interface between the locomotion tasks and what steps their physics: options, what comes back, and threads."""
 
+import functools
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -7,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from evolvability.core.cores import num_cores
 from evolvability.core.types import Sample
@@ -50,6 +50,14 @@ def remembered(keys: Array, share: float) -> Array:
     return jax.vmap(lambda key: jax.random.bernoulli(key, share))(keys)
 
 
+@functools.partial(jax.jit, static_argnames=("robot", "circumstances"))  # one program instead of forty
+def dealt(key: Array, sample: Sample, robot: Any, circumstances: EpisodeOptions) -> tuple[Drawn, Array]:
+    """The circumstances of every member's episode, and whether its observations are remembered."""
+    key_start, key_seen = jax.random.split(key)
+    drawn = draw(sample.member_keys(key_start), robot, circumstances)
+    return drawn, remembered(sample.member_keys(key_seen), circumstances.observation_share)
+
+
 Blocks = Callable[[Moments], Callable[[Sample, Drawn, HostArray], EpisodeResults]]
 """``(moments) -> (sample, drawn, kept) -> EpisodeResults`` in NumPy's arrays; ``seen`` is of members that are kept."""
 
@@ -59,10 +67,8 @@ def on_threads(name: str, robot: Any, options: EpisodeOptions, most: int, blocks
     num_threads = options.threads or num_cores()
 
     def run(key: Array, sample: Sample, moments: Moments) -> EpisodeResults:
-        key_start, key_seen = jax.random.split(key)
-        drawn = jax.tree.map(np.asarray, draw(sample.member_keys(key_start), robot, options))
-        kept = np.asarray(remembered(sample.member_keys(key_seen), options.observation_share))
-        host, episodes = jax.tree.map(np.asarray, sample), blocks(moments)
+        drawn, kept, host = jax.tree.map(np.asarray, (*dealt(key, sample, robot, options), sample))
+        episodes = blocks(moments)
         rounds = math.ceil(sample.num_draws / (most * num_threads))
         size = math.ceil(sample.num_draws / (rounds * num_threads))  # as many blocks for every thread
 
@@ -73,14 +79,23 @@ def on_threads(name: str, robot: Any, options: EpisodeOptions, most: int, blocks
             return episodes(draws, jax.tree.map(lambda leaf: leaf[members], drawn), kept[members])
 
         # One BLAS thread each: their own threads would fight over the cores with ours.
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(num_threads) as threads:
+        with one_blas_thread(), ThreadPoolExecutor(num_threads) as threads:
             parts = list(threads.map(block, range(0, sample.num_draws, size)))
         whole: EpisodeResults = jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
         # Pooled by NumPy: the number of remembered members changes, and JAX would compile anew for each.
         whole = whole._replace(seen=pool(whole.seen, np.asarray(whole.valid)[kept]))
-        return jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32 if leaf.dtype.kind == "f" else None), whole)
+        in_float32 = jax.tree.map(lambda leaf: leaf.astype(np.float32) if leaf.dtype.kind == "f" else leaf, whole)
+        return jax.device_put(in_float32)
 
     return Engine(f"{name}, {num_threads} CPU thread{'s' * (num_threads > 1)}", run, on_host=True)
+
+
+def one_blas_thread() -> Any:
+    """A context in which NumPy's products take one thread each."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+_libraries = functools.cache(ThreadpoolController)  # which looks through all libraries of the process
 
 
 def host_replay(
@@ -91,10 +106,9 @@ def host_replay(
     """Episodes to watch, from ``(sample, drawn, moments) -> (episodes, (num_members, num_frames, num_positions))``."""
 
     def replay(key: Array, sample: Sample, moments: Moments) -> Recording:
-        key_start, _ = jax.random.split(key)
-        drawn = jax.tree.map(np.asarray, draw(sample.member_keys(key_start), robot, options))
+        drawn = jax.tree.map(np.asarray, dealt(key, sample, robot, options)[0])
         # As in the engine: more BLAS threads could add up in another order.
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             episodes, frames = watched(_in_float32(jax.tree.map(np.asarray, sample)), drawn, moments)
         poses = frames.astype(np.float32)
         return Recording(

@@ -12,7 +12,7 @@ from evolvability.core.types import Sample
 from evolvability.tasks.engines.base import Engine, EpisodeResults, host_replay, on_threads
 from evolvability.tasks.engines.drawing import Drawn
 from evolvability.tasks.engines.episodes import Given, episode_kernel
-from evolvability.tasks.engines.network_text import network_text
+from evolvability.tasks.engines.network_text import arranged, network_text
 from evolvability.tasks.families import NetworkFamily
 from evolvability.tasks.normalizer import Moments, scaling
 from evolvability.tasks.options import EpisodeOptions
@@ -25,10 +25,10 @@ BLOCK = 8
 
 def cores_engine(robot: Robot, networks: NetworkFamily, options: EpisodeOptions) -> Engine:
     """An engine for the cores of a CPU, which drives a robot with a network family."""
-    kernel = load_kernel(episode_kernel(robot, network_text(networks), FLOAT, _given(options)), "cpu")
+    kernel = load_kernel(episode_kernel(robot, network_text(networks, FLOAT), FLOAT, _given(options)), "cpu")
 
     def blocks(moments: Moments) -> Callable[[Sample, Drawn, HostArray], EpisodeResults]:
-        return lambda sample, drawn, kept: _run(robot, options, kernel, sample, drawn, kept, moments)[0]
+        return lambda sample, drawn, kept: _run(robot, networks, options, kernel, sample, drawn, kept, moments)[0]
 
     return on_threads("fused", robot, options, BLOCK, blocks)
 
@@ -48,12 +48,12 @@ def cores_replay(
     given = Given(velocities=True, parameters=tuple(sorted(fixed[1]))) if fixed else _given(options)
 
     def watched(sample: Sample, drawn: Drawn, moments: Moments) -> tuple[EpisodeResults, HostArray]:
-        kernel = episode_kernel(robot, network_text(networks), precision, given)
+        kernel = episode_kernel(robot, network_text(networks, precision), precision, given)
         if fixed:
             rows: Any = jax.tree.map(lambda row: np.tile(row, (sample.num_members, 1)), fixed)
             drawn = Drawn(drawn.qpos, *rows)
         none_kept, frames = np.zeros(sample.num_members, bool), options.num_steps + 1
-        return _run(robot, options, kernel, sample, drawn, none_kept, moments, frames, precision)
+        return _run(robot, networks, options, kernel, sample, drawn, none_kept, moments, frames, precision)
 
     return host_replay(robot, options, watched)
 
@@ -64,6 +64,7 @@ def _given(options: EpisodeOptions) -> Given:
 
 def _run(
     robot: Robot,
+    networks: NetworkFamily,
     options: EpisodeOptions,
     kernel: wp.Kernel,
     sample: Sample,
@@ -75,7 +76,7 @@ def _run(
 ) -> tuple[EpisodeResults, HostArray]:
     """Episodes of a sample on the calling thread, and of each member so many poses."""
     number, size, dtype = sample.num_members, robot.num_observations, precision.dtype
-    parameters = np.ascontiguousarray(sample.members().astype(np.float32), dtype)
+    parameters = arranged(networks, sample.members().astype(np.float32, copy=False), precision)
     # By NumPy wherever they come from: JAX rounds otherwise, and a member must act the same whenever it is watched.
     scales = [part.astype(np.float32).astype(dtype) for part in scaling(jax.tree.map(np.asarray, moments))]
     ended = np.zeros((number, len(robot.behavior)), dtype)

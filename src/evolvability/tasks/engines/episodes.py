@@ -77,7 +77,7 @@ def _episode(robot: Robot, network: NetworkText, given: Given) -> str:
         total += f"R total[{len(robot.behavior)}];\nfor (int i = 0; i < {len(robot.behavior)}; i++) total[i] = R(0);\n"
     velocity = f"poses.data[(size_t)tid * {row} + {nq} + i]" if given.velocities else "R(0)"
     return f"""
-const R* p = params.data + (size_t)tid * {network.num_params};
+const R* p = params.data + (size_t)tid * {network.length};
 R* const moments = seen.data + (size_t)tid * {1 + 2 * num_seen};
 R q[{nq}], v[{nv}], w[{nv}], u[{nu}], before[{nq}], clearance[{num_links + num_readings}], contacts[{num_links}];
 R observation[{num_seen}], inputs[{num_seen}];
