@@ -142,7 +142,7 @@ def test_kernel_has_every_activation(activation: str) -> None:
 
 
 def test_seams_compose_in_one_line() -> None:
-    model = Path(evolvability.__file__).parent / "tasks" / "assets" / "quadruped.xml"
+    model = Path(evolvability.__file__).parent / "tasks" / "robots" / "assets" / "quadruped.xml"
     task = robot_task(model, policy=gru(64), circumstances=Circumstances(friction=0.3), num_steps=4, engine="mujoco")
     small: Any = {"population_size": 8, "generations": 2, "progress": False}
     run = evolve(task, objective="max_covariance", episodes=2, **small)
