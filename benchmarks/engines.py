@@ -1,13 +1,16 @@
 """The engines on a CPU, networks included, beside bare physics of the same model under the same torques.
 
-Four ways, on all cores: bare `mujoco.rollout`; the engine mujoco; the engine fused; and fused physics alone. They run
-in turns, so that all meet the same load. A ratio to the first is taken of every turn, of wall time and of CPU time, and
-medians are printed.
+Five ways, on all cores: bare `mujoco.rollout`; the engine mujoco; the engine fused; a whole generation of a run with
+it, from drawing noise to the update; and fused physics alone. They run in turns, so that all meet the same load. A
+ratio to the first is taken of every turn, of wall time and of CPU time, and medians are printed. With much other work
+on the machine, CPU time says more.
 
     python benchmarks/engines.py --output engines.json
+    python benchmarks/engines.py --tasks cheetah --members 64 --steps 400 --hidden 64 256
 """
 
 import argparse
+import itertools
 import json
 import time
 from collections.abc import Callable
@@ -20,6 +23,7 @@ import mujoco_fused as fused
 import numpy as np
 from mujoco import rollout
 
+from evolvability.config.schema import layered
 from evolvability.core.cores import num_cores
 from evolvability.core.populations import normal
 from evolvability.core.types import Sample
@@ -32,6 +36,7 @@ from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.policies import mlp
 from evolvability.tasks.robots.paper import ROBOTS
 from evolvability.tasks.robots.robot import Robot
+from evolvability.training.evolution import Evolution
 
 Array = np.ndarray[Any, Any]
 COPIES = 8
@@ -50,11 +55,12 @@ def main() -> None:
     options = _arguments()
     report: dict[str, Any] = {"cores": num_cores(), "options": vars(options) | {"output": None}, "rows": []}
     print(f"{num_cores()} cores; control steps per second, and per CPU second and core; ratios to mujoco.rollout")
-    for name in options.tasks:
-        for row in measure(ROBOTS[name](options.body), options):
+    for name, hidden in itertools.product(options.tasks, options.hidden):
+        for row in measure(ROBOTS[name](options.body), hidden, options):
             report["rows"].append(row)
             print(
-                f"{row['task']:8} {row['way']:24} {row['per_second']:>12,.0f} {row['per_cpu_second']:>10,.0f}   "
+                f"{row['task']:8} {row['hidden']:>4} {row['way']:24} {row['per_second']:>12,.0f} "
+                f"{row['per_cpu_second']:>10,.0f}   "
                 f"{row['ratio_wall']:6.2f} by wall, {row['ratio_cpu']:6.2f} by CPU time",
                 flush=True,
             )
@@ -62,18 +68,19 @@ def main() -> None:
         options.output.write_text(json.dumps(report, indent=1) + "\n")
 
 
-def measure(robot: Robot, options: argparse.Namespace) -> list[dict[str, Any]]:
+def measure(robot: Robot, hidden: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """A row for each way to simulate a robot."""
-    policy = family_of(mlp((options.hidden, options.hidden)), robot.num_observations, robot.num_joints)
+    policy = family_of(mlp((hidden, hidden)), robot.num_observations, robot.num_joints)
     population = normal(0.02)
     cloud = population.init(jax.random.key(0), policy.init(jax.random.key(1))[None])
     sample = population.sample(jax.random.key(2), cloud, 0, population.draws(options.members))
-    settings = LocomotionOptions(num_steps=options.steps, threads=num_cores(), hidden=options.hidden)
+    settings = LocomotionOptions(num_steps=options.steps, threads=num_cores(), hidden=hidden)
     torques, total = recorded_torques(robot, policy, sample, options.steps), options.members * options.steps
     ways = [
         Way("mujoco.rollout, bare", total, bare_mujoco(robot, torques)),
         Way("engine mujoco", total, episodes(robot, mujoco_engine(robot, policy, settings), sample)),
         Way("engine fused", total, episodes(robot, cores_engine(robot, policy, settings), sample)),
+        Way("generation, fused", total, generation(robot.name, hidden, options)),
         Way("fused physics, bare", COPIES * total, bare_fused(robot, torques)),
     ]
     for way in ways:
@@ -84,6 +91,7 @@ def measure(robot: Robot, options: argparse.Namespace) -> list[dict[str, Any]]:
     return [
         {
             "task": robot.name,
+            "hidden": hidden,
             "way": way.name,
             "per_second": rate[0],
             "per_cpu_second": rate[1],
@@ -97,6 +105,15 @@ def measure(robot: Robot, options: argparse.Namespace) -> list[dict[str, Any]]:
 def episodes(robot: Robot, engine: Engine, sample: Sample) -> Callable[[], Any]:
     """Whole episodes of a sample, none of which ends early."""
     return lambda: engine.run(jax.random.key(3), sample, no_moments(robot.num_observations))
+
+
+def generation(name: str, hidden: int, options: argparse.Namespace) -> Callable[[], Any]:
+    """One generation after another of a run."""
+    settings = {"engine": "fused", "body": options.body, "num_steps": options.steps, "hidden": hidden}
+    values = {"population_size": options.members, "generations": 10 * options.rounds, "task_options": settings}
+    evolution = Evolution(layered(name, objective="max_variance", values=values))
+    generations = evolution.generations(evolution.start())
+    return lambda: next(generations)[0]
 
 
 def recorded_torques(robot: Robot, policy: NetworkFamily, sample: Sample, num_steps: int) -> Array:
@@ -154,7 +171,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--tasks", nargs="+", default=["cheetah", "ant"], choices=sorted(ROBOTS))
     parser.add_argument("--members", type=int, default=128 * num_cores())
     parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--hidden", type=int, default=256)
+    parser.add_argument("--hidden", type=int, nargs="+", default=[256])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=Path, default=None, help="write all numbers as JSON")
     return parser.parse_args()

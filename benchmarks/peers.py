@@ -1,35 +1,98 @@
-"""One ask and one tell of a strategy beside evosax's Open_ES: the same parameters, in one process, in turns.
+"""Beside other libraries, in turns: one ask and one tell of a strategy, and whole generations of a cheetah.
 
-Both draw fresh noise for mirrored pairs, rank fitness and take a step of Adam. What members do costs nothing here:
-their fitness is given. Ours hands a sample to what evaluates it as center and noise; evosax writes its members out.
+**Ask and tell**, beside evosax's Open_ES: the same parameters in one process. Both draw fresh noise for mirrored pairs,
+rank fitness and take a step of Adam. What members do costs nothing here: their fitness is given. Ours hands a sample to
+what evaluates it as center and noise; evosax writes its members out.
 
     pip install evosax
     python benchmarks/peers.py --output results/benchmarks/peers-cpu.json
+
+**Cheetahs**, on all cores: the programs of `benchmarks/rivals`, each as short as its library lets a user be, in an
+environment of their own. A control step of ours simulates 16.5 ms, of theirs 50 ms, so there are two rates. Start-up is
+the time until the first generation is done, and a generation's time the least of those that follow. With --robots
+nothing else is measured.
+
+    python -m venv rivals && rivals/bin/pip install envpool evosax brax evotorch "gymnasium[mujoco]"
+    python benchmarks/peers.py --robots rivals/bin/python --hidden 64 256
 """
 
 import argparse
+import itertools
 import json
+import os
+import platform
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import evosax.algorithms
 import jax
 import jax.numpy as jnp
 import optax
 
 from evolvability import mean_fitness, normal
+from evolvability.core.cores import num_cores
 from evolvability.core.strategy import State, evolvability_es
 from evolvability.core.types import Outcome
 
 SIGMA, RATE = 0.02, 0.01
+PROGRAMS = Path(__file__).parent / "rivals"
+RIVALS = dict.fromkeys(("bare_rollout", "envpool_batch", "gymnasium_pool", "evosax_brax", "evotorch_pgpe"), 0.05)
+RIVALS["ours"] = 0.0165
+"""The seconds that a control step of each program simulates."""
 
 Round = Callable[[], Any]  # one ask and one tell
 
 
 def main() -> None:
     options = _arguments()
+    rows = robots(options) if options.robots else strategies(options)
+    if options.output:
+        about = {"machine": f"{num_cores()} cores, {platform.machine()}", "load": os.getloadavg()}
+        options.output.write_text(json.dumps(about | {"parameters": options.parameters, "rows": rows}, indent=1) + "\n")
+
+
+def robots(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """A row per program and width, from the rounds in which programs took turns."""
+    taken: dict[tuple[str, int], list[list[float]]] = {}
+    for _ in range(options.turns):
+        for hidden, name in itertools.product(options.hidden, RIVALS):
+            taken.setdefault((name, hidden), []).append(_generations(name, hidden, options))
+    rows = []
+    for (name, hidden), turns in taken.items():
+        program = PROGRAMS / f"{name}.py"
+        row: dict[str, Any] = {"program": name, "hidden": hidden}
+        row["lines"] = sum(bool(line.strip()) for line in program.read_text().splitlines()[1:])
+        if turns := [turn for turn in turns if len(turn) > 1]:
+            seconds = min(after - before for turn in turns for before, after in itertools.pairwise(turn))
+            row["start_up"] = min(turn[0] for turn in turns)
+            row["control_steps_per_second"] = options.members[0] * options.steps / seconds
+            row["simulated_seconds_per_second"] = row["control_steps_per_second"] * RIVALS[name]
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+    return rows
+
+
+def _generations(name: str, hidden: int, options: argparse.Namespace) -> list[float]:
+    """Seconds from the start of a program to the end of each of its generations; none where it cannot run."""
+    python = sys.executable if name == "ours" else options.robots
+    sizes = map(str, (hidden, options.members[0], options.steps, options.rounds))
+    began = time.perf_counter()
+    command = [python, str(PROGRAMS / f"{name}.py"), *sizes]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        ends = [time.perf_counter() - began for line in process.stdout if line == "generation\n"]
+        said = process.stderr.read()
+    if process.returncode:
+        print(f"{name} could not be run: {said[-300:]}", file=sys.stderr)
+    return ends
+
+
+def strategies(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """A row per number of members."""
     rows = []
     for num_members in options.members:
         contenders = {
@@ -42,13 +105,13 @@ def main() -> None:
         row["ratios"] = {name: seconds[name] / seconds["evosax"] for name in ("float32", "bfloat16")}
         rows.append(row)
         print(json.dumps(row), flush=True)
-    if options.output:
-        report = {"device": jax.devices()[0].device_kind, "parameters": options.parameters, "rows": rows}
-        options.output.write_text(json.dumps(report, indent=1) + "\n")
+    return rows
 
 
 def evosax_round(num_members: int, num_params: int) -> Round:
     """Of Open_ES, as its own documentation calls it."""
+    import evosax.algorithms
+
     strategy = evosax.algorithms.Open_ES(
         num_members, jnp.zeros(num_params), optimizer=optax.adam(RATE), std_schedule=optax.constant_schedule(SIGMA)
     )
@@ -100,7 +163,11 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--members", type=int, nargs="+", default=[1000])
     parser.add_argument("--parameters", type=int, default=74_246, help="per member; the paper's cheetah has 74,246")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=9, help="of ask and tell, or generations of a program")
+    parser.add_argument("--robots", default="", help="the Python that has the other libraries; cheetahs are measured")
+    parser.add_argument("--hidden", type=int, nargs="+", default=[64, 256])
+    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--output", type=Path, default=None, help="write all numbers as JSON")
     return parser.parse_args()
 

@@ -1,6 +1,7 @@
 """Following a run while it goes on: callbacks, early ends, loggers; and folders that are in the way, or are not."""
 
 import io
+import itertools
 import struct
 import threading
 import time
@@ -19,7 +20,7 @@ from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.training import progress
 from evolvability.training.evolution import Evolution
-from evolvability.training.progress import Pace, at_first, display, seconds_per_generation
+from evolvability.training.progress import Pace, at_first, display, pair_seconds, seconds_per_generation
 from tests.patience import PATIENCE
 
 SMALL: dict[str, Any] = {"population_size": 8, "objective": "max_variance", "progress": False}
@@ -234,6 +235,20 @@ def test_the_whole_is_estimated_from_a_few_members(monkeypatch: pytest.MonkeyPat
     clock = iter([0.0, 9.0, 10.0, 12.0])  # the first evaluation compiles, and does not count
     monkeypatch.setattr("evolvability.training.progress.time.perf_counter", lambda: next(clock))
     assert seconds_per_generation(evolution) == pytest.approx(2.0 * 256 / 64)
+
+
+def test_pairs_of_members_count_with_their_square_and_a_grid_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.cycle([0.0, 9.0, 10.0, 12.0])  # of 1,024 members two seconds, forth or back
+    monkeypatch.setattr("evolvability.training.progress.time.perf_counter", lambda: next(clock))
+
+    def expected(number: int, num_behaviors: int, objective: str = "max_entropy", **values: Any) -> float:
+        config = layered("point", objective=objective, values={"population_size": number, **values})
+        return pair_seconds(config, num_behaviors)
+
+    assert expected(2048, 2) == expected(2048, 3, "max_variance") == expected(1024, 3) == 0
+    assert expected(2048, 3) == pytest.approx(2 * 2 * 2.0**2)
+    assert expected(4096, 3) == pytest.approx(2 * 2 * 4.0**2)
+    assert expected(2048, 2, leave_one_out=True) == pytest.approx(2 * 2 * 2.0**2)
 
 
 def test_robots_are_estimated_and_functions_of_the_user_are_not_called_for_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,16 +6,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from importlib.util import find_spec
+from typing import Any
 
 import jax
+import numpy as np
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
 from evolvability.config.schema import Config
+from evolvability.core.density import kernel_density
 from evolvability.core.keys import episode_key
 from evolvability.core.strategy import Algorithm
+from evolvability.methods.registry import KernelOptions
 from evolvability.runs.files import command_line
 from evolvability.runs.picking import evaluator
 from evolvability.tasks.registry import task_entry
@@ -29,6 +34,8 @@ LONG = 5.0
 """Seconds from which on a generation is long: then it is shown how far it is."""
 PROBED, MANY = 64, 2048
 """Members that are tried before a run, and how many per generation make that worth the wait."""
+PAIRED = 1024
+"""Members whose pairs are tried."""
 PATIENCE = 3600.0
 """Seconds from which on a smaller preset is suggested."""
 Display = Callable[[Rows], None]  # takes every generation's rows, and shows them
@@ -78,16 +85,37 @@ def seconds_per_generation(evolution: Evolution) -> float | None:
     # Functions of the user's own are not called more often than they have to be.
     is_own = on_host and ":" in config.task
     elsewhere = evolution.evaluator is not None or is_own or (jax.default_backend() != "cpu" and not on_host)
+    pairs = pair_seconds(config, len(evolution.task.behavior))
     if members < MANY or elsewhere or config.explores or not isinstance(algorithm, Algorithm):
-        return None
+        return pairs or None
     state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
     sample = algorithm.ask(state, evolution.population.draws(PROBED))
     evaluate = evaluator(evolution.task)
+    seconds = _seconds(evaluate, episode_key(state.key, state.generation), sample, state.memory)
+    return seconds * members / PROBED + pairs
+
+
+def pair_seconds(config: Config, num_behaviors: int) -> float:
+    """Of an objective that compares all pairs of members: it grows with the square of their number; of others, 0."""
+    options, episodes = config.objective_options, config.episodes
+    is_paired = num_behaviors > 2 or getattr(options, "leave_one_out", False)
+    if config.population_size < MANY or not (is_paired and isinstance(options, KernelOptions)):
+        return 0.0
+    behavior = np.random.default_rng(0).normal(size=(PAIRED, num_behaviors)).astype(np.float32)
+    density = jax.jit(partial(kernel_density, bandwidth=1.0, leave_one_out=True))
+    seconds = _seconds(density, behavior, np.zeros(PAIRED, np.float32), np.ones(PAIRED, bool))
+    # Forth and back; and of several episodes, each is compared with those of every other number.
+    rows, times = config.population_size * episodes, 2 * episodes
+    return times * config.seeds * seconds * (rows / PAIRED) ** 2
+
+
+def _seconds(function: Callable[..., Any], *arguments: Any) -> float:
+    """Of the second call: the first compiles."""
     for _ in range(2):
         began = time.perf_counter()
-        jax.block_until_ready(evaluate(episode_key(state.key, state.generation), sample, state.memory))
+        jax.block_until_ready(function(*arguments))
         seconds = time.perf_counter() - began
-    return seconds * members / PROBED
+    return seconds
 
 
 def duration(seconds: float) -> str:

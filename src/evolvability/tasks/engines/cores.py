@@ -1,6 +1,8 @@
 """Episodes on the cores of a CPU: physics and networks in one compiled function, see `fused.episodes`."""
 
+import functools
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -25,9 +27,10 @@ BLOCK = 8
 
 def cores_engine(robot: Robot, networks: NetworkFamily, options: EpisodeOptions) -> Engine:
     """An engine for the cores of a CPU, which drives a robot with a network family."""
-    kernel = load_kernel(episode_kernel(robot, network_text(networks, FLOAT), FLOAT, _given(options)), "cpu")
+    loading = _loading(robot, networks, FLOAT, _given(options))
 
     def blocks(moments: Moments) -> Callable[[Sample, Drawn, HostArray], EpisodeResults]:
+        kernel = loading.result()
         return lambda sample, drawn, kept: _run(robot, networks, options, kernel, sample, drawn, kept, moments)[0]
 
     return on_threads("fused", robot, options, BLOCK, blocks)
@@ -48,7 +51,7 @@ def cores_replay(
     given = Given(velocities=True, parameters=tuple(sorted(fixed[1]))) if fixed else _given(options)
 
     def watched(sample: Sample, drawn: Drawn, moments: Moments) -> tuple[EpisodeResults, HostArray]:
-        kernel = episode_kernel(robot, network_text(networks, precision), precision, given)
+        kernel = _loading(robot, networks, precision, given).result()
         if fixed:
             rows: Any = jax.tree.map(lambda row: np.tile(row, (sample.num_members, 1)), fixed)
             drawn = Drawn(drawn.qpos, *rows)
@@ -56,6 +59,19 @@ def cores_replay(
         return _run(robot, networks, options, kernel, sample, drawn, none_kept, moments, frames, precision)
 
     return host_replay(robot, options, watched)
+
+
+def _loading(robot: Robot, networks: NetworkFamily, precision: Precision, given: Given) -> Future[wp.Kernel]:
+    return _loaded(episode_kernel(robot, network_text(networks, precision), precision, given))
+
+
+@functools.cache
+def _loaded(kernel: wp.Kernel) -> Future[wp.Kernel]:
+    """A kernel that is compiled beside whatever else there is to do, such as JAX's programs."""
+    thread = ThreadPoolExecutor(1)
+    loading = thread.submit(load_kernel, kernel, "cpu")
+    thread.shutdown(wait=False)
+    return loading
 
 
 def _given(options: EpisodeOptions) -> Given:
