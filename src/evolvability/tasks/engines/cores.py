@@ -92,7 +92,7 @@ def _run(
 ) -> tuple[EpisodeResults, HostArray]:
     """Episodes of a sample on the calling thread, and of each member so many poses."""
     number, size, dtype = sample.num_members, robot.num_observations, precision.dtype
-    parameters = arranged(networks, sample.members().astype(np.float32, copy=False), precision)
+    parameters = arranged(networks, np.asarray(sample.members(), np.float32), precision)
     # By NumPy wherever they come from: JAX rounds otherwise, and a member must act the same whenever it is watched.
     scales = [part.astype(np.float32).astype(dtype) for part in scaling(jax.tree.map(np.asarray, moments))]
     ended = np.zeros((number, len(robot.behavior)), dtype)

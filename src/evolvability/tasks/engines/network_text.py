@@ -52,7 +52,9 @@ def network_text(networks: NetworkFamily, precision: Precision) -> NetworkText:
     """The text of one of these networks."""
     make, offsets, shapes = networks.make, _offsets(networks, precision), networks.shapes[::2]
     affine = _tiled if precision is FLOAT else _plain
-    maps = [partial(affine, *shape, offset) for shape, offset in zip(shapes, offsets, strict=False)]
+    maps: list[Map] = [
+        partial(affine, num_in, num_out, offset) for (num_in, num_out), offset in zip(shapes, offsets, strict=False)
+    ]
     if isinstance(make, Gru):
         return NetworkText(offsets[-1], *_gru(make.units, maps))
     assert isinstance(make, Mlp)
