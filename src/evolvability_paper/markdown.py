@@ -184,7 +184,7 @@ def _run(run: Run, name: str) -> tuple[str, ...]:
         "" if is_maml else f"{config.l2:g}",
         SHAPED.get(config.options.get("behavior_shaping", ""), ""),
         # Every seed's row has the time of the whole generation.
-        duration(sum(row["seconds"] or 0 for row in rows) / config.seeds),
+        duration(sum(row.get("seconds") or 0 for row in rows) / config.seeds),
     )
 
 

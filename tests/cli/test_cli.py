@@ -21,8 +21,8 @@ from evolvability.cli.training import parse_train
 from evolvability.config.schema import layered, to_toml
 from evolvability.core.entries import MixtureOptions, PopulationOptions
 from evolvability.methods.registry import BehaviorOptions, EntropyOptions, FitnessOptions
-from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.trust import objection, remember
+from evolvability.runs.writer import RunWriter
 from tests.patience import PATIENCE
 from tests.synthetic import made_up
 
@@ -173,7 +173,7 @@ def test_runs_are_called_by_their_environment(tmp_path: Path, capsys: pytest.Cap
     walker = layered("gymnasium", values={"task_options": {"env": "BipedalWalker-v3"}})
     assert free_folder(walker).name == "BipedalWalker-v3-max_entropy-1"
     made = made_up(tmp_path / "run", walker, np.zeros((1, 4, 1)), variance=np.ones((1, 1)))
-    keep_names(made.path, ["x (m)"])
+    RunWriter(made.path).keep_names(["x (m)"])
     text = run(capsys, "show", str(made.path))
     assert "gymnasium BipedalWalker-v3, max_entropy" in text
     assert "x (m)" in text
@@ -388,7 +388,7 @@ def test_letters_that_a_terminal_lacks_or_that_turn_text_around_are_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = made_up(tmp_path / "run", layered("point"), np.zeros((1, 4, 2)), variance=np.zeros((1, 2)))
-    keep_names(found.path, ["\N{MICRO SIGN}m", "\N{RIGHT-TO-LEFT OVERRIDE}abc"])
+    RunWriter(found.path).keep_names(["\N{MICRO SIGN}m", "\N{RIGHT-TO-LEFT OVERRIDE}abc"])
     screen = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", screen)
     main(["show", str(found.path)])

@@ -15,7 +15,6 @@ from evolvability import Run
 from evolvability.config.schema import layered
 from evolvability.explorer.service import Explorer
 from evolvability.explorer.shapes import robot_table
-from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.sealed import to_json
 from evolvability.runs.writer import RunWriter
 from evolvability.tasks.robots.paper import ant, cheetah
@@ -319,7 +318,7 @@ def test_the_code_of_the_page_fits_into_120_columns() -> None:
 def of_four_behaviors(path: Path) -> Run:
     behavior = np.array([[[0.0, 1, 305, 0.1], [1, 0, 306, 0.2], [2, 2, 307, -0.1], [-1, 1, 309, 0.0]]])
     run = made_up(path, layered("somebodys:task", values={"population_size": 4}), behavior)
-    keep_names(run.path, ["x (m)", "y (m)", "heat (K)", "tilt (rad)"])
+    RunWriter(run.path).keep_names(["x (m)", "y (m)", "heat (K)", "tilt (rad)"])
     return run
 
 

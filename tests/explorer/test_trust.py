@@ -21,7 +21,6 @@ from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.explorer import data
 from evolvability.explorer.server import is_own, owner
 from evolvability.explorer.service import Explorer, Question
-from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.folder import Run
 from evolvability.runs.sealed import to_bytes, to_json
 from evolvability.runs.writer import RunWriter
@@ -262,7 +261,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Any:
     run = run_of(tmp_path_factory.mktemp("hostile") / "run", f"{HTML}:task")
     table = {"packages": {HTML: HTML}, "devices": [HTML], "python": HTML, HTML: {HTML: HTML}}
     (run.path / "environment.json").write_text(to_json(table))
-    keep_names(run.path, [HTML, HTML])
+    RunWriter(run.path).keep_names([HTML, HTML])
     with serving(run) as address:
         yield address
 

@@ -18,7 +18,6 @@ from evolvability.figures import behaviors, curves, evolution, interference
 from evolvability.figures.bands import Line, Lines
 from evolvability.figures.registry import FIGURES, draw_figure, save_figure
 from evolvability.figures.style import line_styles, method_color, new_figure
-from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.writer import RunWriter
 from evolvability.studies.adaptation import Adaptation, save_adaptation
 from evolvability.studies.groups import config_identity, run_names
@@ -340,7 +339,7 @@ def test_axes_have_the_names_kept_in_the_folder_along_the_dimensions_asked_for(t
     run = written(tmp_path / "a", config("no_such_module:task"), np.ones((1, 1)))
     points = np.array([[[0.0, 7, 1], [0, 7, 3], [2, 7, 5], [2, 8, 5]]])
     with_behaviors(run, 0, points)
-    keep_names(run.path, ["x (m)", "heat", "z (m)"])
+    RunWriter(run.path).keep_names(["x (m)", "heat", "z (m)"])
     assert behaviors.data_from_runs([run]).labels == ["x (m)", "heat"]
     chosen = Run(run.path, [2, 0])
     np.testing.assert_array_equal(chosen.behaviors()["behavior"], points[..., [2, 0]])

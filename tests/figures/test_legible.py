@@ -11,7 +11,6 @@ from evolvability import Run
 from evolvability.figures import comparison
 from evolvability.figures.registry import FIGURES
 from evolvability.figures.style import new_figure, paper_style
-from evolvability.runs.behavior_names import keep_names
 from evolvability.runs.histograms import histogram_rows
 from evolvability.runs.writer import RunWriter
 from evolvability.studies.adaptation import Adaptation, save_adaptation
@@ -39,7 +38,7 @@ def robot(folder: Path, name: str, task: str, objective: str, origin: Any = None
     metrics = dict.fromkeys(("distance", "variance", "entropy", "fitness_mean", *MAML_METRICS), course)
     metrics["center"] = course
     run = made_up(folder / name, own, cloud, component=DRAW.integers(0, 2, cloud.shape[:2]), origin=origin, **metrics)
-    keep_names(run.path, ["x (m)", "y (m)"][:number])
+    RunWriter(run.path).keep_names(["x (m)", "y (m)"][:number])
     for generation in range(GENERATIONS):
         rows = histogram_rows(generation, list(run.seeds), list((generation + 1) / 21 * cloud))
         RunWriter(run.path).record_histograms(rows)

@@ -56,7 +56,7 @@ def interference(folder: Path, end: float) -> list[Run]:
     for objective in EVOLVABILITY:
         run = made_up(folder / "interference" / objective, config("interference", objective=objective))
         rows = [{"generation": k, "seed": 0, "center": [x]} for k, x in enumerate((1.0, end))]
-        (run.path / "metrics.jsonl").write_text(to_lines(rows))
+        (run.path / "metrics.jsonl").write_bytes(b"".join(to_lines(rows)))
         runs.append(run)
     return runs
 

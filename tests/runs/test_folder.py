@@ -16,9 +16,9 @@ from evolvability import ConfigError, Run, RunFolderError, evolve
 from evolvability.config.schema import layered
 from evolvability.runs.checkpoints import checkpoint_generations
 from evolvability.runs.writer import RunWriter, locked
-from evolvability.tasks.simulators import Trial, part_of
+from evolvability.tasks.simulators import Trial, part_of, simulator_task
 from evolvability.training.driver import resume, train
-from evolvability.training.evolution import Evolution
+from evolvability.training.evolution import Evolution, InvalidMembersError
 from tests.conftest import shared_evolution
 from tests.patience import PATIENCE
 
@@ -305,6 +305,12 @@ def test_finite_extremes_of_a_simulator_are_invalid(extreme: float) -> None:
     assert part_of(Trial(np.array([1e14, 0.0]), 0.0, 1)).outcome.valid.tolist() == [True]
     assert part_of(Trial(np.array([extreme, 0.0]), 0.0, 1)).outcome.valid.tolist() == [False]
     assert part_of(Trial(np.zeros(2), extreme, 1)).outcome.valid.tolist() == [False]
+
+
+def test_values_that_are_finite_and_too_large_are_called_so() -> None:
+    task = simulator_task(lambda: lambda parameters, seed: [1.1e15], start=np.zeros(2))
+    with pytest.raises(InvalidMembersError, match=r"8 of 8 members.*not finite, or beyond 1e\+15\)"):
+        evolve(task, objective="max_variance", generations=1, population_size=8, progress=False)
 
 
 def test_a_missing_generation_is_answered_with_those_there_are(finished: Path) -> None:

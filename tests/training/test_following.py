@@ -6,19 +6,22 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.console import Console
 
 from evolvability import Generation, Run, StopTraining, TaskError, evolve, function_task, resume
 from evolvability.cli import main
 from evolvability.config.schema import layered
 from evolvability.core.errors import ConfigError, RunFolderError
-from evolvability.training import progress
+from evolvability.training import following, progress
 from evolvability.training.evolution import Evolution
 from evolvability.training.progress import Pace, at_first, display, pair_seconds, seconds_per_generation
 from tests.patience import PATIENCE
@@ -136,6 +139,38 @@ def test_weights_and_biases_takes_metrics_offline(tmp_path: Path, monkeypatch: p
         logged = [history(record) for data in wandb_records(file) if (record := parsed(data)).HasField("history")]
     assert [step for step, _ in logged] == [0, 1]
     assert [variance for _, variance in logged] == pytest.approx(run.metrics["variance"][0])
+
+
+NAMES = st.sampled_from(["noted", " noted", "noted,", "", "tensorboard"]) | st.text("notedx,. \n\0[", max_size=8)
+ANYTHING = (
+    st.none()
+    | st.integers()
+    | st.floats()
+    | st.binary(min_size=1, max_size=3)
+    | st.dictionaries(NAMES, NAMES, max_size=2)
+)
+VALUES = st.none() | st.floats() | st.integers() | st.text(max_size=3) | st.lists(st.floats(), max_size=2)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(names=NAMES | ANYTHING | st.lists(NAMES | ANYTHING, max_size=3), values=st.dictionaries(st.text(), VALUES))
+def test_whatever_is_given_as_loggers_is_used_or_refused(names: Any, values: dict[str, Any]) -> None:
+    seen: list[dict[str, float]] = []
+
+    @contextmanager
+    def noted(config: Any, output: Any) -> Iterator[Any]:
+        yield lambda generation, numbers: seen.append(numbers)
+
+    wanted = names.split(",") if isinstance(names, str) else names
+    is_known = isinstance(wanted, list) and all(
+        isinstance(name, str) and name.strip() in ("", "noted") for name in wanted
+    )
+    with pytest.MonkeyPatch.context() as patch, nullcontext() if is_known else pytest.raises(ConfigError, match="log"):
+        patch.setitem(following.LOGGERS, "noted", noted)
+        with following.logged(names, layered("point"), None) as write:
+            write([{"generation": 0, "seed": 0} | values])
+    assert len(seen) == (sum(bool(name.strip()) for name in wanted) if is_known else 0)
+    assert all(isinstance(number, int | float) for numbers in seen for number in numbers.values())
 
 
 def test_an_unknown_logger_is_refused_before_anything_is_done(tmp_path: Path) -> None:

@@ -12,11 +12,9 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -31,12 +29,12 @@ from evolvability.core.keys import noise_key
 from evolvability.tasks.simulators import Address, simulator_task
 from evolvability.training.driver import TrainingResult
 from evolvability.training.evolution import Evolution, InvalidMembersError
+from evolvability.workers import fingerprint
 from evolvability.workers.connect import make_pool
 from evolvability.workers.evaluator import NUM_SUMS, split
-from evolvability.workers.fingerprint import code_of
 from evolvability.workers.local_processes import LocalProcesses, _Worker
 from evolvability.workers.pools import ExecutorPool, LostError, Pool
-from evolvability.workers.worker import _check_code, recipe_of
+from evolvability.workers.worker import Workbench, recipe_of
 from tests.cluster import NUM_STEPS, Diary, diary_task
 from tests.patience import PATIENCE
 
@@ -241,51 +239,34 @@ def test_worker_that_cannot_build_the_simulator_stops_the_run_with_its_words(tmp
 
 
 def test_other_versions_on_a_worker_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    evolution = Evolution(Config("python:diary", population_size=4), diary_task(Diary(tmp_path / "diary.txt")))
-    monkeypatch.setattr("evolvability.workers.worker.version", lambda name: "0.0.1")
-    evaluator = evolution.evaluator
-    assert evaluator is not None
-    broadcast = evaluator.broadcast(jax.tree.map(lambda leaf: leaf[0], evolution.start()))
-    with pytest.raises(TaskError, match=r"this worker has evolvability-es 0.0.1, but the driver has"):
-        evaluator.evaluate([broadcast])
-
-
-def test_another_version_of_the_simulator_on_a_worker_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The module that a simulator uses has changed since the driver imported it: the worker's file is another one."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    (tmp_path / "physics_of_mine.py").write_text("GRAVITY = 9.81\n\ndef fall(x):\n    return x * GRAVITY\n")
-    simulator = "import physics_of_mine\n\nclass Falls:\n    def __call__(self, parameters, seed):\n"
-    (tmp_path / "falls_of_mine.py").write_text(f"{simulator}        return physics_of_mine.fall(parameters[:1])\n")
-    task = simulator_task(importlib.import_module("falls_of_mine").Falls, start=np.zeros(2))
-    recipe = recipe_of(Config("python:falls", population_size=4), task)
-    assert {"falls_of_mine", "physics_of_mine"} <= set(recipe.code)
-    assert recipe.code.get("numpy", np.__version__) == np.__version__  # of what is installed, its version
-    _check_code(recipe)  # in the driver itself there is nothing to check
+    yaml = importlib.import_module("yaml")  # of a package that has another name
+    recipe = recipe_of(Config("python:diary", population_size=4), diary_task(Diary(tmp_path / "diary.txt")))
+    assert (recipe.code["numpy"], recipe.code["yaml"]) == (np.__version__, yaml.__version__)
     elsewhere = dataclasses.replace(recipe, driver=("another machine", 1))
-    _check_code(elsewhere)
-    (tmp_path / "physics_of_mine.py").write_text("GRAVITY = 1.62\n\ndef fall(x):\n    return x * GRAVITY\n")
-    with pytest.raises(RuntimeError, match="another version of the module physics_of_mine"):
-        _check_code(elsewhere)
+    Workbench(elsewhere).check_code()
+    monkeypatch.setattr(fingerprint, "version_of", lambda name: "0.0.1" if name == "jax" else "")
+    with pytest.raises(RuntimeError, match=r"another version of jax, 0\.0\.1, than the driver"):
+        Workbench(elsewhere).check_code()
+    Workbench(recipe).check_code()  # in the driver itself there is nothing to check
 
 
-def test_modules_that_are_imported_late_or_by_a_script_are_looked_at_too(
+def test_another_version_of_a_module_is_refused_as_soon_as_a_worker_has_imported_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A module that a simulator imports late has changed since the driver did: the worker's file is another one."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "late_of_mine.py").write_text("GRAVITY = 9.81\n")
-    (tmp_path / "early_of_mine.py").write_text(
-        "def fall(x):\n    from late_of_mine import GRAVITY\n    return x * GRAVITY\n"
+    (tmp_path / "physics_of_mine.py").write_text("GRAVITY = 9.81\n")
+    (tmp_path / "falls_of_mine.py").write_text(
+        "class Falls:\n    def __call__(self, parameters, seed):\n        from physics_of_mine import GRAVITY\n"
+        "        return parameters[:1] * GRAVITY\n"
     )
-    early = importlib.import_module("early_of_mine")
-    importlib.import_module("late_of_mine")
-    script: dict[str, Any] = {"__name__": "__main__", "early": early, "yaml": importlib.import_module("yaml")}
-    exec("def simulator():\n    return early.fall, yaml.__name__", script)  # it travels by its code, not by its name
-    found = code_of(cloudpickle.dumps(script["simulator"]))
-    assert {"early_of_mine", "late_of_mine"} <= set(found)
-    assert found["yaml"] == metadata.version("PyYAML")
+    task = simulator_task(importlib.import_module("falls_of_mine").Falls, start=np.zeros(2))
+    evolve(task, **SETTINGS, workers=1)
+    evolution = Evolution(layered("python:falls", values=SETTINGS), task, pool := LocalProcesses(1))
+    (tmp_path / "physics_of_mine.py").write_text("GRAVITY = 1.62\n")
+    with pytest.raises(TaskError, match="another version of physics_of_mine"):
+        next(evolution.generations(evolution.start()))
+    pool.close()
 
 
 @pytest.mark.filterwarnings("ignore:.*more members are invalid")
@@ -311,9 +292,10 @@ def test_simulator_that_cannot_be_pickled_is_refused_by_name(tmp_path: Path) -> 
 def test_processes_that_die_while_they_build_the_simulator_stop_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evolvability.workers.local_processes.MAX_STARTS", 2)
+    monkeypatch.setattr("evolvability.workers.evaluator.MAX_LOST_PER_SLOT", 0)
+    monkeypatch.setattr("evolvability.workers.evaluator.MAX_LOST", 2)
     task = dataclasses.replace(diary_task(Diary(tmp_path / "diary.txt")), simulator=lambda: os._exit(7))
-    with pytest.raises(ClusterError, match="build the simulator"):
+    with pytest.raises(ClusterError, match=r"2 calls in a row came to nothing.*exit code 7"):
         evolve(task, **SETTINGS, workers=1)
 
 
@@ -347,7 +329,7 @@ def test_members_that_cost_every_worker_stop_the_run_soon(tmp_path: Path) -> Non
 
 def test_a_worker_that_takes_too_much_memory_is_ended_from_outside_and_named() -> None:
     worker = _Worker()
-    worker.get_ready(os.getpid)
+    assert isinstance(worker.call(PATIENCE, os.getpid), int)
     worker.look_after(1e12)
     assert isinstance(worker.call(PATIENCE, os.getpid), int)
     worker.look_after(1e3)
@@ -363,7 +345,7 @@ def test_why_a_worker_cannot_start_is_said(monkeypatch: pytest.MonkeyPatch) -> N
     pool = LocalProcesses(1)
     error = pool.submit(os.getpid).exception(PATIENCE)  # type: ignore[arg-type]
     pool.close()
-    assert isinstance(error, ClusterError)
+    assert isinstance(error, LostError)
     assert "(exit code 1), whose last words were" in str(error)
     assert "SystemError: no such interpreter" in str(error)
 

@@ -1,12 +1,11 @@
 """Checkpoints: a State as safetensors, which vouches for itself and for what was recorded before it."""
 
 import json
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,30 +15,19 @@ from evolvability.config.schema import Config, to_table
 from evolvability.config.tables import flat
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
-from evolvability.runs.contents import state_in
+from evolvability.runs import sealed
+from evolvability.runs.contents import CHECKPOINTS, FOLDERS, arrays_path, generations_in, own_files, state_in
 from evolvability.runs.environment import jax_settings
 from evolvability.runs.files import command_line
 from evolvability.runs.rows import ROW_FILES
-from evolvability.runs.sealed import (
-    PART,
-    UNREADABLE,
-    Arrays,
-    facts_in,
-    from_json,
-    keep_beside,
-    to_bytes,
-    to_json,
-    write_whole,
-)
+from evolvability.runs.sealed import PART, UNREADABLE, Arrays
 
-CHECKPOINTS = "checkpoints"
-FOLDERS = ("behaviors", "centers")
-"""Of a run folder, those with a file per recorded generation."""
 MAY_CHANGE = {"generations", "checkpoint_seconds", "record_every", "record_centers", "max_invalid", "start_from"}
 """Settings of a run under way that do not change what comes next: how long it is, and what is kept."""
 Recorded = Mapping[str, Sequence[int]]
 """By folder, ``behaviors`` and ``centers``: the generations of which it has a file."""
 MAX_RECORDED = 1_000_000
+KEY_WORDS = 2  # of JAX's threefry, the one kind of random keys that runs have
 KEPT = 3
 """How many checkpoints a run folder keeps: a damaged one has predecessors."""
 
@@ -56,7 +44,9 @@ def save_checkpoint(
     }
     file = arrays_path(path / CHECKPOINTS, generation)
     # The voucher has a checksum of its own, since it is read more often than the arrays beside it.
-    write_whole(file, to_bytes(named_arrays(state), {"generation": file.stem, "voucher": to_json(voucher)}))
+    sealed.write_whole(
+        file, sealed.to_bytes(named_arrays(state), {"generation": file.stem, "voucher": sealed.to_json(voucher)})
+    )
     for old in checkpoint_generations(path)[:-kept]:
         arrays_path(path / CHECKPOINTS, old).unlink(missing_ok=True)
 
@@ -65,9 +55,32 @@ def rewind_checkpoints(path: Path, generation: int) -> None:
     """Remove checkpoints of later generations, and what a process killed in the middle of one left behind."""
     for old, file in own_files(path / CHECKPOINTS):
         if file.suffix != PART and old > generation and not has_checkpoint(path, old):
-            keep_beside(file)
+            sealed.keep_beside(file)
         if old > generation or file.suffix == PART:
             file.unlink()
+
+
+class Voucher(NamedTuple):
+    """What a checkpoint knows of its run, beside the State."""
+
+    rows: list[str]
+    recorded: dict[str, list[range]]
+    config: dict[str, Any]
+    jax: dict[str, Any]
+    last: int  # generation, as it was asked for
+
+
+def _voucher(path: Path, generation: int) -> Voucher | None:
+    """That of a checkpoint; None where it is damaged, or was not written by us."""
+    try:
+        table = sealed.from_json(sealed.facts_in(arrays_path(path / CHECKPOINTS, generation))["voucher"])
+        recorded = {name: [range(*span) for span in table["recorded"].get(name, ())] for name in FOLDERS}
+        if sum(map(len, chain(*recorded.values()))) > MAX_RECORDED:
+            return None
+        config = dict(flat(table["config"]))
+        return Voucher(list(table["rows"]), recorded, config, dict(table.get("jax", {})), int(config["generations"]))
+    except (RunFolderError, *UNREADABLE):
+        return None
 
 
 def missing(path: Path, names: Sequence[str] = (*FOLDERS, *ROW_FILES)) -> list[tuple[int, Path]]:
@@ -75,24 +88,18 @@ def missing(path: Path, names: Sequence[str] = (*FOLDERS, *ROW_FILES)) -> list[t
 
     Each with the first generation that is lost with it; names: of the folders and files that are looked at.
     """
-    for generation in reversed(checkpoint_generations(path)):
-        try:
-            voucher = _voucher(path, generation)
-            rows = [(0, path / name) for name in ROW_FILES if name in names and name in voucher["rows"]]
-            found = {name: [range(*span) for span in voucher["recorded"][name]] for name in FOLDERS if name in names}
-            number = sum(len(span) for own in found.values() for span in own)
-        except (RunFolderError, *UNREADABLE):
-            continue  # it is damaged: the one before tells
-        if number > MAX_RECORDED:  # not written by us
-            return []
-        lost = {name: sorted({*chain(*own)}.difference(generations_in(path / name))) for name, own in found.items()}
-        gone = [(one, arrays_path(path / name, one)) for name, own in lost.items() for one in own]
-        return [(one, file) for one, file in (*rows, *gone) if not file.is_file()]
-    return []
-
-
-def _voucher(path: Path, generation: int) -> dict[str, Any]:
-    return from_json(facts_in(arrays_path(path / CHECKPOINTS, generation))["voucher"])
+    vouchers = (_voucher(path, generation) for generation in reversed(checkpoint_generations(path)))
+    voucher = next(filter(None, vouchers), None)  # of a damaged one, the one before tells
+    if voucher is None:
+        return []
+    rows = [(0, path / name) for name in ROW_FILES if name in names and name in voucher.rows]
+    gone = [
+        (generation, arrays_path(path / name, generation))
+        for name in FOLDERS
+        if name in names
+        for generation in sorted({*chain(*voucher.recorded[name])}.difference(generations_in(path / name)))
+    ]
+    return [(generation, file) for generation, file in (*rows, *gone) if not file.is_file()]
 
 
 def spans(generations: Sequence[int]) -> list[list[int]]:
@@ -121,24 +128,6 @@ def checkpoint_generations(path: Path) -> list[int]:
     return generations_in(path / CHECKPOINTS)
 
 
-def generations_in(folder: Path) -> list[int]:
-    """The generations that a folder holds files of, oldest first; whatever else lies there is none of a run's."""
-    return [generation for generation, file in own_files(folder) if file.suffix != PART]
-
-
-def own_files(folder: Path) -> list[tuple[int, Path]]:
-    """The files of generations in a folder, in order; whatever else lies there is none of a run's, and left alone."""
-    # Names are padded to six digits, and longer from a million generations on.
-    pattern = re.compile(rf"([0-9]{{6}}|[1-9][0-9]{{6,8}})\.safetensors({re.escape(PART)})?")
-    files = folder.iterdir() if folder.is_dir() else ()
-    return sorted((int(match[1]), file) for file in files if (match := pattern.fullmatch(file.name)) and file.is_file())
-
-
-def arrays_path(folder: Path, generation: int) -> Path:
-    """The file of a generation."""
-    return folder / f"{generation:06d}.safetensors"
-
-
 def load_checkpoint(path: Path, generation: int | None = None, *, before: int | None = None) -> tuple[int, Arrays]:
     """The newest intact checkpoint, or that of a generation. A damaged one is named and passed over.
 
@@ -165,12 +154,11 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
 
 def miss_last(path: Path, available: Sequence[int]) -> None:
     """Say that the last checkpoint is gone; a run that reached its end has always recorded its last generation."""
-    try:
-        last = int(_voucher(path, available[-1])["config"]["generations"]) if available else 0
-    except (RunFolderError, *UNREADABLE):
-        return  # it is damaged, which is said
-    if available and available[-1] < last and arrays_path(path / FOLDERS[0], last - 1).is_file():
-        text = f"{path} has no checkpoint of generation {last}, its last: it was removed, or the run was killed."
+    voucher = _voucher(path, available[-1]) if available else None  # or it is damaged, which is said
+    if voucher and available[-1] < voucher.last and arrays_path(path / FOLDERS[0], voucher.last - 1).is_file():
+        text = (
+            f"{path} has no checkpoint of generation {voucher.last}, its last: it was removed, or the run was killed."
+        )
         warnings.warn(f"{text} That of generation {available[-1]} is used.", stacklevel=3)
 
 
@@ -184,20 +172,16 @@ def check_not_left_out(path: Path) -> None:
 def check_config(path: Path, generation: int, config: Config) -> None:
     """Refuse a configuration, or settings of JAX, that did not make a checkpoint."""
     voucher = _voucher(path, generation)
-    made_by, made_with = dict(flat(voucher["config"])), dict(voucher.get("jax", {}))
-    for name, value in jax_settings().items():
-        if made_with.get(name, value) != value:
-            text = (
-                f"{path} was made with {name}={made_with[name]}, and now it is {value}: it would not go on as it began"
-            )
-            raise RunFolderError(f"{text}. Set that environment variable as it was.")
-    asked = dict(flat(json.loads(json.dumps(to_table(config)))))
+    made_by = voucher.jax | voucher.config if voucher else {}
+    now = jax_settings()
+    asked = now | dict(flat(json.loads(json.dumps(to_table(config)))))
     for name in sorted(made_by.keys() & asked.keys() - MAY_CHANGE):
         if made_by[name] != asked[name]:
-            raise RunFolderError(
-                f"{path / 'config.toml'} was edited: {name} is {asked[name]!r} there, but the run was made with "
-                f"{made_by[name]!r}. Set it back to go on. What may change: {', '.join(sorted(MAY_CHANGE))}."
-            )
+            what = f"{name} is {asked[name]!r} now, but the run was made with {made_by[name]!r}. Set it back to go on"
+            if name in now:
+                raise RunFolderError(f"{path}: the environment variable {what}.")
+            may = f"What may change: {', '.join(sorted(MAY_CHANGE))}."
+            raise RunFolderError(f"{path / 'config.toml'} was edited: {what}. {may}")
 
 
 def named_arrays(tree: PyTree) -> Arrays:
@@ -217,7 +201,7 @@ def restore(template: PyTree, arrays: Arrays) -> PyTree:
 
     def fill(path: Any, leaf: Any) -> Any:
         name = _name(path)
-        expected = jax.eval_shape(jax.random.key_data, leaf) if _is_key(leaf) else leaf
+        expected = jax.ShapeDtypeStruct((*leaf.shape, KEY_WORDS), np.uint32) if _is_key(leaf) else leaf
         found = arrays.get(name)
         # Strictly, without broadcasting or casting: the next generation's bits depend on these.
         if found is None or found.shape != expected.shape or found.dtype != expected.dtype:
@@ -234,9 +218,8 @@ def restore(template: PyTree, arrays: Arrays) -> PyTree:
 def _intact(path: Path, generation: int) -> Arrays | None:
     """A checkpoint's arrays, if they and its voucher are as they were written."""
     try:
-        _voucher(path, generation)["config"].items()
-        return state_in(arrays_path(path / CHECKPOINTS, generation))
-    except (RunFolderError, *UNREADABLE):
+        return state_in(arrays_path(path / CHECKPOINTS, generation)) if _voucher(path, generation) else None
+    except RunFolderError:
         return None
 
 

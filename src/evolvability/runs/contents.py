@@ -1,5 +1,26 @@
-"""What the files of a run folder must hold to be used: an intact one may come from somebody else, and hold anything."""
+"""What a run folder may contain, how its files are called, and what each must hold to be used.
 
+    runs/NAME/
+      config.toml          every setting; `ees train --config` repeats the run
+      environment.json     versions, devices, commit
+      behavior.json        the name of every behavior dimension, with its unit
+      robot.zip            the robot of a run that was given a file: its MJCF and all that belongs to it
+      origin.json          the run this one started from, if any
+      metrics.jsonl        one object per generation and seed, see docs/run-folder.md
+      histograms.jsonl     a histogram of behaviors per generation and seed
+      behaviors/           the population's behaviors, generation by generation
+      centers/             what those generations were drawn around: State without the optimizer's
+      checkpoints/         State, the last ones
+      adaptations/         what the best of its mutations reached, goal by goal
+      races/               what ways of adapting reached over episodes used
+      offspring/           what mutations of its centers did, by their sigma
+      tensorboard/         the metrics as TensorBoard reads them, if they were logged so
+
+Nothing in it is executable: opening somebody else's run folder never runs code. An intact file may be somebody else's,
+and hold anything, so what is read of one is looked at here.
+"""
+
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +28,64 @@ import numpy as np
 
 from evolvability.config.schema import Config
 from evolvability.config.tables import from_table
-from evolvability.core.errors import ConfigError, RunFolderError
+from evolvability.core.errors import ConfigError
 from evolvability.core.types import is_usable
-from evolvability.runs.rows import Row
-from evolvability.runs.sealed import UNREADABLE, Arrays, damaged, read_arrays, read_json
+from evolvability.runs.rows import ROW_FILES
+from evolvability.runs.sealed import PART, UNREADABLE, Arrays, damaged, read_arrays, read_json
+from evolvability.tasks.robots.archives import ROBOT_FILE
 
-PACK = 1000
-"""Rows that are packed together."""
+TABLES: dict[str, dict[str, Any]] = {
+    "environment.json": {"packages": dict, "devices": list, "python": str, "platform": str, "commit": str | None},
+    "behavior.json": {"names": list},
+    "origin.json": {"config": dict},
+}
+"""Files of JSON, and what they must hold."""
+FILES = ("config.toml", *TABLES, ROBOT_FILE, *ROW_FILES)
+FOLDERS = ("behaviors", "centers")
+"""Those with a file per recorded generation."""
+CHECKPOINTS = "checkpoints"
+ARRAY_FOLDERS = (*FOLDERS, CHECKPOINTS)
+EXTRAS = ("adaptations", "races", "offspring")
+"""Folders of what was made of a finished run."""
+RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, "tensorboard", ".lock"}
 OF_MEMBERS = ("fitness", "valid", "component")
+
+
+def arrays_path(folder: Path, generation: int) -> Path:
+    """The file of a generation."""
+    return folder / f"{generation:06d}.safetensors"
+
+
+def own_files(folder: Path) -> list[tuple[int, Path]]:
+    """The files of generations in a folder, in order; whatever else lies there is none of a run's, and left alone."""
+    # Names are padded to six digits, and longer from a million generations on.
+    pattern = re.compile(rf"([0-9]{{6}}|[1-9][0-9]{{6,8}})\.safetensors({re.escape(PART)})?")
+    files = folder.iterdir() if folder.is_dir() else ()
+    return sorted((int(match[1]), file) for file in files if (match := pattern.fullmatch(file.name)) and file.is_file())
+
+
+def generations_in(folder: Path) -> list[int]:
+    """The generations that a folder holds whole files of, oldest first."""
+    return [generation for generation, file in own_files(folder) if file.suffix != PART]
+
+
+def table_in(path: Path) -> dict[str, Any]:
+    """The table in one of `TABLES`."""
+    table = read_json(path)
+    for name, kind in TABLES[path.name].items():
+        if not isinstance(table.get(name), kind):
+            raise damaged(path, ValueError(f"it has no {name}"))
+    return table
+
+
+def origin_in(path: Path) -> dict[str, Any]:
+    """What is recorded of the run that another started from."""
+    table = table_in(path)
+    try:
+        from_table(table["config"], Config)
+    except (ConfigError, *UNREADABLE):
+        raise damaged(path, ValueError("the configuration in it is not one of a run")) from None
+    return table
 
 
 def arrays_of(path: Path) -> Arrays:
@@ -46,76 +117,3 @@ def state_in(path: Path) -> Arrays:
     if (center.ndim, key.ndim, center.dtype.kind) != (3, 2, "f") or not center.size or len(center) != len(key):
         raise damaged(path, ValueError("centers and keys are expected"))
     return arrays
-
-
-def environment_in(path: Path) -> dict[str, Any]:
-    """Versions, devices and commit."""
-    table = read_json(path)
-    if not isinstance(table.get("packages"), dict) or not isinstance(table.get("devices"), list):
-        raise damaged(path, ValueError("packages and devices are expected"))
-    return {"python": None, "platform": None, "commit": None} | table | {"devices": [*map(str, table["devices"])]}
-
-
-def origin_in(path: Path) -> dict[str, Any]:
-    """What is recorded of the run that another started from."""
-    table = read_json(path)
-    try:
-        from_table(table["config"], Config)
-    except (ConfigError, *UNREADABLE):
-        text = "the configuration of the run that this one started from is expected"
-        raise damaged(path, ValueError(text)) from None
-    return table
-
-
-class Metrics(dict[str, np.ndarray[Any, Any]]):
-    """Every metric by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
-
-    def __init__(self, path: Path, rows: list[Row], num_seeds: int) -> None:
-        self.path = path
-        try:
-            super().__init__(metric_arrays(rows, num_seeds))
-        except (ValueError, TypeError, OverflowError) as error:  # rows from elsewhere may hold anything
-            raise damaged(path, error) from None
-
-    def __missing__(self, name: str) -> np.ndarray[Any, Any]:
-        raise RunFolderError(f"{self.path} has no metric '{name}'; there are: {', '.join(self) or 'none'}.")
-
-
-def metric_arrays(rows: list[Row], num_seeds: int) -> Arrays:
-    """Rows as arrays by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
-    names = set[str]().union(*rows) - {"seed"}
-    if names <= {"generation"}:  # all rows are lost
-        return {}
-    columns = {name: _column([row.get(name) for row in rows]) for name in sorted(names)}
-    # Rows lie generation after generation, each with its seeds in order.
-    return {name: column.reshape(-1, num_seeds, *column.shape[1:]).swapaxes(0, 1) for name, column in columns.items()}
-
-
-class PackedRows:
-    """Rows of metrics, packed as they come: as dictionaries those of a long run would fill the memory."""
-
-    def __init__(self, num_seeds: int, before: Arrays | None = None) -> None:
-        self._num_seeds, self._parts, self._rows = num_seeds, [before] if before else [], list[Row]()
-
-    def extend(self, rows: list[Row]) -> None:
-        """Add whole generations."""
-        self._rows += rows
-        if len(self._rows) >= PACK:
-            self._parts.append(metric_arrays(self._rows, self._num_seeds))
-            self._rows = []
-
-    def arrays(self) -> Arrays:
-        """All of them, as `metric_arrays` has them."""
-        parts = [*self._parts, metric_arrays(self._rows, self._num_seeds)] if self._rows else self._parts
-        shapes = {name: values.shape[2:] for part in parts for name, values in sorted(part.items())}
-        lost = [
-            {name: np.full((*part["generation"].shape, *shapes[name]), np.nan) for name in shapes} for part in parts
-        ]
-        whole = [nan | part for nan, part in zip(lost, parts, strict=True)]
-        return {name: np.concatenate([part[name] for part in whole], axis=1) for name in sorted(shapes)}
-
-
-def _column(values: list[Any]) -> np.ndarray[Any, Any]:
-    """One metric of all rows; a row may be lost, or lack a name that a later version added."""
-    shape = next((np.shape(value) for value in values if value is not None), ())
-    return np.array([np.full(shape, np.nan) if value is None else value for value in values], np.float64)

@@ -1,15 +1,17 @@
 """Slim exports of run folders: all that figures, statistics and mutations need, without the optimizer's state."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from evolvability.core.errors import RunFolderError
-from evolvability.runs.checkpoints import FOLDERS, generations_in, load_checkpoint, save_checkpoint
-from evolvability.runs.folder import EXTRAS, FILES, Run, spread_out
+from evolvability.runs.checkpoints import load_checkpoint, save_checkpoint
+from evolvability.runs.contents import EXTRAS, FILES, FOLDERS, generations_in
+from evolvability.runs.folder import Run, spread_out
 from evolvability.runs.picking import check_number
-from evolvability.runs.rows import read_rows, to_lines
+from evolvability.runs.rows import HISTOGRAMS, read_rows, to_lines
 from evolvability.runs.sealed import Arrays, write_whole
 from evolvability.runs.trust import objection, remember
 from evolvability.runs.writer import RunWriter, locked
@@ -61,7 +63,7 @@ def export(
         for name in reversed(FILES):
             if (run.path / name).is_file():
                 data = (run.path / name).read_bytes()
-                thin = name == "histograms.jsonl" and histograms is not None
+                thin = name == HISTOGRAMS and histograms is not None
                 write_whole(destination / name, _thinned(run, histograms or 1) if thin else data)
     if not objection(run.path, run.config):
         remember(destination, run.config)
@@ -83,14 +85,13 @@ def _copy_center(run: Run, writer: RunWriter, half: bool) -> None:
     save_checkpoint(writer.path, generation, slim, run.config, writer.recorded)
 
 
-def _thinned(run: Run, most: int) -> bytes:
+def _thinned(run: Run, most: int) -> Iterator[bytes]:
     """The rows of histograms, of which so many generations have one, and the others only their place."""
-    rows, _ = read_rows(run.path / "histograms.jsonl", run.seeds)
+    rows = list(read_rows(run.path / HISTOGRAMS, run.seeds, []))
     kept = set(spread_out(sorted({row["generation"] for row in rows}), most))
-    places = [
-        row if row["generation"] in kept else {name: row[name] for name in ("generation", "seed")} for row in rows
-    ]
-    return to_lines(places).encode()
+    return to_lines(
+        row if row["generation"] in kept else {"generation": row["generation"], "seed": row["seed"]} for row in rows
+    )
 
 
 def slim_down(run: Run) -> None:

@@ -1,27 +1,8 @@
-"""The run folder: written whole or not at all, resumed, read.
-
-    runs/NAME/
-      config.toml          every setting; `ees train --config` repeats the run
-      environment.json     versions, devices, commit
-      behavior.json        the name of every behavior dimension, with its unit
-      robot.zip            the robot of a run that was given a file: its MJCF and all that belongs to it
-      origin.json          the run this one started from, if any
-      metrics.jsonl        one object per generation and seed, see docs/run-folder.md
-      histograms.jsonl     a histogram of behaviors per generation and seed
-      behaviors/           the population's behaviors, generation by generation
-      centers/             what those generations were drawn around: State without the optimizer's
-      checkpoints/         State, the last ones
-      adaptations/         what the best of its mutations reached, goal by goal
-      races/               what ways of adapting reached over episodes used
-      offspring/           what mutations of its centers did, by their sigma
-      tensorboard/         the metrics as TensorBoard reads them, if they were logged so
-
-Nothing in it is executable: opening somebody else's run folder never runs code.
-"""
+"""A run folder, to read from."""
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,38 +12,21 @@ from evolvability.config.schema import Config, read_toml
 from evolvability.config.tables import from_table
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.populations import Population
-from evolvability.runs.behavior_names import NAMES_FILE, behavior_names
-from evolvability.runs.checkpoints import (
-    CHECKPOINTS,
-    FOLDERS,
-    arrays_path,
-    checkpoint_generations,
-    generations_in,
-    has_checkpoint,
-    load_checkpoint,
-    miss_last,
-    missing,
-    summary,
-)
-from evolvability.runs.contents import Metrics, behaviors_in, environment_in, origin_in, state_in
+from evolvability.runs import checkpoints, contents
 from evolvability.runs.files import check_is_run, command_line
 from evolvability.runs.histograms import Histogram, histograms_in
-from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
-from evolvability.runs.rows import ROW_FILES, read_rows
+from evolvability.runs.rows import HISTOGRAMS, METRICS, Metrics, Row, read_rows
 from evolvability.runs.sealed import Arrays, is_changed
 from evolvability.runs.trust import check_files, check_trust, remember
 from evolvability.tasks.base import Task
 from evolvability.tasks.registry import make_task
 from evolvability.tasks.robots.archives import ROBOT_FILE, offer
 
-FILES = ("config.toml", "environment.json", NAMES_FILE, ROBOT_FILE, "origin.json", *ROW_FILES)
-ARRAY_FOLDERS = (*FOLDERS, CHECKPOINTS)
-EXTRAS = ("adaptations", "races", "offspring")
-"""Folders of what was made of a finished run."""
-RUN_FOLDER_NAMES = {*FILES, *ARRAY_FOLDERS, *EXTRAS, "tensorboard", ".lock"}
 MAX_SEEDS = 10_000
 """Of a run: a folder from somebody else could ask for a billion."""
+MAX_LETTERS = 60
+"""Of the name of a behavior: it could hold a book."""
 
 
 class Run(TrainedPopulation):
@@ -86,12 +50,8 @@ class Run(TrainedPopulation):
     """The run folder."""
     dimensions: tuple[int, ...]
     """Which behavior dimensions are looked at; empty for all."""
-    population: Population | None
-    """The population that members were drawn from, where it was given as an object."""
     config: Config
     """The run's configuration."""
-    by_name: bool
-    """Whether the task is the one that the configuration names, not an object of yours."""
 
     def __init__(
         self,
@@ -105,7 +65,7 @@ class Run(TrainedPopulation):
         self.path, self.dimensions = Path(path), tuple(dimensions)
         self.by_name, self._task, self.population = task is None, task, population
         check_is_run(self.path)
-        check_files(self.path, RUN_FOLDER_NAMES)
+        check_files(self.path, contents.RUN_FOLDER_NAMES)
         try:
             self.config = from_table(read_toml(self.path / "config.toml"), Config)
         except ConfigError as error:
@@ -138,54 +98,50 @@ class Run(TrainedPopulation):
         check_trust(self.path, self.config)
         return make_task(self.config.task, options)
 
-    def parents(self) -> list[Parent]:
-        """What the run ended with, one parent per seed; a slim export of a run is enough."""
-        generation, arrays = load_checkpoint(self.path)
-        where, population = str(self.path), self.population
-        return parents_from(arrays, self.config, self.task, generation, where=where, population=population)
-
     @property
     def environment(self) -> dict[str, Any]:
         """Versions, devices and commit of the process that made the run."""
-        return environment_in(self.path / "environment.json")
+        table = contents.table_in(self.path / "environment.json")
+        return table | {"devices": [*map(str, table["devices"])]}
 
     @property
     def origin(self) -> dict[str, Any] | None:
         """Of a run that started from another: that one's path, generation, configuration and center's checksum."""
         path = self.path / "origin.json"
-        return origin_in(path) if path.is_file() else None
+        return contents.origin_in(path) if path.is_file() else None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The objects in metrics.jsonl, up to the last complete generation."""
-        return self._rows("metrics.jsonl")
+        return list(self._rows(METRICS))
 
     def histograms(self) -> dict[tuple[int, int], Histogram]:
         """Of behaviors, by generation and seed."""
-        self._miss("histograms.jsonl")
-        path = self.path / "histograms.jsonl"
-        return histograms_in(path, self._rows(path.name)) if path.is_file() else {}
+        self._miss(HISTOGRAMS)
+        path = self.path / HISTOGRAMS
+        return histograms_in(path, self._rows(HISTOGRAMS)) if path.is_file() else {}
 
-    def _rows(self, name: str) -> list[dict[str, Any]]:
+    def _rows(self, name: str) -> Iterator[Row]:
         # First: a run may be going on, and writes checkpoints after rows.
-        done = max(checkpoint_generations(self.path), default=0)
-        rows, lost = read_rows(self.path / name, self.seeds)
-        if lost or len(rows) < done * self.config.seeds:
-            which = summary(lost) if lost else f"{len(rows) // self.config.seeds} to {done - 1}"
+        done, number, lost = max(checkpoints.checkpoint_generations(self.path), default=0), 0, list[int]()
+        for row in read_rows(self.path / name, self.seeds, lost):
+            number += 1
+            yield row
+        if lost or number < done * self.config.seeds:
+            which = checkpoints.summary(sorted({*lost})) if lost else f"{number // self.config.seeds} to {done - 1}"
             text = f"{self.path / name} is damaged, and empty for the generations {which}."
             warnings.warn(f"{text} What can be is done again by: {command_line('resume', self.path)}", stacklevel=3)
-        return rows
 
     @property
     def metrics(self) -> Arrays:
         """Every metric by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
-        return Metrics(self.path / "metrics.jsonl", self.rows, self.config.seeds)
+        return Metrics(self.path / METRICS, self._rows(METRICS), self.config.seeds)
 
     @property
     def recorded(self) -> list[int]:
         """The generations whose behaviors were kept."""
         self._miss("behaviors")
-        return generations_in(self.path / "behaviors")
+        return contents.generations_in(self.path / "behaviors")
 
     def behaviors(self, generation: int | None = None) -> Arrays:
         """One recorded generation; default: the last.
@@ -196,13 +152,13 @@ class Run(TrainedPopulation):
             (num_seeds, num_members, num_episodes, num_behaviors), whose mean the behavior is.
         """
         # Where one is asked for, others that may be gone are of no matter.
-        recorded = self.recorded if generation is None else generations_in(self.path / "behaviors")
+        recorded = self.recorded if generation is None else contents.generations_in(self.path / "behaviors")
         generation = recorded[-1] if generation is None and recorded else generation
         if generation not in recorded:
-            nearby = f"recorded: {summary(recorded)}" if recorded else "none was recorded"
+            nearby = f"recorded: {checkpoints.summary(recorded)}" if recorded else "none was recorded"
             raise RunFolderError(f"{self.path} has no behaviors of generation {generation}; {nearby}.")
-        path = arrays_path(self.path / "behaviors", generation)
-        arrays = behaviors_in(path, self.config.seeds)
+        path = contents.arrays_path(self.path / "behaviors", generation)
+        arrays = contents.behaviors_in(path, self.config.seeds)
         return arrays | {name: self.along(arrays[name]) for name in ("behavior", "episodes") if name in arrays}
 
     def along(self, behavior: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -218,61 +174,68 @@ class Run(TrainedPopulation):
     @property
     def behavior_names(self) -> list[str]:
         """What the dimensions that are looked at are called, with their units; none before anything is recorded."""
-        if not self.recorded:
+        if not (recorded := self.recorded):
             return []
-        first = arrays_path(self.path / "behaviors", self.recorded[0])
-        whole = behaviors_in(first, self.config.seeds)["behavior"].shape[-1]
-        names = behavior_names(self.path, whole)
-        return [names[index] for index in self.dimensions or range(whole)]
+        first = contents.arrays_path(self.path / "behaviors", recorded[0])
+        number = contents.behaviors_in(first, self.config.seeds)["behavior"].shape[-1]
+        path, names = self.path / "behavior.json", [f"behavior {index}" for index in range(number)]
+        try:
+            kept = [str(name)[:MAX_LETTERS] for name in contents.table_in(path)["names"]]
+            if len(kept) != number:
+                raise RunFolderError(f"{path} has {len(kept)} names for {number} behavior dimensions.")
+            names = kept
+        except RunFolderError as error:
+            warnings.warn(f"{error} Dimensions are called by numbers.", stacklevel=2)
+        return [names[index] for index in self.dimensions or range(number)]
 
     def _miss(self, name: str) -> None:
-        if lost := [generation for generation, _ in missing(self.path, [name])]:
-            text = f"{self.path / name} lacks the generations {summary(lost)}: they were recorded, and are gone."
-            warnings.warn(text, stacklevel=3)
+        if lost := [generation for generation, _ in checkpoints.missing(self.path, [name])]:
+            which = checkpoints.summary(lost)
+            warnings.warn(f"{self.path / name} lacks the generations {which}, which were recorded.", stacklevel=3)
 
     @property
     def rebuildable(self) -> list[int]:
         """The generations whose members can be rebuilt: what they were drawn around was kept."""
         self._miss("centers")
-        return sorted({*checkpoint_generations(self.path), *generations_in(self.path / "centers")})
+        return sorted({*checkpoints.checkpoint_generations(self.path), *contents.generations_in(self.path / "centers")})
 
     def drawn_around(self, generation: int) -> Arrays:
         """What a generation's members were drawn around: a State's arrays by name, a seed axis in front.
 
         The optimizer's may be missing.
         """
-        path = arrays_path(self.path / "centers", generation)
+        path = contents.arrays_path(self.path / "centers", generation)
         if path.is_file():
-            return state_in(path)
+            return contents.state_in(path)
         if generation in self.rebuildable:
             return self.checkpoint(generation)
-        known = summary(self.rebuildable)
+        known = checkpoints.summary(self.rebuildable)
         raise RunFolderError(f"{self.path}: the center of generation {generation} was not kept, but of these: {known}.")
 
     def checkpoint(self, generation: int | None = None) -> Arrays:
         """A State's arrays by name, with a seed axis in front; default: those of the newest intact checkpoint."""
-        return load_checkpoint(self.path, generation)[1]
+        return checkpoints.load_checkpoint(self.path, generation)[1]
 
-    @property
-    def centers(self) -> np.ndarray[Any, Any]:
-        """(num_seeds, num_components, num_params) the centers of the newest checkpoint."""
-        # A slim export may have them in 16 bits.
-        return self.checkpoint()["parameters/center"].astype(np.float32)
+    def _ended_with(self) -> tuple[int, Arrays]:
+        """The generation and the arrays of the newest checkpoint; a slim export of a run is enough."""
+        return checkpoints.load_checkpoint(self.path)
 
     @property
     def generations_done(self) -> int:
         """How many generations have their metrics."""
-        return len(self.rows) // self.config.seeds
+        return sum(1 for _ in self._rows(METRICS)) // self.config.seeds
 
     @property
     def is_complete(self) -> bool:
         """Whether every generation is done, and the last checkpoint is intact."""
         last = self.config.generations
-        available = checkpoint_generations(self.path)
-        miss_last(self.path, available)
-        if is_damaged := available[-1:] == [last] and not has_checkpoint(self.path, last):
-            warnings.warn(f"{arrays_path(self.path / CHECKPOINTS, last)} is damaged.", stacklevel=2)
-        return available[-1:] == [last] and not is_damaged
+        available = checkpoints.checkpoint_generations(self.path)
+        checkpoints.miss_last(self.path, available)
+        if available[-1:] != [last]:
+            return False
+        if not (is_intact := checkpoints.has_checkpoint(self.path, last)):
+            warnings.warn(f"{contents.arrays_path(self.path / contents.CHECKPOINTS, last)} is damaged.", stacklevel=2)
+        return is_intact
 
 
 def spread_out(recorded: Sequence[int], most: int) -> list[int]:

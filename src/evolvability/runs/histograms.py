@@ -7,7 +7,7 @@ begin at multiples of it. So the cells of any two histograms nest: both can be c
 import base64
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,7 +127,7 @@ def _packed(one: Histogram) -> Row:
     return {"width": one.width, "low": list(one.low), "shape": list(one.counts.shape), "counts": packed}
 
 
-def histograms_in(path: Path, rows: Sequence[Row]) -> dict[tuple[int, int], Histogram]:
+def histograms_in(path: Path, rows: Iterable[Row]) -> dict[tuple[int, int], Histogram]:
     """Those in the rows of a file, by generation and seed; what is lost is left out."""
     found: dict[tuple[int, int], Histogram] = {}
     cells, axes = 0, set[int]()

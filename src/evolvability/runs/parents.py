@@ -82,10 +82,14 @@ def parents_from(
     return parents
 
 
+def num_params(task: Task) -> int:
+    """How many parameters members have."""
+    return int(jax.eval_shape(task.init, jax.random.key(0)).shape[0])  # traced only: nothing is computed
+
+
 def check_size(size: int, task: Task, what: str) -> None:
     """Refuse parameters of another network than the task's."""
-    num_params = jax.eval_shape(task.init, jax.random.key(0)).shape[0]  # traced only: nothing is computed
-    if size != num_params:
+    if size != (number := num_params(task)):
         raise ConfigError(
-            f"{what} has {size:,} parameters, but task '{task.name}' {num_params:,}. Give its options, e.g. hidden=64."
+            f"{what} has {size:,} parameters, but task '{task.name}' {number:,}. Give its options, e.g. hidden=64."
         )

@@ -2,15 +2,18 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError
 from evolvability.core.keys import Purpose, key_for
+from evolvability.core.populations import Population
 from evolvability.core.types import PyTree
-from evolvability.runs.parents import Parent
+from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.picking import PickedMutation, check_number, pick, pick_keys, with_circumstances
 from evolvability.runs.policy import TrainedPolicy, acting
+from evolvability.runs.sealed import Arrays
 from evolvability.tasks.base import Task
 from evolvability.tasks.circumstances import Circumstances
 from evolvability.tasks.goals import Goal
@@ -27,10 +30,18 @@ class TrainedPopulation:
     task: Task
     """The run's task."""
 
+    population: Population | None
+    """The population that members were drawn from, where it was given as an object."""
+
+    def _ended_with(self) -> tuple[int, Arrays]:
+        """The number of generations that were done, and the last State's arrays by name, as in a checkpoint."""
+        raise NotImplementedError
+
     @property
     def centers(self) -> HostArray:
         """(num_seeds, num_components, num_params) the last centers."""
-        raise NotImplementedError
+        # A slim export may have them in 16 bits.
+        return self._ended_with()[1]["parameters/center"].astype(np.float32)
 
     @property
     def center(self) -> PyTree:
@@ -39,7 +50,9 @@ class TrainedPopulation:
 
     def parents(self) -> list[Parent]:
         """What the run ended with, one parent per seed."""
-        raise NotImplementedError
+        generation, arrays = self._ended_with()
+        where = str(getattr(self, "path", "The run"))
+        return parents_from(arrays, self.config, self.task, generation, where=where, population=self.population)
 
     @property
     def seeds(self) -> range:

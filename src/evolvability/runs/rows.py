@@ -1,67 +1,129 @@
-"""The rows of metrics.jsonl: one object per generation and seed, each with a checksum."""
+"""Rows of a run, one per generation and seed, each with a checksum: read one by one, and packed as they come.
 
-from collections.abc import Iterable, Sequence
+A long run has hundreds of thousands of them: as dictionaries they would fill the memory, and leave it in pieces.
+"""
+
+import io
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from evolvability.core.errors import RunFolderError
 from evolvability.runs.files import checked
-from evolvability.runs.sealed import UNREADABLE, damaged, from_json, to_json
+from evolvability.runs.sealed import UNREADABLE, Arrays, damaged, from_json, to_json
 
 Row = dict[str, Any]
-ROW_FILES = ("metrics.jsonl", "histograms.jsonl")
+METRICS, HISTOGRAMS = ROW_FILES = ("metrics.jsonl", "histograms.jsonl")
 """Of a run folder: one row per generation and seed in each."""
 MAX_ROWS = 3_000_000
 """Of a run, and lines of its file: as many as a gigabyte holds. One from somebody else could have a billion."""
+PACK = 1000
+"""Generations that are packed together."""
 
 
-def to_lines(rows: Iterable[Row]) -> str:
+def to_lines(rows: Iterable[Row]) -> Iterator[bytes]:
     """Rows as they are written."""
-    return "".join(to_json(row) + "\n" for row in rows)
+    return (f"{to_json(row)}\n".encode() for row in rows)
 
 
-def read_rows(path: Path, seeds: Sequence[int], *, at_least: int = 0) -> tuple[list[Row], list[int]]:
-    """The rows of a file up to the last complete generation, and the generations of which some are lost.
-
-    A row that is lost is there, but empty, so that rows lie generation by generation, seed by seed.
+def read_rows(path: Path, seeds: range, lost: list[int], *, at_least: int = 0) -> Iterator[Row]:
+    """The rows of a file up to the last complete generation, generation by generation, seed by seed.
 
     Args:
         path: the file; it may still be growing, or end in the middle of a line.
         seeds: of the run.
+        lost: gets the generation of every row that is lost. In its place is one without metrics.
         at_least: how many generations to return; what the file lacks at its end is lost, too.
     """
-    found = _intact(path, seeds)
-    last = max((generation for generation, _ in found), default=-1)
-    # Half a generation at the end is just being written, or was when the process was killed.
-    total = max(at_least, last + all((last, seed) in found for seed in seeds))
-    if total * len(seeds) > MAX_ROWS:
-        raise damaged(path, ValueError(f"{total:,} generations of {len(seeds):,} seeds are too many"))
-    empty = _empty(next(iter(found.values()), {}))
-    places = [(generation, seed) for generation in range(total) for seed in seeds]
-    rows = [found.get(place) or {**empty, "generation": place[0], "seed": place[1]} for place in places]
-    return rows, sorted({generation for generation, seed in places if (generation, seed) not in found})
-
-
-def _intact(path: Path, seeds: Sequence[int]) -> dict[tuple[int, int], Row]:
     data = checked(path).read_bytes() if path.is_file() else b""
     if (number := data.count(b"\n")) > MAX_ROWS:
         raise damaged(path, ValueError(f"{number:,} lines are too many"))
-    found = {}
-    for line in data.decode("utf-8", errors="replace").split("\n"):
-        if not line.endswith("}"):  # nothing, or cut in the middle
+    done, last = 0, at_least * len(seeds)
+    begun: list[Row] = []  # half a generation at the end is just being written, or was when the process was killed
+
+    def lose(until: int) -> Iterator[Row]:
+        if until > MAX_ROWS:
+            raise damaged(path, ValueError(f"{until // len(seeds):,} generations of {len(seeds):,} seeds are too many"))
+        for place in range(done + len(begun), until):
+            lost.append(place // len(seeds))
+            yield {"generation": lost[-1], "seed": seeds[place % len(seeds)]}
+
+    for row in _intact(data, number, seeds):
+        place = int(row["generation"]) * len(seeds) + seeds.index(int(row["seed"]))
+        if place >= done + len(begun):  # or it is there a second time
+            begun += [*lose(place), row]
+            whole = len(begun) // len(seeds) * len(seeds)
+            yield from begun[:whole]
+            begun, done = begun[whole:], done + whole
+    yield from [*begun, *lose(last)][: max(last - done, 0)]
+
+
+def _intact(data: bytes, number: int, seeds: range) -> Iterator[Row]:
+    for line in io.BytesIO(data):
+        if not line.rstrip(b"\n").endswith(b"}"):  # nothing, or cut in the middle
             continue
         try:
-            row = from_json(line)
-            generation, seed = int(row["generation"]), int(row["seed"])
+            row = from_json(line.decode())
+            # No more than there are lines: a file from somebody else could claim a billion generations.
+            if 0 <= int(row["generation"]) <= number and int(row["seed"]) in seeds:
+                yield row
         except UNREADABLE:
             continue
-        # No more than there are lines: a file from somebody else could claim a billion generations.
-        if 0 <= generation <= number and seed in seeds:
-            found[generation, seed] = row
-    return found
 
 
-def _empty(value: Any) -> Any:
-    """Nothing, in the shape of a value."""
-    if isinstance(value, dict):
-        return {name: _empty(part) for name, part in value.items()}
-    return [_empty(part) for part in value] if isinstance(value, list) else None
+class PackedRows:
+    """Metrics as arrays by name: (num_seeds, num_generations), with a further axis for ``center``. Missing is nan."""
+
+    def __init__(self, num_seeds: int, before: Arrays | None = None) -> None:
+        self._num_seeds, self._parts, self._rows = num_seeds, [before] if before else [], list[Row]()
+
+    def extend(self, rows: Iterable[Row]) -> None:
+        """Add whole generations."""
+        for row in rows:
+            self._rows.append(row)
+            if len(self._rows) == PACK * self._num_seeds:
+                self._pack()
+
+    def _pack(self) -> None:
+        names = set[str]().union(*self._rows) - {"seed"}
+        columns = {name: _column([row.get(name) for row in self._rows]) for name in names}
+        # Rows lie generation after generation, each with its seeds in order.
+        shape = -1, self._num_seeds
+        self._parts.append(
+            {name: all_.reshape(*shape, *all_.shape[1:]).swapaxes(0, 1) for name, all_ in columns.items()}
+        )
+        self._rows = []
+
+    def arrays(self) -> Arrays:
+        """All of them."""
+        if self._rows:
+            self._pack()
+        shapes = {name: values.shape[2:] for part in self._parts for name, values in part.items()}
+
+        def filled(part: Arrays, name: str) -> np.ndarray[Any, Any]:
+            return part[name] if name in part else np.full((*part["generation"].shape, *shapes[name]), np.nan)
+
+        return {name: np.concatenate([filled(part, name) for part in self._parts], axis=1) for name in sorted(shapes)}
+
+
+def _column(values: list[Any]) -> np.ndarray[Any, Any]:
+    """One metric of some rows; a row may be lost."""
+    shape = next((np.shape(value) for value in values if value is not None), ())
+    return np.array([np.full(shape, np.nan) if value is None else value for value in values], np.float64)
+
+
+class Metrics(dict[str, np.ndarray[Any, Any]]):
+    """What `PackedRows` has of a file, whose name is in errors."""
+
+    def __init__(self, path: Path, rows: Iterable[Row], num_seeds: int) -> None:
+        self.path, packed = path, PackedRows(num_seeds)
+        try:
+            packed.extend(rows)
+            super().__init__(packed.arrays())
+        except (ValueError, TypeError, OverflowError) as error:  # rows from elsewhere may hold anything
+            raise damaged(path, error) from None
+
+    def __missing__(self, name: str) -> np.ndarray[Any, Any]:
+        raise RunFolderError(f"{self.path} has no metric '{name}'; there are: {', '.join(self) or 'none'}.")

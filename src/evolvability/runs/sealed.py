@@ -10,7 +10,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tokenize import TokenError
@@ -39,7 +39,7 @@ UNREADABLE = (
 SyntaxError and TokenError of an .npy file, whose header is Python's text."""
 
 
-def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
+def write_whole(path: Path, data: bytes | Iterable[bytes], *, sync: bool = True) -> None:
     """Write a file so that a reader sees all of it or none, even if the process is killed."""
     # Beside the file: renaming is atomic only within one file system.
     temporary = path.with_name(path.name + PART)
@@ -47,7 +47,7 @@ def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
         # Always a new file: under this name there may be another, to be found under a second one elsewhere.
         temporary.unlink(missing_ok=True)
         with temporary.open("xb") as file:
-            file.write(data)
+            file.writelines([data] if isinstance(data, bytes) else data)
         if sync:
             # Before the renaming: after a power failure the name could otherwise lead to an empty file.
             sync_to_disk(temporary)

@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,9 @@ from evolvability.config.schema import Config, to_toml
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
 from evolvability.runs import checkpoints, sealed
-from evolvability.runs.behavior_names import keep_names
+from evolvability.runs.contents import ARRAY_FOLDERS, FOLDERS, RUN_FOLDER_NAMES, arrays_path, generations_in, own_files
 from evolvability.runs.environment import describe_environment
-from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES
-from evolvability.runs.rows import ROW_FILES, Row, read_rows, to_lines
+from evolvability.runs.rows import HISTOGRAMS, METRICS, ROW_FILES, Row, read_rows, to_lines
 from evolvability.runs.sealed import Arrays
 from evolvability.runs.trust import check_files
 from evolvability.tasks.robots.archives import ROBOT_FILE, archive_of
@@ -29,7 +29,7 @@ class RunWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._unsynced: list[Path] = []
-        self.recorded: dict[str, list[int]] = {folder: [] for folder in checkpoints.FOLDERS}
+        self.recorded: dict[str, list[int]] = {folder: [] for folder in FOLDERS}
         self._newest_center: Path | None = None  # which the next one replaces
 
     def create(
@@ -46,15 +46,22 @@ class RunWriter:
         self.make_folders()
         if (robot := archive_of(getattr(config.task_options, "digest", ""))) is not None:
             sealed.write_whole(self.path / ROBOT_FILE, robot)
-        sealed.write_whole(self.path / "environment.json", sealed.to_json(describe_environment(), indent=2).encode())
+        self._write_table("environment.json", describe_environment())
         if origin is not None:
-            sealed.write_whole(self.path / "origin.json", sealed.to_json(origin, indent=2).encode())
-        keep_names(self.path, behavior)
+            self._write_table("origin.json", origin)
+        self.keep_names(behavior)
         for name in ROW_FILES:
             sealed.write_whole(self.path / name, b"")
         if state is not None:
             self.checkpoint(state, config)
         self.write_config(config)
+
+    def keep_names(self, behavior: Sequence[str]) -> None:
+        """Keep what the behavior dimensions are called on axes and in tables."""
+        self._write_table("behavior.json", {"names": list(behavior)})
+
+    def _write_table(self, name: str, table: dict[str, Any]) -> None:
+        sealed.write_whole(self.path / name, sealed.to_json(table, indent=2).encode())
 
     def make_folders(self) -> None:
         """The folders inside of a run folder."""
@@ -69,33 +76,33 @@ class RunWriter:
         sealed.write_whole(path, sealed.to_sealed_toml(to_toml(config)).encode())
         sealed.sync_to_disk(self.path.parent)  # where the folder's own name is
 
-    def rewind(self, generation: int, seeds: Sequence[int]) -> None:
+    def rewind(self, generation: int, seeds: range) -> None:
         """Forget what was recorded from a generation on, so that it can be done again; seeds: of the run."""
         # First: whoever reads meanwhile does not miss what later checkpoints vouch for.
         checkpoints.rewind_checkpoints(self.path, generation)
         for file in (self.path / name for name in ROW_FILES):
             # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
-            rows, _ = read_rows(file, seeds, at_least=generation)
-            sealed.write_whole(file, to_lines(rows[: generation * len(seeds)]).encode())
+            rows = read_rows(file, seeds, [], at_least=generation)
+            sealed.write_whole(file, to_lines(islice(rows, generation * len(seeds))))
         self.make_folders()  # or one that was lost with all its files would be missed
-        for folder in checkpoints.FOLDERS:
-            for recorded, file in checkpoints.own_files(self.path / folder):
+        for folder in FOLDERS:
+            for recorded, file in own_files(self.path / folder):
                 if recorded >= generation or file.suffix == sealed.PART:
                     file.unlink()
-            self.recorded[folder] = checkpoints.generations_in(self.path / folder)
+            self.recorded[folder] = generations_in(self.path / folder)
 
     def record_metrics(self, rows: list[Row]) -> None:
         """Append one generation's rows."""
-        self._append("metrics.jsonl", rows)
+        self._append(METRICS, rows)
 
     def record_histograms(self, rows: list[Row]) -> None:
         """Append one generation's histograms."""
-        self._append("histograms.jsonl", rows)
+        self._append(HISTOGRAMS, rows)
 
     def _append(self, name: str, rows: list[Row]) -> None:
-        with sealed.writing(self.path / name), (self.path / name).open("a") as file:
-            # All seeds in one write; a reader that meets half a generation leaves it out (`Run.rows`).
-            file.write(to_lines(rows))
+        with sealed.writing(self.path / name), (self.path / name).open("ab") as file:
+            # All seeds in one write; a reader that meets half a generation leaves it out (`read_rows`).
+            file.write(b"".join(to_lines(rows)))
 
     def record_behaviors(self, generation: int, arrays: Arrays) -> None:
         """Keep one generation's behaviors."""
@@ -115,7 +122,7 @@ class RunWriter:
         self._newest_center = path if newest_only else None
 
     def _record(self, folder: str, generation: int, arrays: Arrays) -> Path:
-        path = checkpoints.arrays_path(self.path / folder, generation)
+        path = arrays_path(self.path / folder, generation)
         # Not synced before the next checkpoint: waiting for the disk would take longer than many a generation.
         sealed.write_whole(path, sealed.to_bytes(arrays, {"generation": path.stem}), sync=False)
         self._unsynced.append(path)

@@ -21,12 +21,11 @@ from evolvability.core.strategy import State
 from evolvability.core.types import Outcome
 from evolvability.methods.registry import MAML
 from evolvability.runs import checkpoints
-from evolvability.runs.contents import PackedRows
 from evolvability.runs.damage import damage_in, set_aside
 from evolvability.runs.folder import Run
 from evolvability.runs.histograms import histogram_rows
-from evolvability.runs.parents import Parent, parents_from
 from evolvability.runs.population import TrainedPopulation
+from evolvability.runs.rows import PackedRows
 from evolvability.runs.sealed import Arrays
 from evolvability.runs.trust import check_trust
 from evolvability.runs.writer import RunWriter
@@ -34,7 +33,6 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.checking import check_is_task
 from evolvability.tasks.policies import MakePolicy
 from evolvability.tasks.registry import ROBOT, is_robot_file, make_task, policy_in
-from evolvability.tasks.replay import HostArray
 from evolvability.training.evolution import Evolution
 from evolvability.training.folders import discard, locked_folder, new_folder, saved_state
 from evolvability.training.following import Follow, Generation, StopTraining, logged
@@ -68,10 +66,9 @@ class TrainingResult(TrainedPopulation):
         what = f"{self.config.task_title}, {self.config.objective}"
         return f"TrainingResult({what}, seeds {self.seeds}, {self.generations_done} generations)"
 
-    @property
-    def centers(self) -> HostArray:
-        """(num_seeds, num_components, num_params) the last centers."""
-        return np.asarray(local(self.state.parameters.center))
+    def _ended_with(self) -> tuple[int, Arrays]:
+        """The number of generations that were done, and the last State's arrays by name, as in a checkpoint."""
+        return self.generations_done, checkpoints.named_arrays(local(self.state))
 
     @property
     def generations_done(self) -> int:
@@ -91,12 +88,6 @@ class TrainingResult(TrainedPopulation):
             (num_seeds, num_members).
         """
         return self._behaviors
-
-    def parents(self) -> list[Parent]:
-        """What the run ended with, one parent per seed."""
-        state = local(self.state)
-        arrays, done = checkpoints.named_arrays(state), self.generations_done
-        return parents_from(arrays, self.config, self.task, done, where="The run", population=self.population)
 
 
 def evolve(
@@ -260,11 +251,7 @@ def resume(
                 writer.checkpoint(local(state), config)
         show = held.enter_context(live(evolution, progress and is_first()))
         write = held.enter_context(logged(log if is_first() else (), config, run.path))
-        # Where all of it is lost, its generations still have their place.
-        done = np.tile(np.arange(float(generation)), (config.seeds, 1))
-        rows = PackedRows(
-            config.seeds, {"generation": done} | {name: all_[:, :generation] for name, all_ in before.items()}
-        )
+        rows = PackedRows(config.seeds, {name: all_[:, :generation] for name, all_ in before.items()})
         state, did = _run(evolution, state, writer, _all(rows.extend, show, write, on_generation))
     did = did or run.behaviors()  # of a run that was finished before, the folder has them
     return TrainingResult(state, rows.arrays(), evolution.given, config, task is None, did, given.population)

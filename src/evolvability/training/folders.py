@@ -9,9 +9,10 @@ import jax
 from evolvability.core.errors import ConfigError, RunFolderError, given, in_words
 from evolvability.core.strategy import State
 from evolvability.runs import checkpoints
+from evolvability.runs.contents import ARRAY_FOLDERS, RUN_FOLDER_NAMES
 from evolvability.runs.files import command_line
-from evolvability.runs.folder import ARRAY_FOLDERS, RUN_FOLDER_NAMES, Run
-from evolvability.runs.trained import describe_origin, is_run
+from evolvability.runs.folder import Run
+from evolvability.runs.starts import describe_origin, is_run
 from evolvability.runs.trust import remember
 from evolvability.runs.writer import RunWriter, locked
 from evolvability.training.evolution import Evolution

@@ -68,9 +68,11 @@ Follow = Callable[[Generation], Any]
 @contextmanager
 def logged(names: str | Sequence[str], config: Config, output: Path | None) -> Iterator[Callable[[Rows], None]]:
     """Writes every generation's metrics to loggers, by their names: in a sequence, or in one text with commas."""
-    wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    wanted = names.split(",") if isinstance(names, str) else names
+    if not isinstance(wanted, Sequence) or not all(isinstance(name, str) for name in wanted):
+        raise ConfigError(f"log: names of loggers are expected, {' or '.join(LOGGERS)}, got {names!r:.100}.")
     with ExitStack() as held:
-        logs = [held.enter_context(_logger(name)(config, output)) for name in wanted if name]
+        logs = [held.enter_context(_logger(name.strip())(config, output)) for name in wanted if name.strip()]
 
         def each(rows: Rows) -> None:
             values = _scalars(rows)

@@ -67,16 +67,10 @@ class Evaluator:
 
     def evaluate(self, broadcasts: Sequence[Broadcast]) -> list[Part]:
         """Every member of every seed."""
-        self.pool.prepare(work, self._recipe, "get_ready", broadcasts[0])
         # Seed after seed, which `_by_seed` relies on.
         calls = [(self._recipe, "evaluate", broadcast, unit) for broadcast in broadcasts for unit in self.units]
         reports = dispatch(self.pool, calls)
-        self.pool.seconds.clear()
-        for report in reports:
-            if report.worker:  # or it was put together from pieces
-                self.pool.seconds.setdefault(report.worker, []).append(
-                    report.seconds / len(report.result.outcome.fitness)
-                )
+        self.pool.answered = {report.worker for report in reports} - {""}  # of what was put together from pieces
         return [joined(parts) for parts in _by_seed(reports, len(broadcasts))]
 
     def gradient(self, broadcasts: Sequence[Broadcast], weights: Sequence[Array]) -> list[Parameters]:

@@ -23,11 +23,10 @@ from typing import Any
 import cloudpickle
 
 from evolvability.core.cores import machine_memory, num_cores
-from evolvability.core.errors import ClusterError, ConfigError, TaskError
+from evolvability.core.errors import ConfigError, TaskError
 from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, ThreadedPool
-from evolvability.workers.worker import WorkerReport
+from evolvability.workers.worker import WorkerReport, get_ready
 
-MAX_STARTS = 3  # so many processes in a row may die while they get ready before the run is stopped
 WATCH_SECONDS = 0.2  # between looks at the workers
 MAX_WORDS = 400  # letters of a worker's last words
 MAX_STDERR = 1 << 16  # letters kept of what a worker wrote
@@ -52,14 +51,8 @@ class LocalProcesses(ThreadedPool):
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
-        # A call that any process can answer, until `prepare` has a better one.
-        self._first: tuple[Any, ...] = (os.getpid,)
         self._is_closed = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
-
-    def prepare(self, function: Callable[..., WorkerReport], *arguments: Any) -> None:
-        """The first call of every new process."""
-        self._first = function, *arguments
 
     def close(self) -> None:
         """End the processes."""
@@ -85,8 +78,6 @@ class LocalProcesses(ThreadedPool):
         """By the first process that has nothing else to do."""
         worker = self._idle.get()
         try:
-            # Beforehand, with patience of its own: a deadline is for work.
-            worker.get_ready(*self._first)
             report: WorkerReport = worker.call(self.deadline, function, *arguments)
             return report
         finally:
@@ -104,21 +95,11 @@ class _Worker:
         self._is_closed = self._is_overdue = False
         self._words = ""  # what it wrote last
 
-    def get_ready(self, *first: Any) -> None:
-        """Have a process that has answered its first call."""
-        error: LostError | None = None
-        for _ in range(MAX_STARTS):
-            if self.process is None:  # also after a first call that was lost: then another process is tried
-                self._begin()
-                try:
-                    self.call(START_SECONDS, *first)
-                except LostError as lost:
-                    error = lost
-        if self.process is None:
-            raise ClusterError(f"Worker processes die while they build the simulator: {error}.")
-
     def call(self, deadline: float, function: Callable[..., Any], *arguments: Any) -> Any:
         """What a function returns there. If there is no answer, there is no process any more."""
+        if self.process is None:
+            self._begin()
+            self.call(START_SECONDS, get_ready, function, *arguments)
         # Read once: another thread may close this worker at any moment.
         process, pipe = self.process, self._pipe
         if process is None or pipe is None:

@@ -5,7 +5,6 @@ is a `WorkerReport`; its exception is a `LostError` if this one call came to not
 cannot be used at all. `evaluator` does the rest: what to hand out when, and what to do about lost calls.
 """
 
-import statistics
 from collections.abc import Callable
 from concurrent import futures
 from typing import Any
@@ -40,7 +39,7 @@ class Pool:
 
     def __init__(self, description: str = "this process", deadline: float = DEADLINE) -> None:
         self.description, self.deadline = description, deadline
-        self.seconds: dict[str, list[float]] = {}  # of the last generation: by worker, seconds per member of each unit
+        self.answered: set[str] = set()  # workers of the last generation
 
     def submit(self, function: Callable[..., WorkerReport], *arguments: Any) -> futures.Future[WorkerReport]:
         """Call a function on some worker."""
@@ -53,26 +52,13 @@ class Pool:
         """How many calls can be worked on now; it may change, and be 0 for a while."""
         return 1
 
-    def prepare(self, function: Callable[..., WorkerReport], *arguments: Any) -> None:
-        """What a new worker may be called with first, so that deadlines are about work and not about getting ready."""
-
     def close(self) -> None:
         """Let the workers go, if they are ours."""
 
     def status(self) -> str:
-        """The workers of the last generation, in a few words.
-
-        >>> pool = Pool()
-        >>> pool.seconds = {"a": [1.0], "b": [1.0], "c": [3.0]}
-        >>> pool.status()
-        '3 workers, slowest c: 3.0 times the median'
-        """
-        if len(self.seconds) < 2:
-            return "1 worker" if self.seconds else ""
-        means = {worker: statistics.mean(seconds) for worker, seconds in self.seconds.items()}
-        slowest = max(means, key=lambda worker: means[worker])
-        ratio = means[slowest] / statistics.median(means.values())
-        return f"{len(means)} workers, slowest {slowest}: {ratio:.1f} times the median"
+        """The workers of the last generation, in a few words."""
+        number = len(self.answered)
+        return f"{number} worker{'s' * (number != 1)}" if number else ""
 
 
 class ThreadedPool(Pool):

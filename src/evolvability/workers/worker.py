@@ -8,12 +8,10 @@ import os
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
@@ -33,9 +31,7 @@ from evolvability.core.types import Parameters, PyTree
 from evolvability.tasks.base import Task
 from evolvability.tasks.own_code import RAISED
 from evolvability.tasks.simulators import Address, Part, Simulator, joined, lost, of_member, part_of
-from evolvability.workers.fingerprint import code_of, mark_of, simulators_loaded
-
-SAME_VERSIONS = ("evolvability-es", "jax", "numpy")  # packages whose version decides over bits
+from evolvability.workers.fingerprint import code_here
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that a pool can remember which ones it has sent
@@ -52,10 +48,8 @@ class Recipe:
     """The length of a behavior."""
     factory: bytes
     """Builds the simulator; pickled, so that nothing of it is loaded before the worker is ready for it."""
-    versions: dict[str, str]
-    """The versions of the driver's packages."""
     code: dict[str, str]
-    """Checksums or versions of the modules that the simulator consists of."""
+    """What the driver's modules are: checksums of files, and versions of installed packages."""
     driver: tuple[str, int]
     """The driver's machine and process."""
 
@@ -83,34 +77,38 @@ class WorkerReport(NamedTuple):
     """A `Part`, or a partial gradient as a `Parameters`."""
     worker: str = ""
     """The worker's name."""
-    seconds: float = 0.0
-    """How long it took."""
 
 
 def recipe_of(config: Config, task: Task, population: Population | None = None) -> Recipe:
     """A run's recipe, ready to travel; with its population, where that was given as an object."""
-    versions = {name: version(name) for name in (*SAME_VERSIONS, *simulators_loaded())}
     try:
         factory = cloudpickle.dumps((task.simulator, population))
-        code = code_of(factory)
     except Exception as error:  # whatever a simulator's own __reduce__ raises
         raise TaskError(
             f"Task '{task.name}': its simulator cannot be sent to workers ({type(error).__name__}: {error}). "
             "Open files, locks and engines belong into what it builds, once per worker."
         ) from error
-    return Recipe(uuid4().hex, config, task.shapes, len(task.behavior), factory, versions, code, _this_process())
+    return Recipe(uuid4().hex, config, task.shapes, len(task.behavior), factory, code_here(), _this_process())
 
 
 def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *arguments: Any) -> WorkerReport:
     """Call a method of this thread's workbench."""
-    began = time.perf_counter()
     try:
+        bench = _workbench(recipe)
         # One BLAS thread: workers are many already, and a product's bits must not depend on a machine's cores.
         with _libraries().limit(limits=1, user_api="blas"):
-            result = getattr(_workbench(recipe), method)(*arguments)
+            result = getattr(bench, method)(*arguments)
+        bench.check_code()  # afterwards: modules may be imported late
     except raised_on(recipe) as error:  # not of a member but of the worker, and the next one would have it too
         raise TaskError(f"Worker {_worker_name()} cannot do its work: {type(error).__name__}: {error}") from None
-    return WorkerReport(result, _worker_name(), time.perf_counter() - began)
+    return WorkerReport(result, _worker_name())
+
+
+def get_ready(function: Callable[..., Any], *arguments: Any) -> None:
+    """What a new worker does before its first call, so that deadlines are about work."""
+    if function is work:
+        recipe, _, broadcast, *_ = arguments
+        work(recipe, "get_ready", broadcast)
 
 
 def raised_on(recipe: Recipe) -> tuple[type[BaseException], ...]:
@@ -139,13 +137,24 @@ class Workbench:
         # Donated: the total is added to where it lies.
         self._members, self._add = writer(population), jax.jit(add, donate_argnums=0)
         self._simulator: Simulator | None = None
+        self._checked: set[str] = set()  # modules
 
     def get_ready(self, broadcast: Broadcast) -> None:
-        """Without evaluating anybody."""
-        # This and the next line compile. np.int32, as in `evaluate`: for a Python int JAX would compile once more.
+        """Compile and build, without evaluating anybody."""
+        # np.int32, as in `evaluate`: for a Python int JAX would compile once more.
         self._members(*_on_cpu(broadcast), np.int32(0))
         self.gradient(broadcast, range(1), np.ones((1, self.num_signs), np.float32))
-        self._simulator = self._simulator or self._build()
+        with suppress(*raised_on(self.recipe)):  # which is told of the members that need it
+            self._simulator = self._simulator or self._build()
+
+    def check_code(self) -> None:
+        """Refuse other code than the driver's, of whatever both have loaded."""
+        if self.recipe.driver == _this_process():
+            return
+        for name, mark in code_here(self._checked).items():
+            if (wanted := self.recipe.code.get(name, mark)) != mark:
+                raise RuntimeError(f"this worker has another version of {name}, {mark}, than the driver, {wanted}")
+        self._checked.update(sys.modules)
 
     def evaluate(self, broadcast: Broadcast, members: range) -> Part:
         """Run members one after another; a pair's noise is drawn once."""
@@ -206,23 +215,10 @@ def _workbench(recipe: Recipe) -> Workbench:
     """This thread's workbench for a run; the one before is given up."""
     bench: Workbench | None = getattr(_own, "bench", None)
     if bench is None or bench.recipe.name != recipe.name:
-        _check_code(recipe)
         if recipe.driver != _this_process():  # where the driver works too, its threads and devices are its own affair
             _pin()
         bench = _own.bench = Workbench(recipe)
     return bench
-
-
-def _check_code(recipe: Recipe) -> None:
-    """Refuse to work with other code than the driver's: the results would differ without a word."""
-    for name, wanted in recipe.versions.items():
-        if version(name) != wanted:
-            raise RuntimeError(f"this worker has {name} {version(name)}, but the driver has {wanted}")
-    if recipe.driver == _this_process():
-        return  # it is the driver's
-    for name, wanted in recipe.code.items():
-        if mark_of(name) != wanted:
-            raise RuntimeError(f"this worker has another version of the module {name} than the driver")
 
 
 def _this_process() -> tuple[str, int]:
