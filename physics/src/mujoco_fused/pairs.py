@@ -80,9 +80,7 @@ def _mixed(model: mujoco.MjModel, geom: int, plane: int) -> Pair:
     total = model.geom_solmix[both].sum()
     share = model.geom_solmix[geom] / total if total else 0.5
     share = share if first == second else float(first > second)
-    solref, solimp = (
-        share * array[geom] + (1 - share) * array[plane] for array in (model.geom_solref, model.geom_solimp)
-    )
+    solref, solimp = (share * own[geom] + (1 - share) * own[plane] for own in (model.geom_solref, model.geom_solimp))
     if first == second and (model.geom_solref[both, 0] <= 0).any():
         solref = model.geom_solref[both].min(axis=0)
     dimension, margin = int(model.geom_condim[deciding].max()), float(model.geom_margin[both].sum())

@@ -39,10 +39,8 @@ class Verified(NamedTuple):
         return float(np.max(self.errors))
 
     def __str__(self) -> str:
-        worlds, contacts = f"{len(self.errors)} worlds", f"{self.num_contacts:.1f} contacts"
-        return (
-            f"{worlds} with {contacts} each on average: errors {self.median:.1e} (median), {self.worst:.1e} (largest)"
-        )
+        about = f"{len(self.errors)} worlds with {self.num_contacts:.1f} contacts each on average"
+        return f"{about}: errors {self.median:.1e} (median), {self.worst:.1e} (largest)"
 
 
 def verify(
