@@ -5,6 +5,7 @@ import gc
 import importlib
 import os
 import shutil
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache
@@ -16,13 +17,16 @@ import numpy as np
 import pytest
 from jax import Array
 
-from evolvability.cli import training
 from evolvability.config.schema import Config
+from evolvability.core.entries import loaded
 from evolvability.core.objectives import sample_weights
 from evolvability.core.types import Outcome, make_outcome
 from evolvability.explorer.videos import draw_without_window
 from evolvability.studies import sweeps
+from evolvability.tasks.base import Task
+from evolvability.tasks.registry import TASKS, make_task
 from evolvability.training import driver
+from evolvability.training import evolution as evolutions
 from evolvability.training.evolution import Evolution
 from tests.browsing import browsers, pages
 
@@ -93,27 +97,33 @@ prepared = lru_cache(64)(Evolution)
 TOYS = ("interference", "point", "maze", "navigation")
 
 
-def shared_evolution(config: Config, *given: Any) -> Evolution:
+def shared_evolution(config: Config, task: Task | None = None, *given: Any) -> Evolution:
     """An Evolution; of a toy, with programs that are traced and compiled once for all tests that train alike."""
+    is_toy = config.task in TOYS and "task" not in config.from_python  # with a policy of one's own
+    is_toy = is_toy and (task is None or task is make_task(config.task, config.task_options))
     # None is not a leaf, nor are Pieces of nothing else. The options of a sum are a dictionary, which has no hash.
-    if config.task not in TOYS or jax.tree.leaves(given) or isinstance(config.objective_options, dict):
-        return Evolution(config, *given)
-    uncompiled: dict[str, Any] = {
-        "generations": 1,
-        "start_from": "",
-        "seed": 0,
-        "record_every": 1,
-        "checkpoint_seconds": 0.0,
-    }
+    if not is_toy or jax.tree.leaves(given) or isinstance(config.objective_options, dict):
+        return Evolution(config, task, *given)
+    uncompiled: dict[str, Any] = {"generations": 1, "start_from": "", "seed": 0}
+    uncompiled |= {"record_every": 1, "checkpoint_seconds": 0.0}
     evolution = copy(prepared(replace(config, **uncompiled)))
     evolution.config = config
     return evolution
 
 
+def remembered(make: Callable[..., Task]) -> Callable[..., Task]:
+    """A task's factory that makes the same of the same options once; networks of one's own may change meanwhile."""
+    once = lru_cache(64)(make)
+    return lambda options, *own: make(options, *own) if own or ":" in getattr(options, "policy", "") else once(options)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def compiled_once() -> None:
-    """What is trained in one test is not compiled for the next."""
-    for module in (driver, training, sweeps):
+    """What is trained or tried in one test is not compiled for the next: toys of the same options are the same task."""
+    for name in TOYS:
+        make = TASKS[name].make
+        TASKS[name] = replace(TASKS[name], make=remembered(loaded(make) if isinstance(make, str) else make))
+    for module in (driver, evolutions, sweeps):  # the command line asks the second for it when it trains
         vars(module)["Evolution"] = shared_evolution
 
 

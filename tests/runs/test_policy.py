@@ -42,7 +42,8 @@ from evolvability.tasks.options import GymnasiumOptions
 from evolvability.tasks.simulators import Address
 from tests.optional import needs
 
-SMALL: dict[str, Any] = {"generations": 2, "population_size": 8, "sigma": 0.3, "progress": False}
+SMALL: dict[str, Any] = {"objective": "max_variance", "generations": 2, "population_size": 8, "sigma": 0.3}
+SMALL |= {"progress": False}
 CARTPOLE = {"env": "CartPole-v1", "behavior": "observation:0", "hidden": 4, "num_steps": 15, "observation_share": 1.0}
 
 

@@ -88,7 +88,7 @@ def test_trust_is_remembered_for_a_folder_and_what_it_names(gift: Path, capsys: 
 
 
 def test_what_this_user_trained_is_trusted(gift: Path) -> None:
-    evolve("foreign:task", generations=1, population_size=4, output="mine", progress=False)
+    evolve("foreign:task", generations=1, population_size=4, objective="max_variance", output="mine", progress=False)
     resume("mine", generations=2, progress=False)
     assert Run("mine").task.behavior == ("x", "y")
 
