@@ -91,6 +91,7 @@ def with_episodes(run: Run, generation: int, episodes: Array) -> Run:
     arrays |= {"fitness": np.zeros(shape, np.float32), "valid": np.ones(shape, bool)}
     arrays |= {"component": np.zeros(shape, np.uint16)}
     RunWriter(run.path).record_behaviors(generation, arrays)
+    RunWriter(run.path).keep_names([f"behavior {index}" for index in range(episodes.shape[3])])
     return run
 
 
