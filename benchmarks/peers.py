@@ -12,8 +12,8 @@ environment of their own. A control step of ours simulates 16.5 ms, of theirs 50
 the time until the first generation is done, and a generation's time the least of those that follow. With --robots
 nothing else is measured.
 
-    python -m venv rivals && rivals/bin/pip install envpool evosax brax evotorch "gymnasium[mujoco]"
-    python benchmarks/peers.py --robots rivals/bin/python --hidden 64 256
+    python -m venv rivals && rivals/bin/pip install envpool evosax brax "gymnasium[mujoco]"
+    python benchmarks/peers.py --robots rivals/bin/python --members 64 --hidden 64 256
 """
 
 import argparse
@@ -39,7 +39,7 @@ from evolvability.core.types import Outcome
 
 SIGMA, RATE = 0.02, 0.01
 PROGRAMS = Path(__file__).parent / "rivals"
-RIVALS = dict.fromkeys(("bare_rollout", "envpool_batch", "gymnasium_pool", "evosax_brax", "evotorch_pgpe"), 0.05)
+RIVALS = dict.fromkeys(("bare_rollout", "envpool_batch", "gymnasium_pool", "evosax_brax"), 0.05)
 RIVALS["ours"] = 0.0165
 """The seconds that a control step of each program simulates."""
 
