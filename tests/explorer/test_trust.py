@@ -259,8 +259,9 @@ def test_only_the_pages_own_requests_are_answered(headers: dict[str, str], host:
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A server of a run whose every name is HTML."""
     run = run_of(tmp_path_factory.mktemp("hostile") / "run", f"{HTML}:task")
-    table = {"packages": {HTML: HTML}, "devices": [HTML], "python": HTML, HTML: {HTML: HTML}}
-    (run.path / "environment.json").write_text(to_json(table))
+    about = dict.fromkeys(("python", "platform", "commit"), HTML)
+    table = {"packages": {HTML: HTML}, "devices": [HTML], HTML: {HTML: HTML}}
+    (run.path / "environment.json").write_text(to_json(about | table))
     RunWriter(run.path).keep_names([HTML, HTML])
     with serving(run) as address:
         yield address
