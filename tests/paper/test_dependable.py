@@ -13,7 +13,7 @@ import pytest
 from benchmarks.dependability import report, rows
 from benchmarks.dependability.__main__ import lane_of, main, plan
 from benchmarks.dependability.arms import ARMS, CONDITIONS, FAILED, FIRST_SEED, SCALES, config_of
-from benchmarks.dependability.rows import TRIES, UNSEEN, Place, best, directions, mask, without_motor
+from benchmarks.dependability.rows import TRIES, UNSEEN, Place, Work, best, directions, mask, without_motor
 from evolvability import ConfigError, RunFolderError, evolve
 
 RULES = (Path(__file__).parents[2] / "results" / "dependable-study" / "RULES.md").read_text()
@@ -51,14 +51,18 @@ def test_the_rules_have_every_test_and_aim_that_the_report_makes() -> None:
     assert {test.condition for _, tests in report.FAMILIES.values() for test in tests} == {*CONDITIONS, FAILED}
 
 
+def firsts_of(works: list[Work]) -> list[int]:
+    return [work.run.config.seed for work in works]
+
+
 def test_lanes_share_the_work_and_all_arms_have_their_first_seeds_before_any_has_its_next(tmp_path: Path) -> None:
     whole = plan(FULL, tmp_path)
     lanes = [plan(FULL, tmp_path, lane_of(f"{number}/3")) for number in (1, 2, 3)]
     assert sorted(work.name for lane in lanes for work in lane) == sorted(work.name for work in whole)
     assert len({work.path for work in whole}) == len(whole)
-    firsts = [work.run.config.seed for work in whole]
-    assert firsts == sorted(firsts)
-    assert firsts.count(FIRST_SEED) == len(ARMS)
+    assert firsts_of(whole[:-3]) == sorted(firsts_of(whole[:-3]))
+    assert firsts_of(whole).count(FIRST_SEED) == len(ARMS)
+    assert [work.arm.objective for work in whole[-4:]].count("maml") == 3  # which comes last, twelve seeds by four
     for wrong in ("3/2", "0/1", "one"):
         with pytest.raises(ConfigError, match="N/OF"):
             lane_of(wrong)

@@ -6,11 +6,11 @@ import mujoco
 import numpy as np
 import pytest
 
-import evolvability.tasks
+import evolvability.tasks.robots
 from evolvability.tasks.replay import HostArray
 
 mujoco_fused = pytest.importorskip("mujoco_fused")
-ASSETS = Path(evolvability.tasks.__file__).parent / "assets"
+ASSETS = Path(evolvability.tasks.robots.__file__).parent / "assets"
 ROUNDING = 1e-9
 
 

@@ -39,8 +39,8 @@ class Kinematics:
         >>> model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
         >>> seen = Kinematics(model)
         >>> at = seen.at(np.array([[0.0], [np.pi / 2]]), np.zeros((2, 1)))
-        >>> at(seen.frame("geom", 0).place).round(6).tolist()
-        [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]
+        >>> at(seen.frame("geom", 0).place).round(6).astype(int).tolist()
+        [[1, 0, 0], [0, 0, -1]]
     """
 
     def __init__(self, model: mujoco.MjModel) -> None:
