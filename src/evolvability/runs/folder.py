@@ -181,9 +181,9 @@ class Run(TrainedPopulation):
         path, names = self.path / "behavior.json", [f"behavior {index}" for index in range(number)]
         try:
             kept = [str(name)[:MAX_LETTERS] for name in contents.table_in(path)["names"]]
-            if len(kept) != number:
+            if kept and len(kept) != number:
                 raise RunFolderError(f"{path} has {len(kept)} names for {number} behavior dimensions.")
-            names = kept
+            names = kept or names
         except RunFolderError as error:
             warnings.warn(f"{error} Dimensions are called by numbers.", stacklevel=2)
         return [names[index] for index in self.dimensions or range(number)]
