@@ -7,7 +7,7 @@ Speed (with --rounds): control steps per second of CPU time, a network of the pa
 environments in one process per core, and the engine mujoco on as many threads, in turns, so that both meet the same
 load. It needs PyBullet.
 
-    python benchmarks/bullet.py --output results/benchmarks/bullet-cpu.json --picture docs/assets/bullet.png
+    python benchmarks/bullet.py --output results/benchmarks/bullet-cpu.json --picture bullet.png
     pip install -e '.[locomotion,bullet]'; python benchmarks/bullet.py --rounds 5
 """
 

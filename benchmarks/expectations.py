@@ -1,4 +1,4 @@
-"""What the paper expects and does not test, on toy worlds: a minute or two per part on two CPU cores.
+"""What the paper expects and does not test: on toy worlds a minute or two per part on two CPU cores, and on a robot.
 
     python benchmarks/expectations.py resemblance --output resemblance.json
     python benchmarks/expectations.py auxiliary --output auxiliary.json

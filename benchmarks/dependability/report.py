@@ -131,7 +131,8 @@ def _tests(rows: Sequence[Row]) -> Iterable[str]:
             medians = " and ".join(_spread(values) for values in pair)
             sizes = str(len(of_common_seeds(*pair)[0]))
             what = f"{task}, {test.first} against {test.second}: {test.statistic}, {test.condition}"
-            cells.append((what, sizes, medians, *(_p(one) for one in (own, p, beside.p)), f"{beside.effect:.2g}"))
+            effect = f"{beside.effect:.2g}" if all(pair) else ""
+            cells.append((what, sizes, medians, *(_p(one) for one in (own, p, beside.p)), effect))
         yield f"### {family}"
         columns = ("test", "pairs", "medians", "p by pairs", "corrected", "Mann-Whitney", "P(first is above second)")
         yield _table(columns, cells)
@@ -152,7 +153,7 @@ def _aims(rows: Sequence[Row]) -> Iterable[str]:
         reached = [value for row in own for value in row["best_of_all"].values()]
         values = dict(zip(AIMS, (repeats, reached), strict=True))
         cells += [
-            (arm, name, f"{aim:g}", f"{np.median(values[name]):.3g}", "yes" if np.median(values[name]) >= aim else "no")
+            (arm, name, f"{aim:g}", f"{np.median(values[name]):.4g}", "yes" if np.median(values[name]) >= aim else "no")
             for name, aim in AIMS.items()
             if values[name]
         ]

@@ -170,6 +170,10 @@ def test_a_model_is_simplified_until_it_is_compiled_and_changes_are_listed(bug: 
     unchanged, nothing = simplified(mujoco.MjModel.from_xml_path(str(bug())), "bug")
     assert nothing == []
     assert unchanged.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
+    # What is enough is listed, and nothing else is changed.
+    asleep = mujoco.MjModel.from_xml_path(str(bug()))
+    asleep.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+    assert simplified(asleep, "bug")[1] == ["the flag sleep is off"]
 
 
 @needs_warp
@@ -178,6 +182,9 @@ def test_trained_mutations_are_compared_with_the_file_as_it_is(bug: Any, tmp_pat
     with pytest.warns(UserWarning, match="is simplified"):
         task = made(bug(**COMPLICATED), simplify=True)
     evolve(task, objective="max_variance", sigma=0.5, generations=1, population_size=8, output=output)
+    with pytest.raises(SystemExit):
+        main(["measure", str(output), "--native", "--output", str(tmp_path / "ignored.json")])
+    assert "leave out --output" in capsys.readouterr().err
     main(["measure", str(output), "--native", "--offspring", "12"])
     said = capsys.readouterr().out
     assert "still go where they went" in said

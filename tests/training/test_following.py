@@ -284,6 +284,7 @@ def test_pairs_of_members_count_with_their_square_and_a_grid_needs_none(monkeypa
     assert expected(2048, 3) == pytest.approx(2 * 2 * 2.0**2)
     assert expected(4096, 3) == pytest.approx(2 * 2 * 4.0**2)
     assert expected(2048, 2, leave_one_out=True) == pytest.approx(2 * 2 * 2.0**2)
+    assert expected(2048, 3, "max_variance+0.5*max_entropy") == pytest.approx(2 * 2 * 2.0**2)
 
 
 def test_robots_are_estimated_and_functions_of_the_user_are_not_called_for_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from evolvability.cli.arguments import (
     open_runs,
 )
 from evolvability.cli.printing import SEVERAL_SEEDS, console, plural, print_text, spread
+from evolvability.core.errors import ConfigError
 from evolvability.runs.files import write_output
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ def measure(
     """
     found_runs = open_runs(runs, trust=trust)
     if native:
+        asked = {"--sigma": sigma, "--reach": reach, "--keep": keep, "--output": output}
+        if ignored := [option for option, value in asked.items() if value]:
+            raise ConfigError(f"ees measure --native measures nothing else: leave out {', '.join(ignored)}.")
         _compare_native(found_runs, offspring)
         return
     from evolvability.studies.measures import common_reach, measure_scale, measures

@@ -60,8 +60,8 @@ CHEETAH_DEPENDABLE: dict[str, Any] = {
     "l2": 0.005,
     "task_options": {"body": "gymnasium", "num_steps": 300, "observation_share": 0.05, "start_noise": 0.1},
 }
-# At the paper's size, for a GPU. By MaxCov alone the heavy ant learns to fall over dependably, or to stand: what MaxVar
-# makes of the first generations can be made dependable.
+# At the paper's size, for a GPU. By MaxCov alone the heavy ant often learns to fall over dependably, or to stand: what
+# MaxVar makes of the first generations can be made dependable.
 ANT_DEPENDABLE: dict[str, Any] = {
     "objective": "1:0:60*max_variance+0:1:60*max_covariance",
     "population_size": 5000,

@@ -85,27 +85,28 @@ def seconds_per_generation(evolution: Evolution) -> float | None:
     # Functions of the user's own are not called more often than they have to be.
     is_own = on_host and ":" in config.task
     elsewhere = evolution.evaluator is not None or is_own or (jax.default_backend() != "cpu" and not on_host)
-    pairs = pair_seconds(config, len(evolution.task.behavior))
     if members < MANY or elsewhere or config.explores or not isinstance(algorithm, Algorithm):
-        return pairs or None
+        return None
     state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
     sample = algorithm.ask(state, evolution.population.draws(PROBED))
     evaluate = evaluator(evolution.task)
     seconds = _seconds(evaluate, episode_key(state.key, state.generation), sample, state.memory)
-    return seconds * members / PROBED + pairs
+    return seconds * members / PROBED + pair_seconds(config, len(evolution.task.behavior))
 
 
 def pair_seconds(config: Config, num_behaviors: int) -> float:
     """Of an objective that compares all pairs of members: it grows with the square of their number; of others, 0."""
     options, episodes = config.objective_options, config.episodes
-    is_paired = num_behaviors > 2 or getattr(options, "leave_one_out", False)
-    if config.population_size < MANY or not (is_paired and isinstance(options, KernelOptions)):
+    terms = [*options.values()] if isinstance(options, dict) else [options]
+    kernels = [term for term in terms if isinstance(term, KernelOptions)]
+    paired = [term for term in kernels if num_behaviors > 2 or getattr(term, "leave_one_out", False)]
+    if config.population_size < MANY or not paired:
         return 0.0
     behavior = np.random.default_rng(0).normal(size=(PAIRED, num_behaviors)).astype(np.float32)
     density = jax.jit(partial(kernel_density, bandwidth=1.0, leave_one_out=True))
     seconds = _seconds(density, behavior, np.zeros(PAIRED, np.float32), np.ones(PAIRED, bool))
     # Forth and back; and of several episodes, each is compared with those of every other number.
-    rows, times = config.population_size * episodes, 2 * episodes
+    rows, times = config.population_size * episodes, 2 * episodes * len(paired)
     return times * config.seeds * seconds * (rows / PAIRED) ** 2
 
 

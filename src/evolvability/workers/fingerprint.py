@@ -3,7 +3,7 @@
 import hashlib
 import sys
 import sysconfig
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -34,4 +34,10 @@ def version_of(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return str(getattr(sys.modules[package], "__version__", ""))
+        found = {metadata.version(name) for name in _distributions().get(package, ())}
+        return ",".join(sorted(found)) or str(getattr(sys.modules[package], "__version__", ""))
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return metadata.packages_distributions()

@@ -39,7 +39,7 @@ def without_states(spec: mujoco.MjSpec) -> list[str]:
 
 
 def _solving(model: mujoco.MjModel) -> str:
-    """Euler's rule and pyramidal cones."""
+    """An integrator, cones and flags that are compiled."""
     option, said = model.opt, []
     kept = (mujoco.mjtIntegrator.mjINT_EULER, mujoco.mjtIntegrator.mjINT_IMPLICITFAST, mujoco.mjtIntegrator.mjINT_RK4)
     if option.integrator not in kept:
@@ -52,7 +52,10 @@ def _solving(model: mujoco.MjModel) -> str:
         option.noslip_iterations = 0
         said.append("no noslip iterations")
     for flag in ("SLEEP", "OVERRIDE", "IPC", "SPECULATIVE", "DIAGEXACT"):
-        option.enableflags &= ~int(getattr(mujoco.mjtEnableBit, f"mjENBL_{flag}"))
+        bit = int(getattr(mujoco.mjtEnableBit, f"mjENBL_{flag}"))
+        if option.enableflags & bit:
+            option.enableflags &= ~bit
+            said.append(f"the flag {flag.lower()} is off")
     return ", ".join(said)
 
 
