@@ -33,6 +33,8 @@ def table_of(path: Path) -> Any:
 
 
 def test_export_writes_a_page_with_center_and_setup(point_run: Run, tmp_path: Path, capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        ees(["export", str(point_run.path), "--playground", str(tmp_path / "page.html"), "--members", "3"])
     ees(["export", str(point_run.path), "--playground", str(tmp_path / "page.html")])
     assert "wrote" in capsys.readouterr().out
     html = (tmp_path / "page.html").read_text()

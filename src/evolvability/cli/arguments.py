@@ -1,6 +1,6 @@
 """Arguments that several commands have."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import make_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -60,6 +60,12 @@ def open_runs(paths: Sequence[Path], dimensions: str = "", *, trust: bool = Fals
     from evolvability.runs.folder import Run
 
     return [Run(path, parse_dimensions(dimensions), trust=trust) for path in paths]
+
+
+def check_alone(what: str, others: Mapping[str, object]) -> None:
+    """Refuse options that something does not heed; others: by name, what they were given."""
+    if ignored := [option for option, value in others.items() if value]:
+        raise ConfigError(f"ees {what} does nothing else: leave out {', '.join(ignored)}.")
 
 
 def parse_dimensions(text: str) -> tuple[int, ...]:

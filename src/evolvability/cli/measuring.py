@@ -15,11 +15,11 @@ from evolvability.cli.arguments import (
     File,
     MaybeFloat,
     RunPaths,
+    check_alone,
     circumstances_for,
     open_runs,
 )
 from evolvability.cli.printing import SEVERAL_SEEDS, console, plural, print_text, spread
-from evolvability.core.errors import ConfigError
 from evolvability.runs.files import write_output
 
 if TYPE_CHECKING:
@@ -60,9 +60,8 @@ def measure(
     """
     found_runs = open_runs(runs, trust=trust)
     if native:
-        asked = {"--sigma": sigma, "--reach": reach, "--keep": keep, "--output": output}
-        if ignored := [option for option, value in asked.items() if value]:
-            raise ConfigError(f"ees measure --native measures nothing else: leave out {', '.join(ignored)}.")
+        others = {"--sigma": sigma, "--reach": reach, "--keep": keep, "--output": output, "--episodes": episodes > 1}
+        check_alone("measure --native", others | {"circumstances": circumstances != NOTHING_ASKED})
         _compare_native(found_runs, offspring)
         return
     from evolvability.studies.measures import common_reach, measure_scale, measures

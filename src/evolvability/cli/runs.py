@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
 
-from evolvability.cli.arguments import Count, Dimensions, File, Folder, MaybeCount, RunPaths, open_runs
+from evolvability.cli.arguments import Count, Dimensions, File, Folder, MaybeCount, RunPaths, check_alone, open_runs
 from evolvability.cli.printing import console, errors, median, plural, print_text, say
 from evolvability.config.schema import UNSET, read_toml
 from evolvability.core.errors import ConfigError
@@ -191,6 +191,8 @@ def export(
     if playground is not None:
         if len(paths) != 1:
             raise ConfigError(f"ees export --playground: give one run folder, got {len(paths)}.")
+        others = {"--half": half, "--members": members, "--histograms": histograms, "--no-centers": not centers}
+        check_alone("export --playground", others)
         run = open_runs(paths)[0]
         from evolvability.explorer.playground import export_playground
 

@@ -64,10 +64,15 @@ class Voucher(NamedTuple):
     """What a checkpoint knows of its run, beside the State."""
 
     rows: list[str]
+    """The files of rows that were there."""
     recorded: dict[str, list[range]]
+    """By folder, the generations that were recorded, in spans."""
     config: dict[str, Any]
+    """The settings."""
     jax: dict[str, Any]
-    last: int  # generation, as it was asked for
+    """Settings of JAX that change bits."""
+    last: int
+    """The last generation that was asked for."""
 
 
 def _voucher(path: Path, generation: int) -> Voucher | None:

@@ -59,6 +59,7 @@ class TrainingResult(TrainedPopulation):
     by_name: bool
     """Whether the task is the one that the configuration names, not an object of yours."""
     _behaviors: Arrays
+    """What the last generation did, by name."""
     population: Population | None = None
     """The population that members were drawn from, where it was given as an object."""
 
