@@ -1,60 +1,85 @@
-"""Other networks against the usual one, side by side: whole generations of robots, and what each network takes of them.
+"""The ways a run may take, side by side: whole episodes of robots, with each network and engine in turn.
 
     python benchmarks/networks.py --members 1000 --output networks.json
+    python benchmarks/networks.py --tasks cheetah quadruped humanoid --members 64 --steps 250 --rounds 3
 
 ``mlp`` is compiled: on a CPU with whole episodes, on a GPU as a kernel. ``gru`` is compiled on a CPU; on a GPU it is
 XLA's. "written out" is the general way, that of any network of your own: every member's parameters, mapped by
-`jax.vmap`. Ways take turns, so that what else the machine does falls on all of them; ratios are medians over rounds.
+`jax.vmap`. "two episodes" is half as many members, each evaluated twice. "native" is what a model that cannot be
+compiled falls back to: MuJoCo's own library, on all CPU cores. No episode ends early. Ways take turns, so that what
+else the machine does falls on all of them; ratios are medians over rounds.
 """
 
 import argparse
+import itertools
 import json
+import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from evolvability import gru, make_task, mlp
+from evolvability.core.cores import num_cores
 from evolvability.core.populations import normal
 from evolvability.core.types import Parameters
 
-WAYS: dict[str, Any] = {
-    "mlp((64, 64))": mlp((64, 64)),
-    "gru(64)": gru(64),
-    "mlp((64, 64)), written out": mlp((64, 64)).__call__,  # a bound method is not a factory of ours
-    "gru(64), written out": gru(64).__call__,
+
+class Way(NamedTuple):
+    """What drives robots, and how."""
+
+    make: Any
+    engine: str = "auto"
+    episodes: int = 1
+
+
+WAYS = {
+    "mlp((64, 64))": Way(mlp((64, 64))),
+    "two episodes": Way(mlp((64, 64)), episodes=2),
+    "gru(64)": Way(gru(64)),
+    "mlp((64, 64)), written out": Way(mlp((64, 64)).__call__),  # a bound method is not a factory of ours
+    "gru(64), written out": Way(gru(64).__call__),
+    "native": Way(mlp((64, 64)), engine="mujoco"),
 }
 
 
 def main() -> None:
     options = _arguments()
     device = jax.devices()[0].device_kind
-    print(f"{device}: {options.members:,} of the {options.task}, {options.steps:,} steps, {options.noise} noise")
-    ways = {name: way(make, options) for name, make in WAYS.items()}
-    rounds = [[_seconds(run) for run, _ in ways.values()] for _ in range(options.rounds)]
-    times = np.array(rounds)  # (rounds, ways)
-    seconds, ratios = np.median(times, axis=0), np.median(times / times[:, :1], axis=0)
-    rows = [
-        {"network": name, "num_params": number, "seconds": own, "ratio": ratio}
-        for (name, (_, number)), own, ratio in zip(ways.items(), seconds.tolist(), ratios.tolist(), strict=True)
-    ]
-    for row in rows:
-        print(f"{row['network']:28} {row['num_params']:8,} {row['seconds']:9.3f} s {row['ratio']:6.2f}")
+    print(f"{device}, {num_cores()} cores: {options.members:,} members, {options.steps:,} steps, {options.noise} noise")
+    rows = list(itertools.chain.from_iterable(measure(name, options) for name in options.tasks))
     if options.output:
-        about = {"device": device, "jax": jax.__version__, "options": vars(options) | {"output": None}}
+        about = {"device": device, "cores": num_cores(), "load": os.getloadavg(), "jax": jax.__version__}
+        about |= {"options": vars(options) | {"output": None}}
         options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
 
 
-def way(make: Any, options: argparse.Namespace) -> tuple[Any, int]:
+def measure(name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """A row per way."""
+    ways = {kind: prepared(name, WAYS[kind], options) for kind in options.ways}
+    times = np.array([[_seconds(run) for run, _ in ways.values()] for _ in range(options.rounds)])  # (rounds, ways)
+    seconds, ratios = np.median(times, axis=0), np.median(times / times[:, :1], axis=0)
+    rows = []
+    for (kind, (_, number)), own, ratio in zip(ways.items(), seconds.tolist(), ratios.tolist(), strict=True):
+        rate = options.members * options.steps / own
+        rows.append({"task": name, "way": kind, "num_params": number, "seconds": own, "ratio": ratio})
+        rows[-1]["control_steps_per_second"] = rate
+        print(f"{name:10} {kind:28} {number:8,} {own:9.3f} s {ratio:6.2f} {rate:13,.0f} control steps/s", flush=True)
+    return rows
+
+
+def prepared(name: str, way: Way, options: argparse.Namespace) -> tuple[Any, int]:
     """A function that evaluates one generation, compiled by a first call; and the number of parameters."""
-    task = make_task(options.task, {"body": options.body, "num_steps": options.steps}, policy=make)
+    settings = {"num_steps": options.steps, "early_termination": False, "engine": way.engine}
+    settings |= {"body": options.body} if name in ("cheetah", "ant") else {}
+    task = make_task(name, settings, policy=way.make)
     population = normal(0.02, noise_dtype=options.noise)
     center = task.init(jax.random.key(0))
     parameters = Parameters(center[None])
-    draws = population.draws(options.members)
-    sample = jax.jit(lambda key: population.sample(key, parameters, 0, draws))(jax.random.key(1))
+    draws = population.draws(options.members // way.episodes)
+    sample = jax.jit(lambda key: population.sample(key, parameters, 0, draws))(jax.random.key(1)).repeated(way.episodes)
     evaluate = task.evaluate if task.on_host else jax.jit(task.evaluate)
 
     def run() -> Any:
@@ -72,7 +97,8 @@ def _seconds(run: Any) -> float:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--task", default="cheetah")
+    parser.add_argument("--tasks", nargs="+", default=["cheetah"])
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS), metavar="WAY")
     parser.add_argument("--body", default="paper")
     parser.add_argument("--members", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=1000)

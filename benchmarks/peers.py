@@ -9,11 +9,12 @@ what evaluates it as center and noise; evosax writes its members out.
 
 **Cheetahs**, on all cores: the programs of `benchmarks/rivals`, each as short as its library lets a user be, in an
 environment of their own. A control step of ours simulates 16.5 ms, of theirs 50 ms, so there are two rates. Start-up is
-the time until the first generation is done, and a generation's time the least of those that follow. With --robots
-nothing else is measured.
+the time until the first generation is done, in the first turn, and a generation's time the least of those that follow.
+A program that cannot be run here, for a library without a wheel, has a row that says why. With --robots nothing else is
+measured. Empty caches (a new HOME) make the start-up a newcomer's.
 
-    python -m venv rivals && rivals/bin/pip install envpool evosax brax "gymnasium[mujoco]"
-    python benchmarks/peers.py --robots rivals/bin/python --members 64 --hidden 64 256
+    python -m venv rivals && rivals/bin/pip install envpool evosax brax evotorch "gymnasium[mujoco]"
+    python benchmarks/peers.py --robots rivals/bin/python --members 64 --rounds 3 --turns 1
 """
 
 import argparse
@@ -23,6 +24,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -39,9 +41,10 @@ from evolvability.core.types import Outcome
 
 SIGMA, RATE = 0.02, 0.01
 PROGRAMS = Path(__file__).parent / "rivals"
-RIVALS = dict.fromkeys(("bare_rollout", "envpool_batch", "gymnasium_pool", "evosax_brax"), 0.05)
-RIVALS["ours"] = 0.0165
+OTHERS = ("bare_rollout", "envpool_batch", "gymnasium_pool", "evosax_brax", "evotorch_gymnasium")
+RIVALS = dict.fromkeys(OTHERS, 0.05) | {"ours": 0.0165}
 """The seconds that a control step of each program simulates."""
+PACKAGES = ("mujoco", "envpool", "gymnasium", "evosax", "brax", "jax", "evotorch", "torch")
 
 Round = Callable[[], Any]  # one ask and one tell
 
@@ -51,12 +54,13 @@ def main() -> None:
     rows = robots(options) if options.robots else strategies(options)
     if options.output:
         about = {"machine": f"{num_cores()} cores, {platform.machine()}", "load": os.getloadavg()}
-        options.output.write_text(json.dumps(about | {"parameters": options.parameters, "rows": rows}, indent=1) + "\n")
+        about |= {"options": vars(options) | {"output": None, "robots": versions(options.robots)}}
+        options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
 
 
 def robots(options: argparse.Namespace) -> list[dict[str, Any]]:
     """A row per program and width, from the rounds in which programs took turns."""
-    taken: dict[tuple[str, int], list[list[float]]] = {}
+    taken: dict[tuple[str, int], list[list[float] | str]] = {}
     for _ in range(options.turns):
         for hidden, name in itertools.product(options.hidden, RIVALS):
             taken.setdefault((name, hidden), []).append(_generations(name, hidden, options))
@@ -65,30 +69,43 @@ def robots(options: argparse.Namespace) -> list[dict[str, Any]]:
         program = PROGRAMS / f"{name}.py"
         row: dict[str, Any] = {"program": name, "hidden": hidden}
         row["lines"] = sum(bool(line.strip()) for line in program.read_text().splitlines()[1:])
-        if turns := [turn for turn in turns if len(turn) > 1]:
-            seconds = min(after - before for turn in turns for before, after in itertools.pairwise(turn))
-            row["start_up"] = min(turn[0] for turn in turns)
+        if ran := [turn for turn in turns if not isinstance(turn, str)]:
+            seconds = min(after - before for turn in ran for before, after in itertools.pairwise(turn))
+            row["start_up"] = ran[0][0]
             row["control_steps_per_second"] = options.members[0] * options.steps / seconds
             row["simulated_seconds_per_second"] = row["control_steps_per_second"] * RIVALS[name]
+        else:
+            row["could_not_run"] = turns[0]
         rows.append(row)
         print(json.dumps(row), flush=True)
     return rows
 
 
-def _generations(name: str, hidden: int, options: argparse.Namespace) -> list[float]:
-    """Seconds from the start of a program to the end of each of its generations; none where it cannot run."""
+def versions(python: str) -> dict[str, str] | None:
+    """Of what the other Python has installed."""
+    if not python:
+        return None
+    listed = subprocess.run([python, "-m", "pip", "list", "--format", "json"], capture_output=True, check=True).stdout
+    return {one["name"]: one["version"] for one in json.loads(listed) if one["name"] in PACKAGES}
+
+
+def _generations(name: str, hidden: int, options: argparse.Namespace) -> list[float] | str:
+    """Seconds from the start of a program to the end of each of its generations, or why it cannot be run."""
     python = sys.executable if name == "ours" else options.robots
     sizes = map(str, (hidden, options.members[0], options.steps, options.rounds))
     began = time.perf_counter()
     command = [python, str(PROGRAMS / f"{name}.py"), *sizes]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    # Errors go to a file: some libraries say more than a pipe holds while nobody reads.
+    with (
+        tempfile.TemporaryFile("w+") as said,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as process,
+    ):
         assert process.stdout is not None
-        assert process.stderr is not None
         ends = [time.perf_counter() - began for line in process.stdout if line == "generation\n"]
-        said = process.stderr.read()
-    if process.returncode:
-        print(f"{name} could not be run: {said[-300:]}", file=sys.stderr)
-    return ends
+        if not process.wait() and len(ends) > 1:
+            return ends
+        said.seek(0)
+        return (said.read().strip() or "it ended early").splitlines()[-1]
 
 
 def strategies(options: argparse.Namespace) -> list[dict[str, Any]]:

@@ -1,10 +1,12 @@
 """Bare physics of one robot by four simulators, as a function of how many: fused, MuJoCo-Warp, MuJoCo and PyBullet.
 
-All step the robot under the same torques, sines that cost nothing. fused and MuJoCo-Warp run on the GPU where there is
-one, the other two on all CPU cores. PyBullet has its own body of the same name. What is not installed is left out.
+All step the robot under the same controls, sines that cost nothing. fused and MuJoCo-Warp run on the GPU where there is
+one, the other two on all CPU cores. PyBullet has its own body of the same name. What is not installed is left out, and
+what is not named by --simulators. A control step is several of the model's time steps: both rates are told.
 
     pip install mujoco-warp pybullet_envs_gymnasium
-    python benchmarks/simulators.py --task cheetah --robots 1000 10000 100000 --output simulators.json
+    python benchmarks/simulators.py --tasks cheetah --robots 1000 10000 100000 --output simulators.json
+    python benchmarks/simulators.py --tasks humanoid quadruped --robots 8192 --steps 100 --simulators fused
 """
 
 import argparse
@@ -25,8 +27,8 @@ import numpy as np
 from mujoco import rollout
 from mujoco_fused import State, compile
 
+from evolvability import make_task
 from evolvability.core.cores import num_cores
-from evolvability.tasks.robots.paper import ROBOTS
 from evolvability.tasks.robots.robot import Robot
 
 # The package that a simulator needs.
@@ -36,19 +38,31 @@ FREQUENCY = 0.1  # of the torques, in radians per control step
 
 def main() -> None:
     options = _arguments()
-    robot = ROBOTS[options.task]()
     rows = []
-    for number in options.robots:
-        for name, rate in measured(robot, number, options.steps).items():
-            rows.append({"robots": number, "simulator": name, "control_steps_per_second": rate})
-            print(f"{number:>8,} {name:12} {rate:>14,.0f} control steps per second", flush=True)
+    for task in options.tasks:
+        stage = make_task(task, {"engine": "mujoco"}).stage  # any engine: it is the robot that is needed
+        assert stage is not None
+        for number in options.robots:
+            for name, rate in measured(stage.robot, number, options).items():
+                rates = {
+                    "control_steps_per_second": rate,
+                    "time_steps_per_second": rate * stage.robot.steps_per_control,
+                }
+                rows.append({"task": task, "robots": number, "simulator": name, **rates})
+                told = " and ".join(f"{value:>14,.0f} {key.replace('_', ' ')}" for key, value in rates.items())
+                print(f"{task:10} {number:>8,} {name:12} {told}", flush=True)
     if options.output:
-        about = {"task": options.task, "device": jax.devices()[0].device_kind, "cores": num_cores()}
+        about = {
+            "device": jax.devices()[0].device_kind,
+            "cores": num_cores(),
+            "options": vars(options) | {"output": None},
+        }
         options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
 
 
-def measured(robot: Robot, number: int, num_steps: int) -> dict[str, float]:
-    """Control steps per second of each simulator that is installed."""
+def measured(robot: Robot, number: int, options: argparse.Namespace) -> dict[str, float]:
+    """Control steps per second of each simulator that is asked for and installed; of the fastest of its runs."""
+    num_steps = options.steps
     ways: dict[str, Callable[[Robot, int, int], Any]] = {
         "fused": fused,
         "MuJoCo-Warp": mujoco_warp,
@@ -57,25 +71,29 @@ def measured(robot: Robot, number: int, num_steps: int) -> dict[str, float]:
     }
     rates = {}
     for name, make in ways.items():
-        if importlib.util.find_spec(NEEDS[name]) is None:
+        if name not in options.simulators or importlib.util.find_spec(NEEDS[name]) is None:
             continue
         # On CPU cores thousands of robots take as long as a thousand, each.
         few = min(number, 1000 if name == "MuJoCo" else num_cores()) if name in ("MuJoCo", "PyBullet") else number
         run = make(robot, few, num_steps)
         run()  # compiles
-        began = time.perf_counter()
-        run()
-        rates[name] = few * num_steps / (time.perf_counter() - began)
+        rates[name] = few * num_steps / min(_seconds(run) for _ in range(options.rounds))
     return rates
+
+
+def _seconds(run: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
 
 
 def fused(robot: Robot, number: int, num_steps: int) -> Callable[[], Any]:
     """Inside of one program of JAX's."""
-    advance = compile(robot.model, num_steps=robot.steps_per_control, watched=robot.links)
+    advance = compile(robot.model, num_steps=robot.steps_per_control, watched=robot.watched)
     phase = jnp.asarray(_phase(robot, number))
 
     def once(state: State, step: jax.Array) -> tuple[State, None]:
-        return advance(state, jnp.sin(phase + FREQUENCY * step))[0], None
+        return advance(state, robot.actions(jnp.sin(phase + FREQUENCY * step)))[0], None
 
     still = jnp.zeros((number, robot.model.nv))
     first = State(jnp.tile(jnp.asarray(robot.start, jnp.float32), (number, 1)), still, still)
@@ -97,18 +115,25 @@ def mujoco_warp(robot: Robot, number: int, num_steps: int) -> Callable[[], Any]:
     most = 2 * robot.model.ngeom
     model, data = mjw.put_model(allowed), mjw.put_data(allowed, start, number, most, njmax=5 * most)
     phase, step = wp.array(_phase(robot, number), dtype=float), wp.zeros(1, dtype=float)
+    middle, half = (wp.array(part, dtype=float) for part in (robot.actions.middle, robot.actions.half))
 
     @wp.kernel
-    def torques(phase: wp.array2d(dtype=float), step: wp.array(dtype=float), ctrl: wp.array2d(dtype=float)):  # type: ignore[valid-type]
-        world, joint = wp.tid()
-        ctrl[world, joint] = wp.sin(phase[world, joint] + wp.static(FREQUENCY) * step[0])
+    def control(  # type: ignore[no-untyped-def]
+        phase: wp.array2d(dtype=float),  # type: ignore[valid-type]
+        step: wp.array(dtype=float),  # type: ignore[valid-type]
+        middle: wp.array(dtype=float),  # type: ignore[valid-type]
+        half: wp.array(dtype=float),  # type: ignore[valid-type]
+        ctrl: wp.array2d(dtype=float),  # type: ignore[valid-type]
+    ):
+        world, motor = wp.tid()
+        ctrl[world, motor] = middle[motor] + half[motor] * wp.sin(phase[world, motor] + wp.static(FREQUENCY) * step[0])
 
     @wp.kernel
     def tick(step: wp.array(dtype=float)):  # type: ignore[valid-type]
         step[0] = step[0] + 1.0
 
     def control_step() -> None:
-        wp.launch(torques, phase.shape, [phase, step, data.ctrl])
+        wp.launch(control, phase.shape, [phase, step, middle, half, data.ctrl])
         wp.launch(tick, 1, [step])
         for _ in range(robot.steps_per_control):
             mjw.step(model, data)
@@ -133,7 +158,8 @@ def native(robot: Robot, number: int, num_steps: int) -> Callable[[], Any]:
     start = np.zeros(mujoco.mj_stateSize(robot.model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
     mujoco.mj_getState(robot.model, data, start, mujoco.mjtState.mjSTATE_FULLPHYSICS)
     steps = np.arange(num_steps)[:, None]
-    controls = np.sin(_phase(robot, number)[:, None] + FREQUENCY * steps).repeat(robot.steps_per_control, axis=1)
+    waves = np.sin(_phase(robot, number)[:, None] + FREQUENCY * steps)
+    controls = robot.actions(waves).repeat(robot.steps_per_control, axis=1).astype(float)
     threads = [mujoco.MjData(robot.model) for _ in range(num_cores())]
     return lambda: rollout.rollout(robot.model, threads, np.tile(start, (number, 1)), controls)
 
@@ -153,15 +179,17 @@ def _bullet_steps(name: str, actions: np.ndarray[Any, Any]) -> None:
 
 
 def _phase(robot: Robot, number: int) -> np.ndarray[Any, Any]:
-    """(number, num_joints) so that no two robots do the same."""
-    return np.linspace(0, 6, number)[:, None] + np.arange(robot.num_joints)
+    """(number, num_motors) so that no two robots do the same."""
+    return np.linspace(0, 6, number)[:, None] + np.arange(robot.num_motors)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--task", default="cheetah", choices=sorted(ROBOTS))
+    parser.add_argument("--tasks", nargs="+", default=["cheetah"])
     parser.add_argument("--robots", type=int, nargs="+", default=[1000, 10_000, 100_000])
     parser.add_argument("--steps", type=int, default=200, help="control steps of each")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--simulators", nargs="+", default=list(NEEDS), choices=list(NEEDS))
     parser.add_argument("--output", type=Path, default=None, help="write all numbers as JSON")
     return parser.parse_args()
 

@@ -1,5 +1,6 @@
 """MuJoCo's own threads on Gymnasium's half cheetah, with torques that are known beforehand and no network."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from mujoco import rollout
 
 hidden, members, steps, generations = map(int, sys.argv[1:])
 model = mujoco.MjModel.from_xml_path(str(Path(gymnasium.__file__).parent / "envs/mujoco/assets/half_cheetah.xml"))
-workers = [mujoco.MjData(model) for _ in range(2)]
+workers = [mujoco.MjData(model) for _ in range(os.cpu_count())]
 kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
 start = np.empty(mujoco.mj_stateSize(model, kind))
 mujoco.mj_getState(model, workers[0], start, kind)
