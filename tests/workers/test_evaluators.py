@@ -131,6 +131,7 @@ def test_member_that_always_breaks_down_is_invalid_and_named_once(
     trouble: str, reason: str, two_processes: LocalProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("evolvability.workers.evaluator.MAX_LOSSES", 1)  # or the test would last for minutes
+    monkeypatch.setattr("evolvability.workers.local_processes.START_SECONDS", 40.0)
     diary = Diary(tmp_path / "diary.txt", at={13: trouble})
     monkeypatch.setattr(two_processes, "deadline", 10.0 if trouble == "hang" else PATIENCE)
     with pytest.warns(UserWarning, match="member 13 is invalid") as caught:
@@ -328,16 +329,15 @@ def test_members_that_cost_every_worker_stop_the_run_soon(tmp_path: Path) -> Non
 
 
 def test_a_worker_that_takes_too_much_memory_is_ended_from_outside_and_named() -> None:
-    worker = _Worker()
-    assert isinstance(worker.call(PATIENCE, os.getpid), int)
-    worker.look_after(1e12)
-    assert isinstance(worker.call(PATIENCE, os.getpid), int)
-    worker.look_after(1e3)
-    with pytest.raises(LostError, match=r"SIGKILL.*of memory, of 0.0 GB at most"):
-        worker.call(PATIENCE, os.getpid)
     pool = LocalProcesses(3)
     pool.close()
-    assert 0 < pool.memory <= machine_memory() / 3
+    worker = pool._workers[0]
+    assert 0 < worker.memory <= machine_memory() / 3
+    worker = _Worker(worker.memory)
+    assert worker.call(PATIENCE, time.sleep, 1) is None
+    worker.memory = 1e3
+    with pytest.raises(LostError, match=r"SIGKILL.*of memory, of 0.0 GB at most"):
+        worker.call(PATIENCE, time.sleep, PATIENCE)
 
 
 def test_why_a_worker_cannot_start_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

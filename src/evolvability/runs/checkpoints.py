@@ -37,7 +37,6 @@ def save_checkpoint(
 ) -> None:
     """Save a State in a run folder, with its configuration and what was recorded so far."""
     voucher = {
-        "rows": [name for name in ROW_FILES if (path / name).is_file()],
         "recorded": {folder: spans(generations) for folder, generations in recorded.items()},
         "config": to_table(config),
         "jax": jax_settings(),
@@ -63,8 +62,6 @@ def rewind_checkpoints(path: Path, generation: int) -> None:
 class Voucher(NamedTuple):
     """What a checkpoint knows of its run, beside the State."""
 
-    rows: list[str]
-    """The files of rows that were there."""
     recorded: dict[str, list[range]]
     """By folder, the generations that were recorded, in spans."""
     config: dict[str, Any]
@@ -83,7 +80,7 @@ def _voucher(path: Path, generation: int) -> Voucher | None:
         if sum(map(len, chain(*recorded.values()))) > MAX_RECORDED:
             return None
         config = dict(flat(table["config"]))
-        return Voucher(list(table["rows"]), recorded, config, dict(table.get("jax", {})), int(config["generations"]))
+        return Voucher(recorded, config, dict(table.get("jax", {})), int(config["generations"]))
     except (RunFolderError, *UNREADABLE):
         return None
 
@@ -97,7 +94,7 @@ def missing(path: Path, names: Sequence[str] = (*FOLDERS, *ROW_FILES)) -> list[t
     voucher = next(filter(None, vouchers), None)  # of a damaged one, the one before tells
     if voucher is None:
         return []
-    rows = [(0, path / name) for name in ROW_FILES if name in names and name in voucher.rows]
+    rows = [(0, path / name) for name in ROW_FILES if name in names]
     gone = [
         (generation, arrays_path(path / name, generation))
         for name in FOLDERS

@@ -114,7 +114,7 @@ class TrainedPolicy:
 
         That of a gru has an input ``carry`` (num_rows, units), and an output ``next_carry``.
         """
-        from evolvability.runs.onnx import onnx_graph  # which needs an extra
+        from evolvability.tasks.onnx import onnx_graph  # which needs an extra
 
         network, actions = acting(self)
         write_output(Path(path), onnx_graph(network, self.parameters, self._scaling, actions))

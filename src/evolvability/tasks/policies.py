@@ -1,7 +1,7 @@
 r"""Policies: what a network is, for tasks whose members are networks. Two are built in, `mlp` and `gru`.
 
 Sizes come from the task, so a task is given a function that makes a `Policy` of them. The built-in ones are made of
-affine maps alone, which is what lets engines compile them (`families`, `engines`) and graphs hold them (`runs.onnx`).
+affine maps alone, which is what lets engines compile them (`families`, `engines`) and graphs hold them (`onnx`).
 """
 
 from abc import ABC, abstractmethod

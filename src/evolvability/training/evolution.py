@@ -29,7 +29,6 @@ from evolvability.methods.maml import Meta, maml
 from evolvability.methods.policy_gradient import Exploration
 from evolvability.methods.registry import ES_MAML, MAML
 from evolvability.runs.folder import Run
-from evolvability.runs.starts import inherited, is_run, taken
 from evolvability.tasks.base import Task, with_episodes, world_of
 from evolvability.tasks.checking import checked, trace
 from evolvability.tasks.goals import judge, with_goal
@@ -46,6 +45,7 @@ from evolvability.training.metrics import (
 )
 from evolvability.training.processes import agree
 from evolvability.training.sharding import replicated, spread_population, spread_task, usable
+from evolvability.training.starts import inherited, is_run, taken
 from evolvability.workers.evaluator import Evaluator
 from evolvability.workers.pools import Pool
 

@@ -12,11 +12,11 @@ from evolvability.runs import checkpoints
 from evolvability.runs.contents import ARRAY_FOLDERS, RUN_FOLDER_NAMES
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
-from evolvability.runs.starts import describe_origin, is_run
 from evolvability.runs.trust import remember
 from evolvability.runs.writer import RunWriter, locked
 from evolvability.training.evolution import Evolution
 from evolvability.training.sharding import local
+from evolvability.training.starts import describe_origin, is_run
 
 
 def new_folder(output: Path, evolution: Evolution, state: State, held: ExitStack, *, overwrite: bool) -> RunWriter:

@@ -31,11 +31,8 @@ def _mark_of(name: str) -> str:
 @cache
 def version_of(package: str) -> str:
     """The version of an installed package, whose modules may have another name than it has."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        found = {metadata.version(name) for name in _distributions().get(package, ())}
-        return ",".join(sorted(found)) or str(getattr(sys.modules[package], "__version__", ""))
+    found = {metadata.version(name) for name in _distributions().get(package, ())}
+    return ",".join(sorted(found)) or str(getattr(sys.modules[package], "__version__", ""))
 
 
 @cache

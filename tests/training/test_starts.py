@@ -12,7 +12,7 @@ import safetensors.numpy
 from evolvability import Run, TrainingResult, evolve, function_task, load_policy, resume
 from evolvability.cli import main
 from evolvability.core.errors import ConfigError
-from evolvability.runs.starts import start_in
+from evolvability.training.starts import start_in
 
 STILL: dict[str, Any] = {
     "generations": 1,
