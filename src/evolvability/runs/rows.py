@@ -62,10 +62,10 @@ def read_rows(path: Path, seeds: range, lost: list[int], *, at_least: int = 0) -
 
 def _intact(data: bytes, number: int, seeds: range) -> Iterator[Row]:
     for line in io.BytesIO(data):
-        if not line.rstrip(b"\n").endswith(b"}"):  # nothing, or cut in the middle
+        if not (text := line.rstrip(b"\n")).endswith(b"}"):  # nothing, or cut in the middle
             continue
         try:
-            row = from_json(line.decode())
+            row = from_json(text.decode())
             # No more than there are lines: a file from somebody else could claim a billion generations.
             if 0 <= int(row["generation"]) <= number and int(row["seed"]) in seeds:
                 yield row

@@ -1,5 +1,6 @@
 """A configuration and its task, compiled: all that a run consists of but its State."""
 
+import gc
 import math
 import time
 import warnings
@@ -69,6 +70,8 @@ class Evolution:
     ) -> None:
         # First: processes that compile different programs would wait for each other in vain.
         agree(to_toml(config))
+        # What a former run compiled is held in circles of references, megabytes that Python leaves for dozens of runs.
+        gc.collect()
         check_pieces(config, pieces)
         self.config = config
         self._start_from = start_from  # arrays, which a configuration does not hold

@@ -119,9 +119,6 @@ class Workbench:
         population = own or build_population(recipe.config, recipe.shapes)
         self.num_signs = population.num_signs
 
-        def members(noise: Array, parameters: Parameters, generation: Array, draw: Array) -> Array:
-            return population.sample(jax.random.wrap_key_data(noise), parameters, generation, draw[None]).members()
-
         def add(
             total: Parameters, noise: Array, parameters: Parameters, generation: Array, draw: Array, weights: Array
         ) -> Parameters:
@@ -131,7 +128,7 @@ class Workbench:
             return jax.tree.map(lambda sum_, new: sum_ + sample.num_members * new, total, part)
 
         # Donated: the total is added to where it lies.
-        self._members, self._add = jax.jit(members), jax.jit(add, donate_argnums=0)
+        self._members, self._add = writer(population), jax.jit(add, donate_argnums=0)
         self._simulator: Simulator | None = None
         self._checked: set[str] = set()  # modules
 
@@ -184,6 +181,15 @@ class Workbench:
                 # The simulator may be in any state by now: the next member, too, gets a new one.
                 text, self._simulator = f"{type(error).__name__}: {error}", None
         return lost(self.recipe.num_behaviors, address.member, text)
+
+
+def writer(population: Population) -> Callable[..., Array]:
+    """``(noise, parameters, generation, draw) -> (num_signs, num_params)``, the members of one draw, compiled."""
+
+    def members(noise: Array, parameters: Parameters, generation: Array, draw: Array) -> Array:
+        return population.sample(jax.random.wrap_key_data(noise), parameters, generation, draw[None]).members()
+
+    return jax.jit(members)
 
 
 # A Dask worker may have several threads, and a simulator is used by one at a time.
