@@ -21,7 +21,7 @@ from jax import Array
 from jax.typing import DTypeLike
 
 from evolvability.core.entries import DEFAULT_RANK
-from evolvability.core.noise import Noise, Shapes, noise_sum, num_numbers, rows
+from evolvability.core.noise import Noise, Shapes, noise_sum, num_numbers, rounded, rows
 from evolvability.core.noise import low_rank as low_rank_noise
 from evolvability.core.normals import standard_normal
 from evolvability.core.types import Parameters, Sample, keys_of, named
@@ -96,6 +96,8 @@ def low_rank(
         mirrored: whether members come in pairs.
         noise_dtype: the type noise is kept in.
     """
+    if jnp.dtype(noise_dtype) == jnp.int8:
+        raise ValueError("low_rank: noise in float32 or bfloat16 is expected, got int8. In factors, noise is small.")
     if rank < 1:
         raise ValueError(f"low_rank: a rank of 1 or more is expected, got {rank}.")
     if not any(len(shape) > 1 for shape in shapes):
@@ -211,9 +213,9 @@ def responsibilities(sample: Sample) -> Array:
 def draw_noise(
     key: Array, generation: Array | int, draws: Array, num_params: int, dtype: DTypeLike = jnp.float32
 ) -> Array:
-    """(num_draws, num_params) standard normal noise; each row depends on its own address alone."""
+    """(num_draws, num_params) standard normal noise, `rounded`; each row depends on its own address alone."""
     # Rounded rather than drawn in a short type, whose few random bits have neither tails nor a fine grain.
-    return standard_normal(keys_of(jax.random.fold_in(key, generation), draws), num_params).astype(dtype)
+    return rounded(standard_normal(keys_of(jax.random.fold_in(key, generation), draws), num_params), dtype)
 
 
 def _population(
@@ -252,7 +254,7 @@ def _named(population: Population, sigma: Schedule, mirrored: bool, noise_dtype:
         population=population.name,
         sigma=None if callable(sigma) else float(sigma),
         mirrored=mirrored,
-        noise_dtype=dtype if dtype in ("float32", "bfloat16") else None,
+        noise_dtype=dtype if dtype in ("float32", "bfloat16", "int8") else None,
         **more,
     )
     return found

@@ -8,7 +8,7 @@ import functools
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,21 +16,63 @@ import warp as wp
 from jax import Array
 from mujoco_fused import FLOAT, epilogue, jax_function, make_kernel, prelude
 
-from evolvability.core.noise import Shapes
+from evolvability.core.noise import GRAINS, Shapes
 from evolvability.core.types import PyTree, Sample
 from evolvability.tasks.engines.network_text import ACTIVATIONS
 from evolvability.tasks.families import NetworkFamily, noise_and_step
 from evolvability.tasks.policies import Mlp
 
-THREADS = 128
-"""Per block."""
-DRAWS = 2
-"""Per block: they share what is read of the center."""
+WIDTH = 256
+"""Units that the threads of a block have together."""
 PARTS = 4
 """Of a sum in the last layer, whose few outputs would leave most threads without work."""
 MEMORY = 40_000
 """Bytes of shared memory that a block may ask for on every GPU, less what Warp takes."""
-TYPES = {"float32": wp.float32, "bfloat16": wp.bfloat16}
+
+
+class Format(NamedTuple):
+    """How noise of one type is read."""
+
+    type: Any
+    """Warp's."""
+    number: str
+    """One of its numbers in C++."""
+    units: int
+    """Neighboring units that a thread has: what it reads at once is 32 bits or more."""
+    draws: int
+    """Per block: they share what is read of the center."""
+    apart: bool
+    """Whether products with the center and with noise are summed apart, or each weight is put together first."""
+    reads: str
+    """C++ to read one number, and those of neighboring units."""
+
+    @property
+    def threads(self) -> int:
+        """Per block."""
+        return WIDTH // self.units
+
+
+_WIDE = """
+auto one = [](const N* at) { return *at; };
+auto read = [](const N* at) { return *(const Units*)at; };
+"""
+_LONG = """
+auto lengthened = [](unsigned bits) { union { unsigned i; R f; } x; x.i = bits; return x.f; };
+auto one = [&](const N* at) { return lengthened((unsigned)*at << 16); };
+auto read = [&](const N* at) { const unsigned bits = ONCE(*(const unsigned*)at);
+  return Units{{lengthened(bits << 16), lengthened(bits & 0xffff0000u)}}; };
+"""
+_WHOLE = """
+auto one = [](const N* at) { return R(*at); };
+auto read = [&](const N* at) { const unsigned bits = ONCE(*(const unsigned*)at);
+  return Units{{R((N)bits), R((N)(bits >> 8)), R((N)(bits >> 16)), R((N)(bits >> 24))}}; };
+"""
+FORMATS = {
+    "float32": Format(wp.float32, "R", 2, 2, True, _WIDE),
+    "bfloat16": Format(wp.bfloat16, "unsigned short", 2, 2, True, _LONG),
+    "int8": Format(wp.int8, "signed char", 4, 4, False, _WHOLE),  # half the sums, for which there are twice the units
+}
+"""By the noise's type."""
 
 
 def actor(networks: NetworkFamily, sample: Sample) -> Callable[[Array, PyTree], tuple[Array, PyTree]]:
@@ -42,25 +84,26 @@ def actor(networks: NetworkFamily, sample: Sample) -> Callable[[Array, PyTree], 
 
 
 def fits(networks: NetworkFamily, sample: Sample) -> bool:
-    """Whether the kernel can do it: noise in rows, even numbers of what is read in pairs, layers not too wide."""
-    if not isinstance(networks.make, Mlp):
+    """Whether the kernel can do it: noise in rows, whole numbers of what is read at once, layers not too wide."""
+    known = FORMATS.get(sample.noise.dtype.name) if isinstance(sample.noise, Array) else None
+    if not (known and isinstance(networks.make, Mlp)):
         return False
     shapes = networks.shapes
     sizes = [math.prod(shape) for shape in shapes]
-    even = all(size % 2 == 0 for size in sizes[1:-1]) and sum(sizes) % 2 == 0
-    is_known = isinstance(sample.noise, Array) and sample.noise.dtype.name in TYPES
+    whole = all(size % known.units == 0 for size in sizes[1:-1]) and sum(sizes) % 2 == 0  # centers are read in pairs
     # A mirrored pair at least: by one sign at a time its noise would be read twice.
-    return is_known and even and _most_signs(shapes) >= min(2, len(sample.sign))
+    return whole and _most_signs(shapes, known) >= min(2, len(sample.sign))
 
 
-def _most_signs(shapes: Shapes) -> int:
+def _most_signs(shapes: Shapes, noise: Format) -> int:
     """Members per draw, episodes counted, that a block has room for."""
-    return MEMORY // (2 * 4 * _width(shapes) * DRAWS)
+    return MEMORY // (2 * 4 * _width(shapes) * noise.draws)
 
 
 def grouped_actor(networks: NetworkFamily, sample: Sample) -> Callable[[Array], Array]:
     """By the kernel, as many signs of a draw at a time as it has room for: noise is read once per group of them."""
-    most, number = _most_signs(networks.shapes), len(sample.sign)
+    noise: Any = sample.noise
+    most, number = _most_signs(networks.shapes, FORMATS[noise.dtype.name]), len(sample.sign)
     if number <= most:
         return kernel_actor(networks, sample)
     size = math.ceil(number / math.ceil(number / most))
@@ -86,8 +129,13 @@ def kernel_actor(networks: NetworkFamily, sample: Sample) -> Callable[[Array], A
     assert isinstance(networks.make, Mlp)
     activation = ACTIVATIONS[networks.make.activation]
     call = _call(networks.shapes, activation, step.shape[1], len(sample.center), noise.dtype.name)
-    threads = THREADS if jax.default_backend() == "gpu" else 1
-    launch = math.ceil(sample.num_draws / DRAWS) * threads
+    own = FORMATS[noise.dtype.name]
+    threads = own.threads if jax.default_backend() == "gpu" else 1
+    if noise.dtype == jnp.int8:
+        step = step / GRAINS
+        # Rows of whole words: of the cheetah's 74,246 numbers every other row would begin in the middle of one.
+        noise = jnp.pad(noise, ((0, 0), (0, -noise.shape[1] % own.units)))
+    launch = math.ceil(sample.num_draws / own.draws) * threads
     dims = {"actions": (sample.num_members, networks.num_outputs)}
 
     def act(observations: Array) -> Array:
@@ -106,26 +154,26 @@ def _call(shapes: Shapes, activation: str, num_signs: int, num_components: int, 
     def whole(observations: Any, center: Any, noise: Any, component: Any, step: Any, actions: Any) -> None:
         native(observations, center, noise, component, step, actions, wp.tid())
 
-    rows = wp.array2d(dtype=wp.float32)
+    own, rows = FORMATS[dtype], wp.array2d(dtype=wp.float32)
     types = dict.fromkeys(("observations", "center", "noise", "component", "step", "actions"), rows)
-    types |= {"noise": wp.array2d(dtype=TYPES[dtype]), "component": wp.array(dtype=wp.int32)}
-    text = prelude(FLOAT) + _text(shapes, activation, num_signs, num_components, dtype) + epilogue()
-    kernel = make_kernel(f"act_{dtype}", text, types, native, whole, threads=THREADS)
-    return jax_function(kernel, 1, THREADS)
+    types |= {"noise": wp.array2d(dtype=own.type), "component": wp.array(dtype=wp.int32)}
+    text = prelude(FLOAT) + _text(shapes, activation, num_signs, num_components, own) + epilogue()
+    kernel = make_kernel(f"act_{dtype}", text, types, native, whole, threads=own.threads)
+    return jax_function(kernel, 1, own.threads)
 
 
-def _text(shapes: Shapes, activation: str, num_signs: int, num_components: int, dtype: str) -> str:
+def _text(shapes: Shapes, activation: str, num_signs: int, num_components: int, noise: Format) -> str:
     """The program of a thread. Activations are sorted by unit, then by member."""
-    members, layers = DRAWS * num_signs, list(zip(shapes[::2], shapes[1::2], strict=True))
+    draws, units, threads, width = noise.draws, noise.units, noise.threads, _width(shapes)
+    members, layers = draws * num_signs, list(zip(shapes[::2], shapes[1::2], strict=True))
     num_inputs, num_params = shapes[0][0], sum(map(math.prod, shapes))
-    width, short = _width(shapes), dtype == "bfloat16"
     text = f"""
 #ifdef __CUDA_ARCH__
-#define EACH(i, n) for (int i = threadIdx.x; i < (n); i += {THREADS})
+#define EACH(i, n) for (int i = threadIdx.x; i < (n); i += {threads})
 #define TOGETHER __syncthreads()
 #define SHARED __shared__ __align__(16)
 #define ONCE(x) __ldcs(&(x))
-const int block = tid / {THREADS};
+const int block = tid / {threads};
 #else
 #define EACH(i, n) for (int i = 0; i < (n); i++)
 #define TOGETHER
@@ -133,20 +181,22 @@ const int block = tid / {THREADS};
 #define ONCE(x) (x)
 const int block = tid;
 #endif
-struct alignas(8) Pair {{ R a, b; }};
-typedef {"unsigned short" if short else "R"} N;
+struct alignas(8) Units {{ R x[{units}]; }};
+typedef {noise.number} N;
 SHARED R layer0[{width * members}], layer1[{width * members}];
 // Seeds side by side: each has its own centers, and as many draws as the others.
 const int num_seeds = center.shape[0] / {num_components}, num_draws = noise.shape[0] / num_seeds;
-const int seed = block / ((num_draws + {DRAWS - 1}) / {DRAWS});
-const int first = block % ((num_draws + {DRAWS - 1}) / {DRAWS}) * {DRAWS};
-int draw[{DRAWS}]; const R* p[{DRAWS}]; const N* e[{DRAWS}];
-{_each("g", DRAWS)} {{  // what is beyond the last draw does the last once more
+const int seed = block / ((num_draws + {draws - 1}) / {draws});
+const int first = block % ((num_draws + {draws - 1}) / {draws}) * {draws};
+int draw[{draws}]; const R* p[{draws}]; const N* e[{draws}];
+{_each("g", draws)} {{  // what is beyond the last draw does the last once more
   draw[g] = seed * num_draws + (first + g < num_draws ? first + g : num_draws - 1);
   p[g] = center.data + (size_t)(seed * {num_components} + component.data[draw[g]]) * {num_params};
-  e[g] = (const N*)noise.data + (size_t)draw[g] * {num_params};
+  e[g] = (const N*)noise.data + (size_t)draw[g] * {num_params + -num_params % units};
 }}
-{_LONG if short else _WIDE}
+{noise.reads}
+R size[{members}];
+{_each("m", members)} size[m] = step.data[(size_t)draw[m / {num_signs}] * {num_signs} + m % {num_signs}];
 EACH(i, {num_inputs * members}) {{
   const int m = i % {members}, member = draw[m / {num_signs}] * {num_signs} + m % {num_signs};
   layer0[i] = observations.data[(size_t)member * {num_inputs} + i / {members}]; }}
@@ -156,9 +206,9 @@ TOGETHER;
     for number, (shape, _) in enumerate(layers):
         names = f"layer{number % 2}", f"layer{1 - number % 2}"
         if number < len(layers) - 1:
-            text += _hidden(shape, offset, activation, num_signs, num_components == 1, *names)
+            text += _hidden(shape, offset, activation, num_signs, noise, num_components == 1, *names)
         else:
-            text += _last(shape, offset, num_signs, *names)
+            text += _last(shape, offset, num_signs, draws, *names)
         offset += (shape[0] + 1) * shape[1]
     return text + "".join(f"#undef {name}\n" for name in ("EACH", "TOGETHER", "SHARED", "ONCE"))
 
@@ -168,64 +218,61 @@ def _width(shapes: Shapes) -> int:
     return max(shapes[0][0], PARTS * shapes[-1][0], *(bias[0] for bias in shapes[1::2]))
 
 
-# One number of the noise, and two neighbors.
-_LONG = """
-auto lengthened = [](unsigned bits) { union { unsigned i; R f; } x; x.i = bits; return x.f; };
-auto one = [&](const N* at) { return lengthened((unsigned)*at << 16); };
-auto two = [&](const N* at) { const unsigned bits = ONCE(*(const unsigned*)at);
-  return Pair{lengthened(bits << 16), lengthened(bits & 0xffff0000u)}; };
-"""
-_WIDE = """
-auto one = [](const N* at) { return *at; };
-auto two = [](const N* at) { return *(const Pair*)at; };
-"""
-
-
 def _each(name: str, number: int) -> str:
     """The head of a loop that is written out."""
     return f'_Pragma("unroll") for (int {name} = 0; {name} < {number}; {name}++)'
 
 
 def _hidden(
-    shape: tuple[int, ...], offset: int, activation: str, num_signs: int, shared: bool, source: str, target: str
+    shape: tuple[int, ...],
+    offset: int,
+    activation: str,
+    num_signs: int,
+    noise: Format,
+    shared: bool,
+    source: str,
+    target: str,
 ) -> str:
-    """A thread has two neighboring units of all draws. ``shared``: whether all draws have the same center."""
-    (num_in, num_out), members = shape, DRAWS * num_signs
-    bias = offset + num_in * num_out
-    centers, read = (1, "const Pair w = *(const Pair*)center_at[0];") if shared else (DRAWS, "")
+    """A thread has neighboring units of all draws. ``shared``: whether all draws have the same center."""
+    (num_in, num_out), draws, units, members = shape, noise.draws, noise.units, noise.draws * num_signs
+    bias, each_unit = offset + num_in * num_out, _each("j", units)
+    centers, read = (1, "const Units w = *(const Units*)center_at[0];") if shared else (draws, "")
+    if noise.apart:
+        sums = f"R n[{members}][{units}]; {_each('m', members)} {each_unit} n[m][j] = R(0);"
+        add, total = "c[m][j] += h * w.x[j]; n[m][j] += h * own.x[j];", "size[m] * (n[m][j] + own.x[j])"
+    else:
+        sums, add, total = "", "c[m][j] += h * (w.x[j] + size[m] * own.x[j]);", "size[m] * own.x[j]"
     return f"""
-EACH(u, {num_out // 2}) {{
-  R c0[{members}], c1[{members}], n0[{members}], n1[{members}];
-  {_each("m", members)} c0[m] = c1[m] = n0[m] = n1[m] = R(0);
+EACH(u, {num_out // units}) {{
+  R c[{members}][{units}]; {_each("m", members)} {each_unit} c[m][j] = R(0);
+  {sums}
   // Pointers that move, rather than an index: fewer instructions per number.
-  const R* center_at[{centers}]; const N* at[{DRAWS}];
-  {_each("g", centers)} center_at[g] = p[g] + {offset} + 2 * u;
-  {_each("g", DRAWS)} at[g] = e[g] + {offset} + 2 * u;
+  const R* center_at[{centers}]; const N* at[{draws}];
+  {_each("g", centers)} center_at[g] = p[g] + {offset} + {units} * u;
+  {_each("g", draws)} at[g] = e[g] + {offset} + {units} * u;
   _Pragma("unroll 8") for (int k = 0; k < {num_in}; k++) {{
     {read}
-    {_each("g", DRAWS)} {{
-      {"" if shared else "const Pair w = *(const Pair*)center_at[g];"}
-      const Pair own = two(at[g]);
+    {_each("g", draws)} {{
+      {"" if shared else "const Units w = *(const Units*)center_at[g];"}
+      const Units own = read(at[g]);
       {_each("s", num_signs)} {{ const int m = g * {num_signs} + s; const R h = {source}[k * {members} + m];
-        c0[m] += h * w.a; c1[m] += h * w.b; n0[m] += h * own.a; n1[m] += h * own.b; }}
+        {each_unit} {{ {add} }} }}
       at[g] += {num_out}; }}
     {_each("g", centers)} center_at[g] += {num_out}; }}
   {_each("m", members)} {{ const int g = m / {num_signs};
-    const R size = step.data[(size_t)draw[g] * {num_signs} + m % {num_signs}];
-    const Pair b = *(const Pair*)(p[g] + {bias} + 2 * u), own = two(e[g] + {bias} + 2 * u);
-    const R x = c0[m] + b.a + size * (n0[m] + own.a), y = c1[m] + b.b + size * (n1[m] + own.b);
-    {target}[2 * u * {members} + m] = {activation.format("x")};
-    {target}[(2 * u + 1) * {members} + m] = {activation.format("y")}; }} }}
+    const Units b = *(const Units*)(p[g] + {bias} + {units} * u), own = read(e[g] + {bias} + {units} * u);
+    {each_unit} {{ const R x = c[m][j] + b.x[j] + {total};
+      {target}[({units} * u + j) * {members} + m] = {activation.format("x")}; }} }} }}
 TOGETHER;
 """
 
 
-def _last(shape: tuple[int, ...], offset: int, num_signs: int, source: str, target: str) -> str:
+def _last(shape: tuple[int, ...], offset: int, num_signs: int, draws: int, source: str, target: str) -> str:
     """A thread has a part of one draw's sums, and then the whole of one."""
-    (num_in, num_out), members = shape, DRAWS * num_signs
+    (num_in, num_out), members = shape, draws * num_signs
     bias = offset + num_in * num_out
     return f"""
-EACH(i, {DRAWS * PARTS * num_out}) {{
+EACH(i, {draws * PARTS * num_out}) {{
   const int o = i % {num_out}, part = i / {num_out} % {PARTS}, g = i / {num_out * PARTS};
   R c[{num_signs}], n[{num_signs}];
   {_each("s", num_signs)} c[s] = n[s] = R(0);
