@@ -4,15 +4,18 @@
 
 Parts: the noise and the gradient, which grow with members times parameters (full noise, or rank 1); the weights of
 MaxVar and of MaxEnt with one, two and three behaviors; and the metric `entropy`. MaxEnt with three behaviors or more
-compares all pairs of members, so its time is quadratic; ``--most-pairs`` leaves out what would take too long.
-Sizes that need more memory than ``--most-numbers`` random numbers are left out too: a run draws them in chunks.
-Seconds are the least of several calls: by wall, and of CPU time, which other work on the machine touches less.
+compares all pairs of members, so its time is quadratic. What would take too long is measured with fewer members, which
+a row names: pairs beyond ``--most-pairs``, times the square, and noise beyond ``--most-numbers`` random numbers, times
+the number of chunks, as a run with a chunk size does it. Seconds are the least of several calls: by wall, and of CPU
+time, which other work on the machine touches less. In the end there is one table of CPU seconds.
 """
 
 import argparse
 import itertools
 import json
 import math
+import os
+import platform
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from evolvability import max_entropy, max_variance
+from evolvability.core.cores import num_cores
 from evolvability.core.entropy import entropy
 from evolvability.core.noise import num_numbers
 from evolvability.core.objectives import sample_weights
@@ -36,21 +40,38 @@ def main() -> None:
     for row in itertools.chain(by_members(options), by_parameters(options)):
         rows.append(row)
         print(json.dumps(row), flush=True)
+    print(table(rows))
     if options.output:
-        about = {"device": jax.devices()[0].device_kind, "options": vars(options) | {"output": None}}
+        machine = f"{num_cores()} cores, {platform.machine()}"
+        about = {"device": jax.devices()[0].device_kind, "machine": machine, "load": os.getloadavg()}
+        about |= {"options": vars(options) | {"output": None}}
         options.output.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """CPU seconds in Markdown: a line per number of members, a column per part; ~: measured with fewer members."""
+    columns: dict[str, dict[int, str]] = {}
+    for row in rows:
+        size = row.get("behaviors", row.get("parameters"))
+        about = "~" if row["measured_with"] < row["members"] else ""
+        columns.setdefault(f"{row['part']}, {size:,}", {})[row["members"]] = f"{about}{row['cpu_seconds']:.2g}"
+    members = sorted({row["members"] for row in rows})
+    lines = ["members | " + " | ".join(columns), "---|" * (len(columns) + 1)]
+    lines += [f"{number:,} | " + " | ".join(cells.get(number, "") for cells in columns.values()) for number in members]
+    return "\n".join(f"| {line} |" for line in lines)
 
 
 def by_members(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """What follows from behaviors alone."""
     for number in options.members:
         for dimensions in (1, 2, 3):
-            behavior = np.random.default_rng(0).normal(size=(number, dimensions)).astype(np.float32)
+            few = min(number, math.isqrt(int(options.most_pairs))) if dimensions > 2 else number
+            behavior = np.random.default_rng(0).normal(size=(few, dimensions)).astype(np.float32)
             outcome = make_outcome(jnp.asarray(behavior))
-            shared = {"members": number, "behaviors": dimensions}
-            if dimensions < 3 or number**2 <= options.most_pairs:
-                weigh = jax.jit(lambda outcome: sample_weights(max_entropy(), outcome))
-                yield {"part": "MaxEnt's weights", **shared, **timed(options, weigh, outcome)}
+            shared = {"members": number, "measured_with": few, "behaviors": dimensions}
+            weigh = jax.jit(lambda outcome: sample_weights(max_entropy(), outcome))
+            taken = timed(options, weigh, outcome)
+            yield {"part": "MaxEnt's weights", **shared, **times(taken, (number / few) ** 2)}
             if dimensions == 2:
                 weigh = jax.jit(lambda outcome: sample_weights(max_variance(), outcome))
                 yield {"part": "MaxVar's weights", **shared, **timed(options, weigh, outcome)}
@@ -65,11 +86,15 @@ def by_parameters(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             shapes = ((side, side),)
             kinds = {"normal": (normal(), num_params), "low_rank": (low_rank(shapes, 1), num_numbers(shapes, 1))}
             for kind, (population, numbers) in kinds.items():
-                if number // 2 * numbers > options.most_numbers:
-                    continue
-                size = num_params if kind == "normal" else side**2
-                once = update(population, number, size)
-                yield {"part": kind, "members": number, "parameters": size, **timed(options, *once)}
+                few = min(number, max(2, 2 * int(options.most_numbers / numbers)))
+                once = update(population, few, num_params if kind == "normal" else side**2)
+                shared = {"members": number, "measured_with": few, "parameters": num_params}
+                yield {"part": kind, **shared, **times(timed(options, *once), number / few)}
+
+
+def times(taken: dict[str, float], factor: float) -> dict[str, float]:
+    """So many times as long."""
+    return {name: factor * seconds for name, seconds in taken.items()}
 
 
 def update(population: Population, number: int, num_params: int) -> tuple[Any, Any, Any]:
@@ -99,9 +124,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--members", type=int, nargs="+", default=[1_000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--parameters", type=int, nargs="+", default=[1_000, 10_000, 100_000, 1_000_000, 10_000_000])
-    parser.add_argument("--most-pairs", type=float, default=1e10)
-    parser.add_argument("--most-numbers", type=float, default=5e7)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--most-pairs", type=float, default=1e8)
+    parser.add_argument("--most-numbers", type=float, default=2e7)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--patience", type=float, default=3.0, help="seconds of one row")
     parser.add_argument("--output", type=Path, default=None, help="write all numbers as JSON")
     return parser.parse_args()

@@ -10,6 +10,7 @@ what evaluates it as center and noise; evosax writes its members out.
 **Cheetahs**, on all cores: the programs of `benchmarks/rivals`, each as short as its library lets a user be, in an
 environment of their own. A control step of ours simulates 16.5 ms, of theirs 50 ms, so there are two rates. Start-up is
 the time until the first generation is done, in the first turn, and a generation's time the least of those that follow.
+On Linux CPU time is measured too, of a program and all processes below it: other work on the machine touches it less.
 A program that cannot be run here, for a library without a wheel, has a row that says why. With --robots nothing else is
 measured. Empty caches (a new HOME) make the start-up a newcomer's.
 
@@ -18,6 +19,7 @@ measured. Empty caches (a new HOME) make the start-up a newcomer's.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -47,6 +49,7 @@ RIVALS = dict.fromkeys(OTHERS, 0.05) | {"ours": 0.0165}
 PACKAGES = ("mujoco", "envpool", "gymnasium", "evosax", "brax", "jax", "evotorch", "torch")
 
 Round = Callable[[], Any]  # one ask and one tell
+Times = list[tuple[float, float]]  # wall and CPU seconds from the start to the end of each generation
 
 
 def main() -> None:
@@ -60,7 +63,7 @@ def main() -> None:
 
 def robots(options: argparse.Namespace) -> list[dict[str, Any]]:
     """A row per program and width, from the rounds in which programs took turns."""
-    taken: dict[tuple[str, int], list[list[float] | str]] = {}
+    taken: dict[tuple[str, int], list[Times | str]] = {}
     for _ in range(options.turns):
         for hidden, name in itertools.product(options.hidden, RIVALS):
             taken.setdefault((name, hidden), []).append(_generations(name, hidden, options))
@@ -70,15 +73,23 @@ def robots(options: argparse.Namespace) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"program": name, "hidden": hidden}
         row["lines"] = sum(bool(line.strip()) for line in program.read_text().splitlines()[1:])
         if ran := [turn for turn in turns if not isinstance(turn, str)]:
-            seconds = min(after - before for turn in ran for before, after in itertools.pairwise(turn))
-            row["start_up"] = ran[0][0]
-            row["control_steps_per_second"] = options.members[0] * options.steps / seconds
+            wall, cpu = (_least(ran, part) for part in (0, 1))
+            row["start_up"], row["start_up_cpu"] = ran[0][0]
+            row["control_steps_per_second"] = options.members[0] * options.steps / wall
             row["simulated_seconds_per_second"] = row["control_steps_per_second"] * RIVALS[name]
+            if cpu:
+                row["control_steps_per_cpu_second"] = options.members[0] * options.steps / cpu
+                row["simulated_seconds_per_cpu_second"] = row["control_steps_per_cpu_second"] * RIVALS[name]
         else:
             row["could_not_run"] = turns[0]
         rows.append(row)
         print(json.dumps(row), flush=True)
     return rows
+
+
+def _least(turns: list[Times], part: int) -> float:
+    """The least seconds of a generation but the first; part: 0 by wall, 1 of CPU time."""
+    return min(after[part] - before[part] for turn in turns for before, after in itertools.pairwise(turn))
 
 
 def versions(python: str) -> dict[str, str] | None:
@@ -89,8 +100,8 @@ def versions(python: str) -> dict[str, str] | None:
     return {one["name"]: one["version"] for one in json.loads(listed) if one["name"] in PACKAGES}
 
 
-def _generations(name: str, hidden: int, options: argparse.Namespace) -> list[float] | str:
-    """Seconds from the start of a program to the end of each of its generations, or why it cannot be run."""
+def _generations(name: str, hidden: int, options: argparse.Namespace) -> Times | str:
+    """What a program takes to the end of each of its generations, or why it cannot be run."""
     python = sys.executable if name == "ours" else options.robots
     sizes = map(str, (hidden, options.members[0], options.steps, options.rounds))
     began = time.perf_counter()
@@ -101,11 +112,27 @@ def _generations(name: str, hidden: int, options: argparse.Namespace) -> list[fl
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as process,
     ):
         assert process.stdout is not None
-        ends = [time.perf_counter() - began for line in process.stdout if line == "generation\n"]
+        told = (line for line in process.stdout if line == "generation\n")
+        ends = [(time.perf_counter() - began, _cpu_seconds(process.pid)) for _ in told]
         if not process.wait() and len(ends) > 1:
             return ends
         said.seek(0)
         return (said.read().strip() or "it ended early").splitlines()[-1]
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Of a process and all below it, so far; 0 where the system does not tell."""
+    parents, spent = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            fields = path.read_text().rpartition(")")[2].split()
+            parents[int(path.parent.name)] = int(fields[1])
+            spent[int(path.parent.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+    def of(one: int) -> float:
+        return spent.get(one, 0.0) + sum(of(child) for child, parent in parents.items() if parent == one)
+
+    return of(pid)
 
 
 def strategies(options: argparse.Namespace) -> list[dict[str, Any]]:
