@@ -27,8 +27,6 @@ from evolvability.methods.registry import OBJECTIVES
 from evolvability.tasks.options import EpisodeOptions
 from evolvability.tasks.registry import TASKS, TaskEntry
 
-TRAINS = {"train": [training.UNNAMED], "maml": ["point", "--objective", "maml"]}
-"""Commands whose options depend on the task, with what to parse for their pages."""
 OWN = ("task", "objective", "population")
 """Groups of options that differ from one task, objective and population to the next: they are on pages of their own."""
 
@@ -82,17 +80,14 @@ def tables(parser: argparse.ArgumentParser, shown: Callable[[str], bool]) -> Ite
 
 def command_page(name: str) -> str:
     """The page of one command."""
-    arguments = TRAINS.get(name, [])
-    call = (lambda: training.parse_train(arguments)) if name in TRAINS else lambda: cli.run_command(name, [])
+    of_train = name == "train"
+    call = (lambda: training.parse_train([training.UNNAMED])) if of_train else lambda: cli.run_command(name, [])
     text = re.split(r"\n\s*Args:", loaded(cli.COMMANDS[name]).__doc__ or "")[0]
     about = "\n".join(line.strip() for line in text.splitlines()).strip()
-    if name == "train":
+    if of_train:
         about += " The task comes first. Its own options and defaults are on [another page](tasks.md), those of "
         about += "[objectives and populations](objectives.md) on one more."
-    if name == "maml":
-        about += " All [options of ees train](train.md) are there too."
-    of_maml = (lambda title: title == "objective") if name == "maml" else lambda title: title not in OWN
-    return f"# ees {name}\n\n{about}\n" + "".join(tables(parser_of(call), of_maml))
+    return f"# ees {name}\n\n{about}\n" + "".join(tables(parser_of(call), lambda title: title not in OWN))
 
 
 def _values(values: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ import gc
 import importlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache
@@ -125,6 +125,12 @@ def compiled_once() -> None:
         TASKS[name] = replace(TASKS[name], make=remembered(loaded(make) if isinstance(make, str) else make))
     for module in (driver, evolutions, sweeps):  # the command line asks the second for it when it trains
         vars(module)["Evolution"] = shared_evolution
+
+
+def in_tiers(cases: Iterable[Any], quick: Collection[Any]) -> list[Any]:
+    """Cases of a parametrized test: those of ``quick``, one of each kind, in the quick tier, others in the full one."""
+    marks = {True: (), False: (pytest.mark.full,)}
+    return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=marks[case in quick]) for case in cases]
 
 
 @pytest.fixture

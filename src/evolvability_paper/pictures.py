@@ -154,8 +154,8 @@ PICTURES: dict[str, Picture] = {
         lambda runs: adaptation.race_figure(_trained(runs, "cheetah", (*EVOLVABILITY, MAML))),
     ),
     "MAML's training": Picture(
-        "Returns before and after adaptation over MAML's outer steps; not in the paper.",
-        lambda runs: curves.maml_figure(trained_by(runs, "cheetah", MAML).runs),
+        "MAML's outer steps: fitness before and after adaptation among others; not in the paper.",
+        lambda runs: curves.figure(trained_by(runs, "cheetah", MAML).runs),
     ),
 }
 """By number, or by name for what is not in the paper."""

@@ -9,13 +9,12 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from evolvability import Run, RunFolderError
-from evolvability.cli import COMMANDS, listing, main, training
+from evolvability.cli import COMMANDS, listing, main
 from evolvability.cli.printing import free_folder
 from evolvability.cli.training import parse_train
 from evolvability.config.schema import layered, to_toml
@@ -96,20 +95,11 @@ def test_a_config_file_repeats_a_run(folder: Path, monkeypatch: pytest.MonkeyPat
     assert changed.population_size == 16
 
 
-def test_maml_is_train_with_an_objective(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Any] = []
-    monkeypatch.setattr(training, "train", lambda arguments: seen.append(parse_train(arguments)[-1]))
+def test_options_of_maml_its_task_and_every_run_are_given_side_by_side() -> None:
     options = ["--tasks", "5", "--inner-rate", "0.2", "--generations", "3", "--num-steps", "7"]
-    main(["maml", "navigation", *options])
-    *_, same = parse_train(["navigation", "--objective", "maml", *options])
-    assert seen == [same]
-    assert (same.objective, same.objective_options.tasks, same.objective_options.inner_rate, same.generations) == (
-        "maml",
-        5,
-        0.2,
-        3,
-    )
-    assert same.task_options.num_steps == 7
+    *_, config = parse_train(["navigation", "--objective", "maml", *options])
+    assert (config.objective_options.tasks, config.objective_options.inner_rate, config.generations) == (5, 0.2, 3)
+    assert config.task_options.num_steps == 7
 
 
 def test_options_that_change_nothing_are_told() -> None:
@@ -149,7 +139,7 @@ def test_a_file_gives_way_to_another_objective_and_population(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_help_shows_nothing_of_the_inside(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    task = ["gymnasium"] if name in ("train", "maml") else []
+    task = ["gymnasium"] if name == "train" else []
     with pytest.raises(SystemExit):
         main([name, *task, "--help"])
     text = re.sub(r"[\s│]+", " ", capsys.readouterr().out)

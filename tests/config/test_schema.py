@@ -117,7 +117,6 @@ def test_a_value_that_makes_no_run_is_refused_with_a_reason(values: dict[str, An
 
 def test_settings_of_every_run_that_an_objective_leaves_aside_are_known() -> None:
     assert {"learning_rate", "l2", "times"} <= layered("navigation", objective="maml").idle
-    assert "learning_rate" not in layered("navigation", objective="es_maml").idle
     assert layered("point", objective="max_entropy+0.5*mean_fitness").idle == set()
     names = {field.name for field in dataclasses.fields(Config)}
     assert all(set(entry.idle) <= names for entry in OBJECTIVES.values())

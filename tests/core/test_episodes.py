@@ -1,6 +1,7 @@
 """Episodes of the same member: MaxCov and MaxInfo against closed forms, finite differences and a toy's known answer."""
 
 import itertools
+from functools import partial
 from typing import Any
 
 import jax
@@ -23,7 +24,7 @@ from evolvability.core.populations import diagonal_normal, low_rank, mixture, no
 from evolvability.core.shaping import Shaping, centered_ranks, robust, standardize, unshaped
 from evolvability.core.stateful_objectives import weighted_sum
 from evolvability.core.types import Outcome, make_outcome, merge_episodes
-from tests.conftest import clustered_outcome, compiled_weights
+from tests.conftest import clustered_outcome, compiled_weights, in_tiers
 
 merged = jax.jit(lambda rows, number: merge_episodes(make_outcome(rows), number), static_argnums=1)
 SHAPES = list(itertools.product((2, 3, 5), (1, 2, 3)))
@@ -58,7 +59,7 @@ def test_covariance_weights_match_closed_form(number: int, dimensions: int) -> N
     assert number > 2 or np.any(products < 0)  # of members that behave now so, now otherwise
 
 
-@pytest.mark.parametrize(("number", "dimensions"), SHAPES)
+@pytest.mark.parametrize(("number", "dimensions"), in_tiers(SHAPES, [(2, 1), (3, 2), (2, 3)]))
 def test_information_weights_match_closed_form(number: int, dimensions: int) -> None:
     """With K_ia the density of the other episodes at episode a, differentiated by hand."""
     result, width = episodes_of(number, dimensions), 1.3
@@ -77,8 +78,10 @@ def test_information_weights_match_closed_form(number: int, dimensions: int) -> 
     assert float(value) < np.log(len(each))
 
 
-@pytest.mark.parametrize("number", [2, 4])
-@pytest.mark.parametrize("shaping", [standardize, unshaped])
+@pytest.mark.parametrize(
+    ("number", "shaping"),
+    in_tiers(itertools.product((2, 4), (standardize, unshaped)), [(2, standardize), (4, unshaped)]),
+)
 def test_without_circumstances_they_are_maxvar_and_maxent(number: int, shaping: Shaping) -> None:
     plain = clustered_outcome(80)
     result = alike(plain, number)
@@ -94,7 +97,7 @@ def test_without_circumstances_they_are_maxvar_and_maxent(number: int, shaping: 
         assert float(value) == pytest.approx(float(wanted_value) - constant, rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.parametrize("number", [2, 3])
+@pytest.mark.parametrize("number", in_tiers([2, 3], [2]))
 def test_by_ranks_they_are_so_up_to_a_known_factor(number: int) -> None:
     """Ranks are taken over all episodes: they are ((k (n - 1) / (k n - 1)) times as far apart."""
     plain = clustered_outcome(80)
@@ -139,14 +142,20 @@ def noisy_behavior(parameters: Array, luck: Array) -> Array:
     return jnp.array([jnp.sin(2 * x) + y**2, jnp.cos(y) * z + x]) + 0.5 * (1 + x**2) * luck
 
 
-@pytest.mark.parametrize("kind", ["normal", "diagonal", "mixture"])
-@pytest.mark.parametrize(
-    ("objective", "num_draws"),
+OBJECTIVES: dict[str, tuple[Objective, int]] = {
     # The density takes every pair of episodes, so that draws cost their square.
-    [(max_covariance(unshaped), 20_000), (max_information(1.5, unshaped), 4_000)],
-    ids=["cov", "info"],
+    "cov": (max_covariance(unshaped), 20_000),
+    "info": (max_information(1.5, unshaped), 4_000),
+}
+"""Each with how many draws an estimate takes."""
+KINDS = itertools.product(OBJECTIVES, ("normal", "diagonal", "mixture"))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), in_tiers(KINDS, [("cov", "diagonal"), ("cov", "mixture"), ("info", "normal")])
 )
-def test_gradient_matches_finite_differences(objective: Objective, num_draws: int, kind: str) -> None:
+def test_gradient_matches_finite_differences(name: str, kind: str) -> None:
+    objective, num_draws = OBJECTIVES[name]
     population = {"normal": normal(0.3), "diagonal": diagonal_normal(0.3), "mixture": mixture(2, 0.3)}[kind]
     centers = jnp.array([[0.4, -0.6, 0.8], [-0.7, 0.5, 0.2]])[: population.num_components]
     parameters = population.init(jax.random.key(9), centers)._replace(center=centers)
@@ -194,7 +203,10 @@ def trained(objective: str, episodes: int) -> tuple[float, float]:
     return float(run.center[0]), float(last)
 
 
-@pytest.mark.parametrize(("objective", "episodes"), [("max_variance", 1), ("max_variance", 2), ("max_entropy", 2)])
+TRAPPED = [("max_variance", 1), ("max_variance", 2), ("max_entropy", 2)]
+
+
+@pytest.mark.parametrize(("objective", "episodes"), in_tiers(TRAPPED, [("max_variance", 2)]))
 def test_variance_and_entropy_fall_into_the_trap_of_noise(objective: str, episodes: int) -> None:
     center, share = trained(objective, episodes)
     assert center == pytest.approx(3, abs=0.6)
@@ -207,14 +219,19 @@ def test_covariance_finds_what_the_toy_repeats() -> None:
     assert share > 0.99
 
 
+@pytest.mark.full
 def test_information_finds_what_the_toy_repeats() -> None:
     center, share = trained("max_information", 2)
     assert abs(center) > 5
     assert share > 0.99
 
 
-@pytest.mark.parametrize("shaping", [standardize, robust, centered_ranks, unshaped])
-@pytest.mark.parametrize("make", [max_covariance, lambda shaping: max_information(1.0, shaping)])
+MADE = list(
+    itertools.product((max_covariance, partial(max_information, 1.0)), (standardize, robust, centered_ranks, unshaped))
+)
+
+
+@pytest.mark.parametrize(("make", "shaping"), in_tiers(MADE, [*MADE[:4], MADE[6]]))
 def test_a_member_with_one_broken_episode_weighs_nothing(make: Any, shaping: Shaping) -> None:
     good = episodes_of(2, 2)
     rows = np.asarray(good.episodes).reshape(-1, 2)
@@ -227,15 +244,27 @@ def test_a_member_with_one_broken_episode_weighs_nothing(make: Any, shaping: Sha
     assert float(value) == pytest.approx(float(expected_value), rel=1e-3)
 
 
-def test_they_are_terms_of_sums_and_climbed_by_every_population() -> None:
+def test_they_are_terms_of_sums() -> None:
     result = merge_episodes(make_outcome(jnp.asarray(np.random.default_rng(0).normal(size=(8, 1)), jnp.float32)), 2)
     both, _ = compiled_weights(weighted_sum((2.0, max_covariance()), (1.0, mean_fitness())), result)
     alone = [compiled_weights(one, result)[0] for one in (max_covariance(), mean_fitness())]
     np.testing.assert_allclose(both, 2 * alone[0] + alone[1], rtol=1e-5)
-    for population in (normal(0.3), diagonal_normal(0.3), mixture(2, 0.3), low_rank(((2, 3),), 1, 0.3)):
-        task = function_task(lambda x, key: toy(x[0], key), start=jnp.ones((2, 3)), takes_key=True)
-        run = evolve(task, objective="max_covariance", population=population, generations=2, population_size=8)
-        assert np.isfinite(run.metrics["objective"]).all()
+
+
+POPULATIONS = {
+    "normal": lambda: normal(0.3),
+    "diagonal": lambda: diagonal_normal(0.3),
+    "mixture": lambda: mixture(2, 0.3),
+    "low rank": lambda: low_rank(((2, 3),), 1, 0.3),
+}
+
+
+@pytest.mark.parametrize("name", in_tiers(POPULATIONS, ["mixture", "low rank"]))
+def test_every_population_climbs_them(name: str) -> None:
+    population = POPULATIONS[name]()
+    task = function_task(lambda x, key: toy(x[0], key), start=jnp.ones((2, 3)), takes_key=True)
+    run = evolve(task, objective="max_covariance", population=population, generations=2, population_size=8)
+    assert np.isfinite(run.metrics["objective"]).all()
 
 
 def test_one_episode_is_refused_in_a_sentence() -> None:

@@ -18,10 +18,11 @@ from evolvability.core.errors import ConfigError
 from evolvability.core.objectives import max_entropy, max_variance, mean_fitness
 from evolvability.core.types import make_outcome
 from evolvability.explorer.page import bundle
-from evolvability.explorer.playground import Changes, export_playground, make_tab, replay_in_double, why_not
+from evolvability.explorer.playground import export_playground, make_tab, why_not
 from evolvability.studies.rebuild import evaluate, fresh_one, parent_of, watchable_task
 from tests.browsing import until
 from tests.conftest import compiled_weights
+from tests.explorer.in_double import Changes, replay_in_double
 
 RESULTS = Path(__file__).parents[2] / "results" / "paper-h200"
 UNCHANGED = Changes(push=(0.0, 0.0))

@@ -7,8 +7,8 @@ import playground
 import pytest
 
 from evolvability import Run
-from evolvability.explorer.playground import replay_in_double
 from evolvability.studies.rebuild import fresh_one, parent_of, watchable_task
+from tests.explorer.in_double import replay_in_double
 from tests.firefox import Firefox, firefoxes
 
 pytestmark = pytest.mark.full

@@ -44,14 +44,12 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     save_offspring(Run(folder / "variance"), 0.5, np.linspace(-1, 1, 12).reshape(2, 6, 1))
     several = written(folder / "several", config(objective="max_covariance", episodes=3), np.ones((1, 5)))
     with_episodes(several, 4, np.linspace(-1, 1, 12).reshape(1, 4, 3, 1))
-    returns = {name: np.ones((2, 3)) for name in curves.MAML_METRICS}
-    written(folder / "maml", config("navigation", objective="maml", seeds=2), np.ones((2, 3)), **returns)
     return {path.name: Run(path) for path in folder.iterdir()}
 
 
 def shown_in(name: str, real: dict[str, Run]) -> list[Run]:
     """Runs that a figure can show."""
-    own = {"evolution": "fitness", "maml": "maml", "elites": "maze", "episodes": "several"}
+    own = {"evolution": "fitness", "elites": "maze", "episodes": "several"}
     return [real[own[name]]] if name in own else [real["variance"], real["fitness"]]
 
 

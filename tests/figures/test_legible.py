@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from evolvability import Run
-from evolvability.figures import comparison
+from evolvability.figures import comparison, curves
 from evolvability.figures.registry import FIGURES
 from evolvability.figures.style import new_figure, paper_style
 from evolvability.runs.histograms import histogram_rows
@@ -25,7 +25,6 @@ from tests.synthetic import config, made_up
 
 SEEDS, GENERATIONS, MEMBERS = 3, 21, 24
 METHODS = ("mean_fitness", "max_variance", "max_entropy")
-MAML_METRICS = ("fitness_before", "divergence", "action_std")
 DRAW = np.random.default_rng(0)
 
 
@@ -35,7 +34,7 @@ def robot(folder: Path, name: str, task: str, objective: str, origin: Any = None
     course = 60 * np.linspace(0, 1, GENERATIONS) * DRAW.uniform(0.8, 1.2, (SEEDS, 1))
     number = 1 if task == "cheetah" else 2
     cloud = 60 * DRAW.normal(size=(SEEDS, own.population_size, number))
-    metrics = dict.fromkeys(("distance", "variance", "entropy", "fitness_mean", *MAML_METRICS), course)
+    metrics = dict.fromkeys(("distance", "variance", "entropy", "fitness_mean", *curves.OF_MAML), course)
     metrics["center"] = course
     run = made_up(folder / name, own, cloud, component=DRAW.integers(0, 2, cloud.shape[:2]), origin=origin, **metrics)
     RunWriter(run.path).keep_names(["x (m)", "y (m)"][:number])

@@ -273,7 +273,7 @@ def test_bad_explorations_are_refused() -> None:
         ({"estimator": "actions"}, "action_std"),
         ({"action_std": 0.1, "times": (0,)}, "times"),
         ({"action_std": 0.1, "chunk_size": 2}, "chunk_size"),
-        ({"action_std": 0.1, "objective": "es_maml"}, "objective"),
+        ({"action_std": 0.1, "objective": "maml"}, "objective"),
         ({"action_std": 0.1, "estimator": "actions", "population": "diagonal_normal"}, "population"),
     ],
 )

@@ -3,15 +3,16 @@
 import json
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 
 from evolvability import Circumstances, ConfigError, Run, evolve, resume
 from evolvability.cli import main
-from evolvability.explorer.playground import export_playground, replay_in_double
+from evolvability.config.schema import layered
+from evolvability.explorer.playground import export_playground, left_out
 from evolvability.studies.adaptation import load_adaptation
 from evolvability.studies.offspring import offspring_of_run
 from evolvability.studies.rebuild import members, parent_of, replay, watchable_task
@@ -45,19 +46,14 @@ def test_a_run_is_resumed_and_its_members_do_again_what_they_did(tmp_path: Path)
         np.testing.assert_allclose(rebuilt.behavior, recorded, atol=1e-6)
 
 
-def test_a_page_has_the_start_poses_alone_and_says_so(tmp_path: Path) -> None:
+def test_a_page_says_what_it_has_not_of_circumstances(tmp_path: Path) -> None:
     pytest.importorskip("warp", reason="Warp is not installed")
     train(generations=1, task_options=OPTIONS | VARIED, output=tmp_path / "varied")
-    train(generations=1, task_options=OPTIONS | {"start_noise": 0.1}, output=tmp_path / "plain")
-    varied, plain = Run(tmp_path / "varied"), Run(tmp_path / "plain")
-    page, other = (export_playground(run, tmp_path / f"{run.path.name}.html").read_text() for run in (varied, plain))
+    page = export_playground(Run(tmp_path / "varied"), tmp_path / "page.html").read_text()
     names = "push, friction, mass, motor strength, failed motors, slope"
     assert f"In training episodes differed in more than here: {names}." in page
-    assert "In training episodes" not in other
-    parent = parent_of(plain, plain.task, 0)
-    sample, key = members(parent, [0, 1]).sample, jax.random.key(4)
-    motions = [replay_in_double(run)(key, sample, parent.memory).poses for run in (varied, plain)]
-    np.testing.assert_array_equal(*motions)  # type: ignore[arg-type]
+    plain: Any = SimpleNamespace(config=layered("cheetah", values={"task_options": {"start_noise": 0.1}}))
+    assert left_out(plain) == ""
 
 
 def test_mutations_are_picked_and_measured_in_circumstances_that_are_asked_for(

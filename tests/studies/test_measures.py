@@ -24,10 +24,8 @@ from evolvability.studies.measures import (
     measure_scale,
     measures,
     mutual_information,
-    nearest,
     num_distinct,
     specialization,
-    targets,
     valid_behaviors,
     whole_populations,
 )
@@ -81,19 +79,6 @@ def test_no_cell_is_lost_however_many_dimensions_there_are() -> None:
     tells = np.full((200, 70), 0.5)
     tells[::2, -1] = -0.5
     assert specialization(tells, np.arange(200) % 2, measure_scale(1.0)) == pytest.approx(1)
-
-
-def test_reachability_is_the_distance_from_targets_to_the_nearest_offspring() -> None:
-    by = measure_scale(1.0, cells=4)
-    assert targets(1, by)[:, 0].tolist() == [-0.75, -0.25, 0.25, 0.75]
-    found = measures(np.array([[0.25], [0.75]]), by)
-    assert found.reachability == pytest.approx((1.0 + 0.5) / 4)
-    assert found.farthest == pytest.approx(1.0)
-    inside = targets(2, by)
-    assert len(inside) == 12  # of 16 cells, all but the corners
-    np.testing.assert_allclose(nearest(inside, inside), 0)
-    ball = targets(3, by)
-    assert np.linalg.norm(ball, axis=1).max() <= 1
 
 
 def test_mutual_information_of_dependent_and_independent_labels() -> None:

@@ -50,7 +50,7 @@ def test_ten_mutations_in_four_episodes_are_a_better_pick_than_forty_in_one_wher
     noisy = function_task(lambda x, key: x + 3 * jax.random.normal(key), start=START, takes_key=True)
 
     def mean_pick(**numbers: Any) -> float:
-        picks = [pick_mutation(noisy, START, "right", sigma=1.0, repeats=1, seed=k, **numbers) for k in range(60)]
+        picks = [pick_mutation(noisy, START, "right", sigma=1.0, repeats=1, seed=k, **numbers) for k in range(30)]
         return float(np.mean([float(picked.parameters[0]) for picked in picks]))
 
     once, often = mean_pick(mutations=40), mean_pick(mutations=40, episodes=9)

@@ -207,9 +207,9 @@ def test_behaviors_are_compared_at_the_last_generation_that_all_recorded(tmp_pat
         own, behavior = config(sigma=float(end), generations=end), np.full((1, 4, 2), end)
         runs.append(made_up(tmp_path / str(end), own, behavior, loss=np.zeros((1, end))))
     with pytest.raises(ConfigError, match="no generation that all runs have"):
-        compare_runs(runs, "reachability")
+        compare_runs(runs, "coverage")
     RunWriter(runs[1].path).record_behaviors(1, runs[0].behaviors())
-    assert compare_runs(runs, "reachability").generation == 1
+    assert compare_runs(runs, "coverage").generation == 1
 
 
 def test_only_metrics_of_a_generation_are_said_to_be_of_one(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from evolvability.tasks.registry import TASKS
 from evolvability.tasks.robots.mjcf import ASSETS
 from evolvability.tasks.robots.robot import Robot
 from tests.browsing import draws_here
+from tests.conftest import in_tiers
 
 draw_without_window()
 
@@ -60,7 +61,7 @@ def random_states(robot: Robot, number: int = 20) -> Any:
         yield data
 
 
-@pytest.mark.parametrize("name", [*ROBOTS, *OTHERS[:2]])
+@pytest.mark.parametrize("name", in_tiers([*ROBOTS, *OTHERS[:2]], ["cheetah", "arm", "hopper", "reacher.xml"]))
 def test_compiled_robots_move_as_native_ones(name: str) -> None:
     pytest.importorskip("warp", reason="Warp is not installed")
     native, fused = made(name, engine="mujoco"), made(name, engine="fused")
@@ -120,7 +121,7 @@ def test_episodes_end_by_heights_and_by_touch() -> None:
         assert np.min(first) < 30
 
 
-@pytest.mark.parametrize("name", [*ROBOTS, *OTHERS])
+@pytest.mark.parametrize("name", in_tiers([*ROBOTS, *OTHERS], ["ant", "arm", "reacher.xml"]))
 def test_every_robot_is_seen_in_its_video(name: str) -> None:
     if not draws_here():
         pytest.skip("MuJoCo cannot draw: install Debian's libegl1 and libgl1-mesa-dri, or libosmesa6")

@@ -72,7 +72,7 @@ def edited_by_hand(robot: Robot, name: str, drawn: Drawn, row: int) -> mujoco.Mj
 
 def poses_by_hand(robot: Robot, name: str, sample: Sample, drawn: Drawn) -> Any:
     """Episodes stepped one by one, by MuJoCo alone."""
-    policy, parameters = networks_of(robot, LocomotionOptions(hidden=HIDDEN)), sample.members()
+    policy, parameters = networks_of(robot, LocomotionOptions(hidden=HIDDEN)), np.asarray(sample.members())
     found = []
     for row in range(len(parameters)):
         model = edited_by_hand(robot, name, drawn, row)
@@ -82,7 +82,7 @@ def poses_by_hand(robot: Robot, name: str, sample: Sample, drawn: Drawn) -> Any:
         states = [data.qpos.copy()]
         for _ in range(NUM_STEPS):
             seen = robot.look(robot.view(data.qpos, data.qvel, contacts))
-            data.ctrl[:] = np.clip(policy.apply(parameters[row], jnp.asarray(seen, jnp.float32))[0], -1, 1)
+            data.ctrl[:] = np.clip(policy.apply(parameters[row], np.asarray(seen, np.float32))[0], -1, 1)
             mujoco.mj_step(model, data, robot.steps_per_control)
             data.qvel[:] = slowed(robot, data.qpos, data.qvel)
             contacts = touching(robot, data.sensordata)

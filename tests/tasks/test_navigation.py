@@ -12,7 +12,6 @@ from jax import Array
 from evolvability import Run, make_task
 from evolvability.config.schema import Config, changed, layered, to_toml
 from evolvability.core.errors import ConfigError, RunFolderError
-from evolvability.core.strategy import Algorithm
 from evolvability.core.types import sample_of
 from evolvability.figures.registry import draw_figure
 from evolvability.methods.meta_gradient import adapt
@@ -191,16 +190,15 @@ def test_gradient_steps_are_worth_less_with_drawn_actions_and_others_draw_none(r
 @pytest.mark.full
 def test_adapters_evaluate_no_more_than_they_say(run: Run) -> None:
     start, evaluate = starts_of(run, run.parents())[0], evaluator(TASK)
-    for name in ("mutations", "hill_climbing"):
-        spent: list[int] = []
+    spent: list[int] = []
 
-        def counting(key: Array, sample: Any, memory: Any, spent: list[int] = spent) -> Any:
-            spent.append(sample.num_members)
-            return evaluate(key, sample, memory)
+    def counting(key: Array, sample: Any, memory: Any) -> Any:
+        spent.append(sample.num_members)
+        return evaluate(key, sample, memory)
 
-        course = adapter_named(name, AdaptationContext(TASK, counting, 0.05, 25))(jax.random.key(0), start, GOAL)
-        assert sum(spent) == course.episodes[-1] <= 25
-        np.testing.assert_array_equal(course.parameters[0], start.center)
+    course = adapter_named("mutations", AdaptationContext(TASK, counting, 0.05, 25))(jax.random.key(0), start, GOAL)
+    assert sum(spent) == course.episodes[-1] <= 25
+    np.testing.assert_array_equal(course.parameters[0], start.center)
 
 
 @pytest.mark.full
@@ -224,7 +222,7 @@ def test_races_and_offspring_are_quantities_of_groups(raced: Run) -> None:
         kept_offspring(raced, 0.1)
 
 
-@pytest.mark.parametrize("name", ["maml", "race", "offspring"])
+@pytest.mark.parametrize("name", ["curves", "race", "offspring"])
 @pytest.mark.full
 def test_figures_are_drawn(name: str, raced: Run, tmp_path: Path) -> None:
     offspring_of_run(raced, number=20, save=True)
@@ -235,25 +233,3 @@ def test_figures_are_drawn(name: str, raced: Run, tmp_path: Path) -> None:
 def test_goals_of_another_kind_are_refused(goal: str) -> None:
     with pytest.raises(ConfigError, match=f"a goal of the form point:X,Y, got '{goal}'"):
         goal_vector(goal, WORLD)
-
-
-@pytest.mark.full
-def test_es_maml_rewards_what_members_reach_by_hill_climbing_to_a_goal_that_pairs_share() -> None:
-    changed = config(objective="es_maml", seeds=1, population_size=8, objective_options={"episodes_per_task": 6})
-    evolution = Evolution(changed)
-    state = jax.tree.map(lambda leaf: leaf[0], evolution.start())
-    assert isinstance(evolution.algorithm, Algorithm)
-    sample = evolution.algorithm.ask(state)
-    key = jax.random.key(7)
-    adapted, _ = jax.jit(evolution.task.evaluate)(key, sample, ())
-    own, _ = jax.jit(TASK.evaluate)(key, sample, ())
-    key_goals = jax.random.split(key, 4)[0]
-    goals = np.concatenate([WORLD.goals.draw(jax.random.fold_in(key_goals, draw), 1) for draw in range(4)])
-    goals = np.repeat(goals, 2, axis=0)
-    reached, alone = (-np.linalg.norm(outcome.behavior - goals, axis=1) for outcome in (adapted, own))
-    np.testing.assert_allclose(adapted.fitness, reached, rtol=1e-5)
-    assert (reached >= alone - 1e-5).all()  # a member is among its own tries
-    assert (reached > alone + 1e-3).sum() >= 6
-    assert adapted.num_steps.tolist() == [7 * 20] * 8
-    _, rows, _ = next(evolution.generations(evolution.start()))
-    assert rows[0]["evaluations"] == 8 * 7

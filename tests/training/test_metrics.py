@@ -1,7 +1,6 @@
 """What a run says of its generations."""
 
 import warnings
-from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -36,12 +35,8 @@ def test_a_member_that_blows_up_is_named_once_per_run() -> None:
         evolve(task, objective="max_variance", behavior_shaping="robust", **settings)
 
 
-def test_evaluations_count_episodes_as_the_page_says() -> None:
-    """Of es_maml those that adapt a member count too: the page has the factor."""
-    page = (Path(__file__).parents[2] / "docs" / "run-folder.md").read_text()
-    row = next(line for line in page.splitlines() if line.startswith("| `evaluations`"))
-    assert r"with `es_maml` the last is $\mathrm{episodes\_per\_task} + 1$" in row
-    for objective, episodes in (("max_entropy", 1), ("es_maml", 1 + 7)):
-        offers = {"population_size": 10, "episodes_per_task": 7}
-        rows = metric_rows(layered("navigation", objective=objective, offers=offers), True, 2, {}, None, 0.0)
-        assert rows[0]["evaluations"] == 3 * 10 * episodes
+@pytest.mark.parametrize("episodes", [1, 4])
+def test_evaluations_count_episodes(episodes: int) -> None:
+    settings = {"population_size": 10, "episodes": episodes}
+    rows = metric_rows(layered("navigation", values=settings), True, 2, {}, None, 0.0)
+    assert rows[0]["evaluations"] == 3 * 10 * episodes

@@ -21,7 +21,6 @@ from evolvability.training.interrupts import Terminated
 
 COMMANDS = {
     "train": ".cli.training:train",
-    "maml": ".cli.training:maml",
     "resume": ".cli.training:resume",
     "show": ".cli.runs:show",
     "figure": ".cli.runs:figure",
@@ -42,8 +41,6 @@ COMMANDS |= {found.name: found.value for found in metadata.entry_points(group="e
 
 Other packages add theirs as entry points: `evolvability_paper` brings ``reproduce``. It is imported when it runs.
 """
-PARSE_THEMSELVES = ("train", "maml")
-"""Their options depend on the task, the objective and the population."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -120,7 +117,7 @@ def run_command(name: str, arguments: Sequence[str]) -> None:
     if name not in COMMANDS:
         raise ConfigError(unknown("command", name, COMMANDS))
     command = loaded(COMMANDS[name])
-    if name in PARSE_THEMSELVES:
+    if name == "train":  # whose options depend on the task, the objective and the population
         command(arguments)
     else:
         import tyro

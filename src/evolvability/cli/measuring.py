@@ -42,7 +42,7 @@ def measure(
 ) -> None:
     """Measure how evolvable trained centers are.
 
-    What their mutations do: variance, entropy, distinct behaviors, coverage, reachability.
+    What their mutations do: variance, entropy, distance, distinct behaviors, coverage.
 
     Args:
         runs: Run folders, or slim exports of them.
@@ -51,7 +51,7 @@ def measure(
         episodes: Of each mutation, from start states that differ; from two on, how much of what they do they repeat.
         circumstances: What differs between episodes, of robots; default: as in training, but --start-noise 0.1 where
             there was none and episodes are several.
-        reach: Half width of the box that coverage and reachability are about; default: as far as any goes.
+        reach: Half width of the box that coverage is about; default: as far as any goes.
         keep: Keep what the offspring did in the run folders, for figures and statistics.
         native: Compare what mutations of robots do in training's physics and in the robot's file as it is, by MuJoCo's
             library: how many still go where they went. It measures nothing else.

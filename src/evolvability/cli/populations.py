@@ -116,8 +116,8 @@ def race(
     Args:
         runs: Run folders of one task, or slim exports of them.
         direction: What is asked for, one or more: right, left, an angle in degrees, or point:X,Y.
-        adapters: How to adapt: mutations, gradient, hill_climbing; default: gradient for runs of MAML and
-            mutations for others, as the paper did.
+        adapters: How to adapt: mutations, gradient; default: gradient for runs of MAML and mutations for others, as
+            the paper did.
         episodes: The budget of each adaptation.
         repeats: Evaluations with different start states, whose mean is reported.
         output: A picture of performance over episodes used.

@@ -11,7 +11,6 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from evolvability.core.errors import ClusterError
-from evolvability.methods.registry import MAML
 from evolvability.runs.files import command_line, slug
 
 if TYPE_CHECKING:
@@ -118,8 +117,7 @@ def finish(path: Path, *, is_watchable: bool = True) -> None:
     from evolvability.runs.folder import Run
 
     run = Run(path)
-    figure = "maml" if run.config.objective == MAML else "curves"
-    print_text(f"{_summary(run)}\nfigures: {command_line('figure', figure, path)}")
+    print_text(f"{_summary(run)}\nfigures: {command_line('figure', 'curves', path)}")
     if is_watchable:
         print_text(f"watch its mutations: {command_line('explore', path)}")
 

@@ -49,7 +49,7 @@ def figure(
 ) -> None:
     """Draw a figure from run folders.
 
-    - curves: variance, entropy, distance and fitness over generations, with bands over seeds.
+    - curves: variance, entropy, distance and fitness over generations, with bands over seeds; of MAML, its own too.
     - distance: the mean distance from the origin over generations.
     - behaviors: what the population does, generation by generation, as heat maps.
     - final: what the last population does, runs side by side.
@@ -60,7 +60,6 @@ def figure(
     - adaptation: how far the best of k mutations gets, as `ees adapt` found.
     - race: ways of adapting over episodes used, as `ees race` found.
     - evolution: standard ES from different starts, as `ees evolve-from` makes them.
-    - maml: returns before and after adaptation, divergence and exploration over outer steps.
     - elites: a MAP-Elites archive of all recorded members.
     - interference: the interference pattern and the way of every center over it.
 
@@ -90,7 +89,7 @@ def compare(
     Args:
         runs: Run folders of one task.
         metric: A field of metrics.jsonl, such as repeatability, a measure of behaviors (distinct, coverage, degenerate,
-            reachability, specialization), adapted:GOAL, raced:GOAL[:ADAPTER] or offspring:MEASURE[:SIGMA].
+            specialization), adapted:GOAL, raced:GOAL[:ADAPTER] or offspring:MEASURE[:SIGMA].
         generation: Which generation, or last for each run's own last; default: the last that all runs have.
         correction: Correct p-values for their number.
         output: Write STEM.json, STEM.md and STEM.png as well.

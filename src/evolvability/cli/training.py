@@ -1,4 +1,4 @@
-"""The commands that train: train, maml, resume."""
+"""The commands that train: train, resume."""
 
 import argparse
 import dataclasses
@@ -103,12 +103,6 @@ def train(arguments: Sequence[str]) -> None:
             train_run(evolution, output, follow, overwrite=options.overwrite)
     if is_first():
         finish(output, is_watchable=task.stage is not None)
-
-
-def maml(arguments: Sequence[str]) -> None:
-    """Train with MAML, the gradient-based baseline: ees train with --objective maml."""
-    # Last, so that it wins over one that was given.
-    train([*arguments, "--objective", MAML])
 
 
 def resume(

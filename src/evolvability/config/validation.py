@@ -6,7 +6,7 @@ from evolvability.config.objective_text import names_in
 from evolvability.core.entries import population_entry
 from evolvability.core.errors import given
 from evolvability.core.settings import check_rules, require
-from evolvability.methods.registry import ES_MAML, EVOLVABILITY_SEARCH, MAML, BehaviorOptions, objective_entry
+from evolvability.methods.registry import EVOLVABILITY_SEARCH, MAML, BehaviorOptions, objective_entry
 from evolvability.tasks.directions import check_goal
 
 
@@ -37,7 +37,7 @@ def validate(config: Any) -> None:
     )
     natural = f"off for {config.population}, where {population.fixed_sigma} (set learning_rate)"
     must(not population.fixed_sigma or not config.natural_gradient, "natural_gradient", natural)
-    if config.objective in (MAML, ES_MAML):
+    if config.objective == MAML:
         must(config.population == "normal", "population", "normal for MAML, which trains one center")
         must(not config.goal, "goal", "empty for MAML, which draws its goals")
         must(config.chunk_size == 0, "chunk_size", "0 for MAML, whose episodes are not a population's")

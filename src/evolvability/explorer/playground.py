@@ -2,8 +2,8 @@
 
 A robot's episodes are compiled to WebAssembly from the same text that its CPU engine is made of, in double precision;
 mutations are drawn from the same counters as in the library. So a mutation's number names the same network and the same
-way on the ground in the page and in Python, to the bit: `replay_in_double` tells what a page shows, also after somebody
-has changed the friction, pushed the robot or broken a motor: these are inputs of the program.
+way on the ground in the page and in Python, to the bit, also after somebody has changed the friction, pushed the robot
+or broken a motor: these are inputs of the program.
 """
 
 import base64
@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -31,7 +31,7 @@ from evolvability.tasks.base import Task
 from evolvability.tasks.circumstances import Circumstances, circumstances_in
 from evolvability.tasks.normalizer import Moments, scaling
 from evolvability.tasks.options import EpisodeOptions, NetworkOptions
-from evolvability.tasks.replay import HostArray, Replay
+from evolvability.tasks.replay import HostArray
 
 WORLDS = ("point", "maze", "navigation", "interference")
 CLICK = "Click anywhere on the ground: fresh mutations of the center are tried, and the nearest goes there."
@@ -41,17 +41,6 @@ SHOWN_MEMBERS = 1500  # of a recorded population
 CHANGED = ("friction", "gear")  # parameters of the physics that are inputs of a page's program, sorted
 
 
-class Changes(NamedTuple):
-    """What somebody has changed in a page: the same for every episode."""
-
-    friction: float = 1.0
-    """Times the friction of every shape."""
-    push: tuple[float, ...] = ()
-    """The robot's velocity at the start along x and y, in m/s."""
-    broken: tuple[int, ...] = ()
-    """The motors that do nothing."""
-
-
 def export_playground(run: Run, output: Path) -> Path:
     """Write a page that simulates mutations of a run's last center."""
     if output.suffix.lower() not in (".html", ".htm"):
@@ -59,12 +48,12 @@ def export_playground(run: Run, output: Path) -> Path:
     name = run.path.resolve().name
     about = f"The run {name}: {run.config.task_title}, generation {run.rebuildable[-1] if run.rebuildable else 0}."
     more = CHANGE if _is_robot(run) else ""
-    tab = make_tab(run.config.task_title, [run], about=f"{about}{_left_out(run)}\n\n{CLICK}{more}")
+    tab = make_tab(run.config.task_title, [run], about=f"{about}{left_out(run)}\n\n{CLICK}{more}")
     write_output(output, playground_html({"title": f"{name} · Evolvability ES", "tabs": [tab]}).encode())
     return output
 
 
-def _left_out(run: Run) -> str:
+def left_out(run: Run) -> str:
     """What differed between the episodes of training, and does not in a page; empty where that is nothing."""
     options = run.config.task_options
     own = circumstances_in(options) if isinstance(options, Circumstances) else {}
@@ -84,7 +73,7 @@ def why_not(run: Run) -> str:
         return "no center of this run was kept"
     if run.dimensions:
         return "it is reduced to some of its behavior dimensions"
-    stage = _task(run).stage
+    stage = read_task(run).stage
     return _not_compiled(stage and stage.robot)
 
 
@@ -120,7 +109,7 @@ def make_tab(title: str, runs: Sequence[Run], **more: Any) -> dict[str, Any]:
     for run in runs:
         if reason := why_not(run):
             raise ConfigError(f"{run.path}: {reason}.")
-    parents = [parent_of(run, _task(run), run.rebuildable[-1]) for run in runs]
+    parents = [parent_of(run, read_task(run), run.rebuildable[-1]) for run in runs]
     task = parents[0].task
     robot: Any = task.stage and task.stage.robot
     seen = [data.reach(run) for run in runs if run.recorded] or [10.0]
@@ -138,7 +127,7 @@ def make_tab(title: str, runs: Sequence[Run], **more: Any) -> dict[str, Any]:
     }
 
 
-def _task(run: Run) -> Task:
+def read_task(run: Run) -> Task:
     """A run's task, to read it alone: native MuJoCo is there at once, and a compiled engine is not."""
     options: Any = run.config.task_options
     return run.make_task(replace(options, engine="mujoco") if hasattr(options, "engine") else options)
@@ -213,27 +202,3 @@ def packed(array: HostArray) -> dict[str, Any]:
         np.ascontiguousarray(array).tobytes(), mtime=0
     )  # without the time: the same file every time
     return {"type": array.dtype.name, "bytes": base64.b64encode(content).decode()}
-
-
-def replay_in_double(run: Run, changes: Changes = Changes()) -> Replay:  # noqa: B008 (frozen)
-    """A robot's replay as a page computes it, to the bit: hand it a brood's key and sample, and a parent's memory."""
-    from mujoco_fused import DOUBLE
-
-    from evolvability.tasks.engines.cores import cores_replay
-
-    options: Any = run.config.task_options
-    # Of circumstances, a page has the start's alone.
-    options = replace(options, **circumstances_in(Circumstances(start_noise=options.start_noise)))
-    task = _task(run)
-    assert task.stage is not None
-    assert task.network is not None
-    return cores_replay(task.stage.robot, task.network, options, DOUBLE, _fixed(task.stage.robot, changes))
-
-
-def _fixed(robot: Any, changes: Changes) -> tuple[HostArray, dict[str, HostArray]]:
-    """Velocities at the start, and the parameters of the physics."""
-    velocities, push = np.zeros(robot.model.nv), dict(zip(robot.ground, changes.push, strict=False))
-    velocities[list(push)] = list(push.values())
-    friction, gear = (robot.parameters[name] for name in CHANGED)
-    works = ~np.isin(np.arange(len(gear)), changes.broken)
-    return velocities, {"friction": changes.friction * friction, "gear": works * gear}

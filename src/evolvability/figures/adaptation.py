@@ -19,7 +19,6 @@ from evolvability.studies.result_files import how_to_make
 ADAPTERS = {
     "mutations": ("best of k mutations", "-", "o"),
     "gradient": ("gradient steps", "-.", "s"),
-    "hill_climbing": ("hill climbing", ":", "D"),
 }
 """What each is called, its dashes and its marker; colors are those of the methods that trained what is adapted."""
 TICKS = (1, 2, 5, 10, 20, 40, 100, 200, 500, 1000)

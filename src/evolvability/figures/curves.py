@@ -1,4 +1,4 @@
-"""Learning curves with a band over seeds: of any runs (for the distance, the paper's S1 and S2), and MAML's own."""
+"""Learning curves with a band over seeds; of the distance alone, the paper's S1 and S2."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,10 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from evolvability.config.schema import Config
-from evolvability.core.errors import RunFolderError
 from evolvability.figures.bands import Line, Lines, Measured, add_legend, distinct, draw_lines, measured, stacked
-from evolvability.figures.style import ZERO_LINE, Array, fitness_unit, in_unit, letter, line_styles, new_figure
-from evolvability.methods.registry import MAML
+from evolvability.figures.style import Array, fitness_unit, in_unit, letter, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import config_identity, run_names, unit_of
 
@@ -23,8 +21,14 @@ METRICS = {
     "fitness_mean": "mean fitness",
 }
 """The metrics drawn, each if it means something for the runs; of behaviors as they are, before any shaping."""
+OF_MAML = {
+    "fitness_before": "mean fitness before adapting",
+    "divergence": "divergence of a step",
+    "action_std": "deviation of actions",
+}
+"""Those that MAML's runs have besides."""
 
-FROM_ZERO = ("variance", "distance", "repeatability")
+FROM_ZERO = ("variance", "distance", "repeatability", "divergence", "action_std")
 MAX_POINTS = 100
 LOG_FROM = 50  # a variance that changes by more than this factor is drawn on a logarithmic axis
 
@@ -34,16 +38,17 @@ def data_from_runs(runs: Sequence[Run]) -> Lines:
 
     A point is one generation, or in a long run the mean of several.
     """
-    groups = _pooled(runs, METRICS)
+    metrics = METRICS | OF_MAML
+    groups = _pooled(runs, metrics)
     window = -(-max(values["variance"].shape[1] for _, _, values in groups) // MAX_POINTS)
     panels: dict[str, list[Line]] = {}
     for name, config, values in groups:
-        for metric in METRICS:
+        for metric in metrics:
             if metric in values and np.isfinite(values[metric]).any():
                 generation = np.arange(values[metric].shape[1], dtype=float)
                 x, means = window_means(generation[None], window)[0], window_means(values[metric], window)
                 panels.setdefault(metric, []).append(Line(name, config.objective, x, means))
-    return Lines({metric: panels[metric] for metric in METRICS if metric in panels}, window)
+    return Lines({metric: panels[metric] for metric in metrics if metric in panels}, window)
 
 
 def _pooled(runs: Sequence[Run], metrics: Iterable[str]) -> list[tuple[str, Config, dict[str, Array]]]:
@@ -73,8 +78,9 @@ def window_means(values: Array, window: int) -> Array:
 
 def _label(metric: str, runs: Sequence[Run]) -> str:
     unit = unit_of(runs)
-    units = {"variance": unit and f"{unit}²", "entropy": "nats", "distance": unit, "fitness_mean": fitness_unit(runs)}
-    return in_unit(METRICS[metric], units.get(metric, ""))
+    units = {"variance": unit and f"{unit}²", "entropy": "nats", "distance": unit, "divergence": "nats"}
+    units |= dict.fromkeys(("fitness_before", "fitness_mean"), fitness_unit(runs))
+    return in_unit((METRICS | OF_MAML)[metric], units.get(metric, ""))
 
 
 def draw(ax: Axes, data: Lines, metric: str) -> None:
@@ -95,8 +101,7 @@ def draw(ax: Axes, data: Lines, metric: str) -> None:
 def figure(runs: Sequence[Run]) -> Figure:
     """Small multiples: one panel per metric, one line and band per group of runs."""
     data = data_from_runs(runs)
-    # Of one to four panels none of the grid's places stays empty; of five, the last.
-    rows = max(1, len(data.panels) // 2)
+    rows = 1 if len(data.panels) < 4 else 2  # of five panels and of seven, the grid's last place stays empty
     columns = -(-len(data.panels) // rows)
     drawing = new_figure(2.7 * columns, 1.9 * rows + 0.3 + 0.15 * len(data.firsts))
     axes = drawing.subplots(rows, columns, squeeze=False, sharex=True)
@@ -120,58 +125,4 @@ def distance_figure(runs: Sequence[Run]) -> Figure:
     draw(ax, data, "distance")
     ax.set_ylabel(_label("distance", runs))
     add_legend(drawing, data.note, beside=True)
-    return drawing
-
-
-# MAML over its outer steps: returns before and after adaptation, and how far the adapted policies moved.
-
-MAML_PANELS = {
-    "returns": ("return per episode", "adaptation pays"),
-    "divergence": ("KL of a step (nats)", "within the trust region"),
-    "action_std": ("standard deviation of actions", "exploration"),
-}
-"""The label of each panel's axis, and its title."""
-MAML_METRICS = {
-    "fitness_before": ("returns", "before"),
-    "fitness_mean": ("returns", "after"),
-    "divergence": ("divergence", "after"),
-    "action_std": ("action_std", "after"),
-}
-"""The panel each metric is in, and whether it is of policies before or after adaptation."""
-
-
-def maml_data(runs: Sequence[Run]) -> Lines:
-    """The metrics of every group, by panel; runs of other methods are refused."""
-    for run in runs:
-        if run.config.objective != MAML:
-            raise RunFolderError(f"{run.path} was not trained by MAML, which is what this figure shows.")
-    groups = _pooled(runs, MAML_METRICS)
-    panels: dict[str, list[Line]] = {panel: [] for panel in MAML_PANELS}
-    for (name, _, values), style in zip(groups, line_styles([MAML] * len(groups)), strict=True):
-        for metric, (panel, when) in MAML_METRICS.items():
-            look = {"color": style["color"], "linestyle": "--" if when == "before" else "-"}
-            steps = np.arange(values[metric].shape[1])
-            panels[panel].append(Line(f"{name}, {when} adaptation", MAML, steps, values[metric], look))
-    return Lines(panels)
-
-
-def maml_figure(runs: Sequence[Run]) -> Figure:
-    """Three panels: returns, divergence with its bound, deviation of actions."""
-    data = maml_data(runs)
-    drawing = new_figure(7.2, 2.7)
-    axes = dict(zip(MAML_PANELS, drawing.subplots(1, len(MAML_PANELS)), strict=True))
-    for index, (panel, ax) in enumerate(axes.items()):
-        label, title = MAML_PANELS[panel]
-        label = in_unit(label, fitness_unit(runs)) if panel == "returns" else label
-        draw_lines(ax, data, panel)
-        ax.set(xlabel="outer step", ylabel=label)
-        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        letter(ax, index, title)
-    axes["action_std"].set_ylim(bottom=0)
-    bounds = {run.config.objective_options.trust_region for run in runs}
-    for bound in bounds:
-        axes["divergence"].axhline(bound, **ZERO_LINE)
-    # The bound stays in sight, however far below it the steps are.
-    axes["divergence"].set_ylim(0, 1.15 * max(bounds))
-    add_legend(drawing, "; ".join(filter(None, (data.note, "dashed in (b): the bound"))), columns=2)
     return drawing

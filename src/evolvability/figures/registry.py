@@ -35,7 +35,6 @@ FIGURES: dict[str, Callable[[Sequence[Run]], Figure]] = {
     "adaptation": adaptation.figure,
     "evolution": evolution.figure,
     "components": components.figure,
-    "maml": curves.maml_figure,
     "race": adaptation.race_figure,
     "offspring": offspring.figure,
     "elites": elites.figure,

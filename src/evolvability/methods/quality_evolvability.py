@@ -8,14 +8,12 @@ Reference: Katona, Franks and Walker, *Quality Evolvability ES: Evolving individ
 performing and diverse offspring* (2021).
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from evolvability.core.expectation import expect
-from evolvability.core.objectives import Objective, max_entropy, max_variance, sample_weights
+from evolvability.core.objectives import Objective, max_variance, sample_weights
 from evolvability.core.shaping import centered_ranks, unshaped
 from evolvability.core.types import Outcome
 
@@ -74,18 +72,13 @@ def crowding_distances(fronts: Array, *values: Array) -> Array:
     return total
 
 
-def qe_es(diversity: Objective | None = None, *, crowding: bool = True) -> Objective:
+def qe_es() -> Objective:
     r"""Quality Evolvability ES, non-dominated ranks of fitness and diversity.
 
-    $J = \mathbb{E}_z[r(z)]$, with $r$ the centered rank by fronts, the first highest. The defaults are
-    those of Katona et al.
-
-    Args:
-        diversity: the evolvability objective whose weights are the members' contributions; default: `max_variance`
-            of raw behaviors, whose weights are squared distances from the mean.
-        crowding: whether in a front those come first that have more room around them; or all of it share their rank.
+    $J = \mathbb{E}_z[r(z)]$, with $r$ the centered rank by fronts, the first highest; in a front those come first that
+    have more room around them. A member's diversity is its squared distance from the mean of raw behaviors.
     """
-    diversity = max_variance(unshaped) if diversity is None else diversity
+    diversity = max_variance(unshaped)
 
     def objective(outcome: Outcome, log_prob: Array) -> Array:
         # By its own derivative: contributions are constants to the derivative of this objective.
@@ -93,15 +86,10 @@ def qe_es(diversity: Objective | None = None, *, crowding: bool = True) -> Objec
         # Invalid members are below all others, so that they dominate nobody, and in fronts of their own.
         values = [jnp.where(outcome.valid, value, -jnp.inf) for value in (outcome.fitness, contribution)]
         fronts = nondominated_fronts(*values)
-        room = crowding_distances(fronts, outcome.fitness, contribution) if crowding else jnp.zeros(len(fronts))
+        room = crowding_distances(fronts, outcome.fitness, contribution)
         return expect(centered_ranks(-_places(fronts, -room), outcome.valid), log_prob, where=outcome.valid)
 
     return objective
-
-
-def qe_es_entropy(**options: Any) -> Objective:
-    """Quality Evolvability ES whose diversity is the entropy, without crowding; options: those of `max_entropy`."""
-    return qe_es(max_entropy(**options), crowding=False)
 
 
 def _places(first: Array, second: Array) -> Array:

@@ -7,8 +7,8 @@ from evolvability.core.entries import FROM_PYTHON, ObjectiveEntry
 from evolvability.core.errors import ConfigError, unknown
 from evolvability.core.settings import ONE_OR_MORE, POSITIVE, SHARE, Options, setting
 
-MAML, ES_MAML = "maml", "es_maml"
-"""Objectives of runs that meta-learn: what is reached after adaptation, by a gradient step or by hill climbing."""
+MAML = "maml"
+"""The objective of runs that meta-learn: what is reached after adaptation by a gradient step."""
 EVOLVABILITY_SEARCH = "evolvability_search"
 """The objective of a genetic algorithm: how many distinct offspring a parent has. A parent is a mixture's component."""
 
@@ -109,14 +109,6 @@ class MamlOptions(Options):
     """Standard deviation of actions at the start, in units of their limits; learned from there."""
 
 
-@dataclass(frozen=True)
-class EsMamlOptions(FitnessOptions):
-    """Of ES-MAML."""
-
-    episodes_per_task: int = setting(10, ONE_OR_MORE)
-    """Episodes of a member's adaptation: itself, and so many mutations less one."""
-
-
 # The first three are Okabe and Ito's colors, the others Paul Tol's: both are made for any kind of color vision.
 OBJECTIVES: dict[str, ObjectiveEntry] = {
     "max_variance": ObjectiveEntry(
@@ -158,15 +150,6 @@ OBJECTIVES: dict[str, ObjectiveEntry] = {
         standalone=True,
         idle=(*OF_ASCENT, *OF_ACTIONS),
     ),
-    ES_MAML: ObjectiveEntry(
-        ".methods.es_maml:es_maml",
-        "ES-MAML, what is reached after adapting by hill climbing",
-        EsMamlOptions,
-        "ES-MAML",
-        "#44AA99",
-        standalone=True,
-        idle=OF_ACTIONS,
-    ),
     "ns_es": ObjectiveEntry(
         ".methods.novelty:ns_es", "NS-ES, novelty against an archive of centers", NoveltyOptions, "NS-ES", "#332288"
     ),
@@ -192,13 +175,6 @@ OBJECTIVES: dict[str, ObjectiveEntry] = {
         Options,
         "QE-ES",
         "#AA4499",
-        needs_fitness=True,
-    ),
-    "qe_es_entropy": ObjectiveEntry(
-        ".methods.quality_evolvability:qe_es_entropy",
-        "The same with what members add to the entropy, without crowding",
-        EntropyOptions,
-        "QE-ES by entropy",
         needs_fitness=True,
     ),
     EVOLVABILITY_SEARCH: ObjectiveEntry(

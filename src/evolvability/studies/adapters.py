@@ -1,8 +1,8 @@
 r"""Ways to adapt a center to a goal, all with one signature, so that comparisons are like for like.
 
 An adapter is called with a key, a start and a goal, and gives a `Trace`: the parameters it would settle for after so
-many episodes. Episodes are all that count: those to draw a gradient from, to try a mutation, to hold two against each
-other. What the parameters are worth is found afterwards, in the same way for every adapter (`races`).
+many episodes. Episodes are all that count: those to draw a gradient from, and those to try a mutation. What the
+parameters are worth is found afterwards, in the same way for every adapter (`races`).
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from jax import Array
 
 from evolvability.core.errors import ConfigError, unknown
 from evolvability.core.populations import normal
-from evolvability.core.types import Parameters, PyTree, Sample
+from evolvability.core.types import Parameters, PyTree
 from evolvability.methods.meta_gradient import adapt as gradient_step
 from evolvability.methods.registry import MamlOptions
 from evolvability.methods.rollouts import Actor, check_memoryless, roll_out
@@ -74,23 +74,21 @@ class AdaptationContext:
         if self.budget < 1:
             raise ConfigError(f"An adaptation has 1 episode or more, got {self.budget}.")
 
-    def scores(self, key: Array, sample: Sample, memory: PyTree, goal: str) -> HostArray:
-        """(num_members,) of one episode each; minus infinity where invalid."""
-        scores = scores_of(goal_named(goal, self.task), self.evaluate(key, sample, memory)[0])
-        return np.where(np.isnan(scores), -np.inf, scores)
-
 
 def best_of_mutations(context: AdaptationContext) -> Adapter:
     """The best of k mutations, for k = 1, 2, ... up to the budget: fast adaptation, as the paper's section 5.2.1."""
 
     def adapt(key: Array, start: Start, goal: str) -> Trace:
         key_noise, key_episode = jax.random.split(key)
-        sample = _mutations(key_noise, start.center, context.sigma, context.budget)
-        scores = context.scores(key_episode, sample, start.memory, goal)
+        population = normal(context.sigma, mirrored=False)
+        sample = population.sample(key_noise, Parameters(start.center[None]), 0, jnp.arange(context.budget))
+        scores = scores_of(goal_named(goal, context.task), context.evaluate(key_episode, sample, start.memory)[0])
+        scores = np.where(np.isnan(scores), -np.inf, scores)  # of invalid ones
         numbers = _spaced(context.budget)
         # One row of mutations serves every k: the best of 5 are the first 5 of it.
-        best = [int(np.argmax(scores[:number])) for number in numbers]
-        return Trace(np.array([0, *numbers]), jnp.stack([start.center, *(_member(sample, one) for one in best)]))
+        best = np.array([np.argmax(scores[:number]) for number in numbers])
+        found = jnp.concatenate([start.center[None], sample.of_draws(best).members()])
+        return Trace(np.array([0, *numbers]), found)
 
     return adapt
 
@@ -120,36 +118,9 @@ def gradient_steps(context: AdaptationContext) -> Adapter:
     return adapt
 
 
-def hill_climbing(context: AdaptationContext, *, round_size: int = 10) -> Adapter:
-    """Hill climbing, as ES-MAML adapts: in rounds of mutations of the best so far, one that is better takes its place.
-
-    The center itself has an episode in the first round, so that a mutation has something to be better than.
-    """
-    size = min(round_size, context.budget)
-
-    def adapt(key: Array, start: Start, goal: str) -> Trace:
-        best, score = start.center, -np.inf
-        found = [best]
-        for number, key_round in enumerate(jax.random.split(key, context.budget // size)):
-            key_noise, key_episode = jax.random.split(key_round)
-            sample = _mutations(key_noise, best, context.sigma, size)
-            if number == 0:  # without noise, the first is the center
-                sample = sample._replace(noise=jax.tree.map(lambda leaf: leaf.at[0].set(0), sample.noise))
-            scores = context.scores(key_episode, sample, start.memory, goal)
-            leader = int(np.argmax(scores))
-            # The best keeps the score of its one episode: another would cost one of the budget.
-            if scores[leader] > score:
-                best, score = _member(sample, leader), scores[leader]
-            found.append(best)
-        return Trace(size * np.arange(len(found)), jnp.stack(found))
-
-    return adapt
-
-
 ADAPTERS: Mapping[str, Callable[[AdaptationContext], Adapter]] = {
     "mutations": best_of_mutations,
     "gradient": gradient_steps,
-    "hill_climbing": hill_climbing,
 }
 """From what there is to adapt on to an adapter, by name."""
 
@@ -177,15 +148,6 @@ def goal_vector(text: str, world: World) -> Array:
         raise ConfigError(f"Rewards are given here for a goal of the form {wanted}, got '{text}'.")
     numbers = tuple(float(part) for part in text.removeprefix(POINT).split(",")) if is_point else heading(text)
     return jnp.array(numbers[:num_behaviors], jnp.float32)
-
-
-def _mutations(key: Array, center: Array, sigma: float, number: int) -> Sample:
-    population = normal(sigma, mirrored=False)
-    return population.sample(key, Parameters(center[None]), 0, jnp.arange(number))
-
-
-def _member(sample: Sample, index: int) -> Array:
-    return sample.of_draws(np.array([index])).members()[0]
 
 
 def _spaced(most: int) -> list[int]:

@@ -35,7 +35,7 @@ MEASURES = tuple(field.name for field in dataclasses.fields(Measures) if field.n
 SPECIALIZATION = "specialization"
 OF_BEHAVIORS = (*MEASURES, SPECIALIZATION)
 """Measured on recorded behaviors; where metrics.jsonl has one of the same name, that is taken."""
-LESS_IS_BETTER = ("degenerate", "reachability", "farthest")
+LESS_IS_BETTER = ("degenerate",)
 ADAPTED, RACED, OFFSPRING = "adapted", "raced", "offspring"
 
 
@@ -98,7 +98,7 @@ def _unit(metric: str, unit: str) -> str:
         return unit
     measure = which.partition(":")[0] if kind == OFFSPRING else metric
     units = {"variance": unit and f"{unit}²", "entropy": "nats"}
-    return units.get(measure, unit if measure in ("distance", "reachability", "farthest") else "")
+    return units.get(measure, unit if measure == "distance" else "")
 
 
 def _last_common(runs: Sequence[Run], metric: str) -> int | None:

@@ -18,7 +18,6 @@ from evolvability.runs.histograms import MAX_DIMENSIONS
 from evolvability.studies.repeatability import repeatability
 
 Array = np.ndarray[Any, Any]
-MAX_TARGETS = 1000
 CELLS = 20
 MEMBERS_PER_CELL = 10
 
@@ -28,7 +27,7 @@ class MeasureScale:
     """What measures are relative to. In units of behavior."""
 
     reach: float
-    """Half the width of the box of coverage, and the radius of the ball of reachability, around the origin."""
+    """Half the width of the box of coverage around the origin."""
     threshold: float
     """Offspring whose behaviors are nearer to each other than this count as one."""
     radius: float
@@ -67,10 +66,6 @@ class Measures:
     """The share of the box's cells that some offspring reaches."""
     degenerate: float
     """The share of offspring that end within the radius of the origin."""
-    reachability: float
-    """The mean distance from a target in the ball to the nearest offspring; less is better."""
-    farthest: float
-    """The distance from the worst target to the nearest offspring."""
     repeatability: float | None = None
     """The share of the variance that lies between offspring, not between episodes of the same; None with one each."""
 
@@ -80,8 +75,7 @@ def measures(behavior: Array, scale: MeasureScale, episodes: Array | None = None
     behavior = np.asarray(behavior, np.float64)
     if not len(behavior):
         nan = math.nan
-        return Measures(nan, nan, nan, distinct=0, coverage=0.0, degenerate=nan, reachability=nan, farthest=nan)
-    distances = nearest(behavior, targets(behavior.shape[1], scale))
+        return Measures(nan, nan, nan, distinct=0, coverage=0.0, degenerate=nan)
     return Measures(
         variance=float(behavior.var(axis=0).sum()),
         entropy=entropy(behavior),
@@ -89,8 +83,6 @@ def measures(behavior: Array, scale: MeasureScale, episodes: Array | None = None
         distinct=num_distinct(behavior, scale.threshold),
         coverage=coverage(behavior, scale),
         degenerate=degenerate_share(behavior, scale.radius),
-        reachability=float(distances.mean()),
-        farthest=float(distances.max()),
         repeatability=None if episodes is None else repeatability(episodes).share,
     )
 
@@ -145,25 +137,6 @@ def degenerate_share(behavior: Array, radius: float) -> float:
 def median_one_way(along: Array) -> float:
     """The median of those behaviors along a line that are positive; zero if none is."""
     return float(np.median(along[along > 0])) if np.any(along > 0) else 0.0
-
-
-def targets(num_behaviors: int, scale: MeasureScale) -> Array:
-    """(num_targets, num_behaviors) points all over the ball: the middles of cells, or beyond two dimensions draws."""
-    if num_behaviors > 2:
-        generator = np.random.default_rng(0)  # the same targets for everybody
-        direction = generator.normal(size=(MAX_TARGETS, num_behaviors))
-        # The root makes targets uniform in volume: a plain radius would crowd them at the origin.
-        radius = generator.uniform(size=(MAX_TARGETS, 1)) ** (1 / num_behaviors)
-        return scale.reach * radius * direction / np.linalg.norm(direction, axis=1, keepdims=True)
-    middles = ((np.arange(scale.cells) + 0.5) / scale.cells * 2 - 1) * scale.reach
-    grid = np.stack(np.meshgrid(*[middles] * num_behaviors, indexing="ij"), axis=-1).reshape(-1, num_behaviors)
-    return grid[np.linalg.norm(grid, axis=1) <= scale.reach]
-
-
-def nearest(behavior: Array, points: Array) -> Array:
-    """(num_points,) the distance from each point to the nearest behavior."""
-    # Point by point: a table of all distances would not fit for large populations.
-    return np.sqrt([np.min(np.sum((behavior - point) ** 2, axis=1)) for point in points])
 
 
 def specialization(

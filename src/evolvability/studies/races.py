@@ -12,7 +12,7 @@ from jax import Array
 from evolvability.core.errors import RunFolderError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Outcome, PyTree, sample_of
-from evolvability.methods.registry import ES_MAML, MAML, MamlOptions
+from evolvability.methods.registry import MAML, MamlOptions
 from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.files import command_line
@@ -62,8 +62,8 @@ class Raced:
 
 
 def own_adapter(run: Run) -> str:
-    """The adapter a run's method stands for: the best mutation, unless it was trained for another."""
-    return {MAML: "gradient", ES_MAML: "hill_climbing"}.get(run.config.objective, "mutations")
+    """The adapter a run's method stands for: the best mutation, unless it was trained for gradient steps."""
+    return "gradient" if run.config.objective == MAML else "mutations"
 
 
 def race(

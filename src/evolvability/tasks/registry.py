@@ -105,11 +105,6 @@ def _robot(summary: str, model: str, **defaults: Any) -> TaskEntry:
     return TaskEntry(summary, ".tasks.robots.robot_task:robot", options, ROBOT_DEFAULTS, presets=ROBOT_PRESETS)
 
 
-ES_MAML_PAIRS: dict[str, Any] = {"fitness_shaping": "none", "l2": 0.0}
-"""Not ranks: the two members of a pair share a goal, and their difference tells what goals of others would drown."""
-ES_MAML_FEW: dict[str, dict[str, Any]] = {"es_maml": {**ES_MAML_PAIRS, "population_size": 80}}
-"""Every member is adapted, and for that its mutations are written out: 10,000 of them would not fit into memory."""
-
 NO_L2 = {"l2": 0.0}  # L2 is for networks: where a task has none by default, a preset does not bring it in
 
 TASKS: dict[str, TaskEntry] = {
@@ -151,23 +146,18 @@ TASKS: dict[str, TaskEntry] = {
         ".tasks.navigation:navigation",
         task_options.NavigationOptions,
         {"population_size": 256, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.005},
-        {
-            "maml": {"generations": 50, "tasks": 20},
-            "es_maml": {**ES_MAML_PAIRS, "learning_rate": 0.01, "generations": 150},
-        },
+        {"maml": {"generations": 50, "tasks": 20}},
     ),
     "cheetah": TaskEntry(
         "the paper's planar robot: 6 torques, behavior is its final x",
         ".tasks.robots.locomotion:cheetah",
         task_options.LocomotionOptions,
-        objective_defaults=ES_MAML_FEW,
         presets=LOCOMOTION_PRESETS | {"laptop": CHEETAH_LAPTOP, "dependable": CHEETAH_DEPENDABLE},
     ),
     "ant": TaskEntry(
         "the paper's four-legged robot: 8 torques, behavior is its final (x, y)",
         ".tasks.robots.locomotion:ant",
         task_options.AntOptions,
-        objective_defaults=ES_MAML_FEW,
         presets=LOCOMOTION_PRESETS | {"laptop": ANT_LAPTOP, "dependable": ANT_DEPENDABLE},
     ),
     ROBOT: TaskEntry(

@@ -25,10 +25,9 @@ from evolvability.core.errors import ConfigError, UserError, given
 from evolvability.core.keys import noise_key
 from evolvability.core.strategy import Algorithm, Info, State
 from evolvability.core.types import LARGEST, Outcome, PyTree
-from evolvability.methods.es_maml import adapting
 from evolvability.methods.maml import Meta, maml
 from evolvability.methods.policy_gradient import Exploration
-from evolvability.methods.registry import ES_MAML, MAML
+from evolvability.methods.registry import MAML
 from evolvability.runs.folder import Run
 from evolvability.tasks.base import Task, with_episodes, world_of
 from evolvability.tasks.checking import checked, trace
@@ -218,10 +217,6 @@ def _asked(task: Task, config: Config) -> Task:
     """The task, with what the configuration wants of its members."""
     if config.goal:
         task = with_goal(task, config.goal)
-    if config.objective == ES_MAML:
-        task = adapting(
-            task, episodes=config.objective_options.episodes_per_task, sigma=config.population_options.sigma
-        )
     if not task.has_fitness and needs_fitness(config.objective):
         raise ConfigError(
             f"Task '{task.name}' has no fitness{' with drawn actions' if config.explores else ''}, so the objective "

@@ -12,7 +12,7 @@ from evolvability.config.schema import Config
 from evolvability.core.entropy import entropy
 from evolvability.core.errors import given
 from evolvability.core.types import Outcome
-from evolvability.methods.registry import ES_MAML, objective_entry
+from evolvability.methods.registry import objective_entry
 from evolvability.runs.sealed import Arrays
 
 Array = np.ndarray[Any, Any]
@@ -44,8 +44,6 @@ def metric_rows(
     centers: (num_seeds, num_components, num_params), where they are small enough to be recorded, or None.
     """
     rows = []
-    # Of es_maml: those of adaptation, and one of what came of it.
-    episodes = 1 + config.objective_options.episodes_per_task if config.objective == ES_MAML else config.episodes
     for k in range(config.seeds):
         row: dict[str, Any] = {"generation": generation, "seed": config.seed + k}
         row |= {name: _jsonable(values[k]) for name, values in info.items()}
@@ -53,7 +51,7 @@ def metric_rows(
             row["fitness_mean"] = row["fitness_max"] = None
         row["seconds"] = round(seconds, 6)
         # Counted from the start, not added up: a resumed run has the same.
-        row["evaluations"] = (generation + 1) * config.population_size * episodes
+        row["evaluations"] = (generation + 1) * config.population_size * config.episodes
         if centers is not None:
             row["center"] = centers[k].ravel().tolist()
         rows.append(row)
