@@ -134,7 +134,7 @@ def test_a_geom_that_touches_no_plane_is_not_watched() -> None:
         mujoco_fused.compile(mujoco.MjModel.from_xml_string(hinge()), watched=(0,))
 
 
-@pytest.mark.parametrize("iterations", [1, 2, 3])
+@pytest.mark.parametrize("iterations", [1, *(pytest.param(number, marks=pytest.mark.full) for number in (2, 3))])
 def test_with_few_iterations_the_solver_begins_where_mujocos_does(iterations: int) -> None:
     model = mujoco.MjModel.from_xml_string(sphere(geom='type="box"').replace('size="0.1"', 'size="0.1 0.2 0.1"'))
     model.opt.iterations, model.opt.tolerance, model.opt.ls_tolerance = iterations, 1e-15, 1e-12
@@ -148,7 +148,7 @@ def test_with_few_iterations_the_solver_begins_where_mujocos_does(iterations: in
     assert np.mean(errors < 1e-8) > 0.98
 
 
-@pytest.mark.parametrize("friction", [0.0, 0.003, 0.02, 0.3])
+@pytest.mark.parametrize("friction", [0.0, 0.02, *(pytest.param(one, marks=pytest.mark.full) for one in (0.003, 0.3))])
 def test_float_is_as_good_at_low_friction(friction: float) -> None:
     """A box that slides: its pyramid is steep, and float32 alone would be off by more than 1e-3 in many states."""
     box = sphere(plane=f'friction="{friction}"', geom=f'friction="{friction}" type="box"')

@@ -87,7 +87,7 @@ SITES = {
 }
 
 
-@pytest.mark.parametrize("touches_itself", [0, 1])
+@pytest.mark.parametrize("touches_itself", [1, pytest.param(0, marks=pytest.mark.full)])
 def test_touch_sensors_read_what_mujocos_read(touches_itself: int) -> None:
     sites = "".join(
         f'<site name="{kind}{end}" type="{kind}" size="{size}" pos="{end / 12} 0 {-end / 20}" euler="9 {30 * end} 0"/>'

@@ -35,6 +35,7 @@ from evolvability.studies.offspring import (
     measure,
     offspring_of_run,
 )
+from tests.conftest import in_tiers
 
 Array = np.ndarray[Any, Any]
 
@@ -136,7 +137,7 @@ LEARNED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", LEARNED)
+@pytest.mark.parametrize("case", in_tiers(LEARNED, ["decay", "diagonal"]))
 def test_offspring_have_the_sigma_that_was_asked_for_and_are_filed_by_the_one_they_have(
     case: str, tmp_path: Path
 ) -> None:
@@ -165,7 +166,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(path)
 
 
-@pytest.mark.parametrize("task", ["interference", "point"])  # one dimension and two
+@pytest.mark.parametrize("task", in_tiers(["interference", "point"], ["point"]))  # one dimension and two
 def test_an_export_of_some_members_covers_as_much_as_the_run(task: str, tmp_path: Path) -> None:
     evolve(task, generations=2, population_size=400, output=tmp_path / "run")
     run = Run(tmp_path / "run")

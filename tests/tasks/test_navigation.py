@@ -28,7 +28,7 @@ from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution
 from tests.conftest import shared_evolution
 
-SEEDS, TASKS, GENERATIONS = 2, 10, 4
+SEEDS, TASKS, GENERATIONS = 2, 10, 2
 LONGER: dict[str, Any] = {"seeds": 5, "generations": 15}
 TASK = make_task("navigation")
 WORLD = world_of(TASK)
@@ -99,12 +99,12 @@ def test_episodes_are_counted_and_behaviors_are_where_adapted_policies_end(run: 
 
 @pytest.mark.full
 def test_resumed_run_is_the_same_bit_for_bit(run: Run, tmp_path: Path) -> None:
-    train(Evolution(config(generations=2)), tmp_path / "part")
-    resume(tmp_path / "part", generations=4)
+    train(Evolution(config(generations=1)), tmp_path / "part")
+    resume(tmp_path / "part", generations=GENERATIONS)
     again = Run(tmp_path / "part")
     for name, values in again.metrics.items():
         if name != "seconds":
-            np.testing.assert_array_equal(values, run.metrics[name][:, :4], err_msg=name)
+            np.testing.assert_array_equal(values, run.metrics[name], err_msg=name)
 
 
 def test_configuration_survives_its_file(run: Run) -> None:
