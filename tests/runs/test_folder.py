@@ -15,7 +15,7 @@ import pytest
 from evolvability import ConfigError, Run, RunFolderError, evolve
 from evolvability.config.schema import layered
 from evolvability.runs.checkpoints import checkpoint_generations
-from evolvability.runs.writer import RunWriter, locked
+from evolvability.runs.writer import locked
 from evolvability.tasks.simulators import Trial, part_of, simulator_task
 from evolvability.training.driver import resume, train
 from evolvability.training.evolution import Evolution, InvalidMembersError
@@ -243,14 +243,16 @@ def test_an_unwritable_folder_is_named(evolution: Evolution, tmp_path: Path) -> 
         train(evolution, tmp_path / "file" / "run")
 
 
-def test_a_run_killed_before_its_first_checkpoint_starts_over(
-    evolution: Evolution, finished: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "run"
-    path.mkdir()
-    RunWriter(path).create(evolution.config)
-    resume(Run(path))
-    assert_same_run(path, finished)
+def test_a_run_whose_checkpoints_are_gone_is_not_started_over(copy: Path) -> None:
+    """It has them from its beginning: what is left of it must not be overwritten by a new start."""
+    for path in (copy / "checkpoints").iterdir():
+        path.unlink()
+    recorded = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    with pytest.raises(RunFolderError, match=r"has no checkpoints.*ees show"):
+        resume(Run(copy))
+    assert {path: path.read_bytes() for path in recorded if path.name != ".lock"} == {
+        path: data for path, data in recorded.items() if path.name != ".lock"
+    }
 
 
 def test_a_folder_of_another_version_is_refused(copy: Path) -> None:

@@ -250,7 +250,7 @@ def test_a_folder_without_a_checkpoint_says_so(pole: Run, tmp_path: Path, capsys
     export(pole, tmp_path / "bare")
     for file in (tmp_path / "bare" / "checkpoints").iterdir():
         file.unlink()
-    with pytest.raises(RunFolderError, match="no intact checkpoint"):
+    with pytest.raises(RunFolderError, match="has no checkpoints"):
         Run(tmp_path / "bare").pick("left", of_seed=0)
     # As in a repository, which has no empty folders: what is left must not be overwritten by a new start.
     (tmp_path / "bare" / "checkpoints").rmdir()

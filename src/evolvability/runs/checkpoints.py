@@ -149,7 +149,9 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
         if generation is not None:
             raise RunFolderError(text)
         warnings.warn(f"{text} The one before is used.", stacklevel=2)
-    check_not_left_out(path)
+    if not available:
+        text = f"{path} has no checkpoints: they were left out of an export, or lost. It cannot go on."
+        raise RunFolderError(f"{text} What there is of it is shown by: {command_line('show', path)}")
     anew = command_line("train", "--config", path / "config.toml")
     raise RunFolderError(f"{path} has no intact checkpoint. Start the run anew with: {anew}")
 
@@ -162,13 +164,6 @@ def miss_last(path: Path, available: Sequence[int]) -> None:
             f"{path} has no checkpoint of generation {voucher.last}, its last: it was removed, or the run was killed."
         )
         warnings.warn(f"{text} That of generation {available[-1]} is used.", stacklevel=3)
-
-
-def check_not_left_out(path: Path) -> None:
-    """Refuse a folder without checkpoints; a run has them from its beginning."""
-    if not (path / CHECKPOINTS).is_dir():
-        text = f"{path} has no checkpoints: they were left out of an export, or lost. It cannot go on."
-        raise RunFolderError(f"{text} What there is of it is shown by: {command_line('show', path)}")
 
 
 def check_config(path: Path, generation: int, config: Config) -> None:

@@ -70,13 +70,7 @@ def _clear(output: Path) -> None:
 
 
 def saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
-    """The newest intact checkpoint; the start, where a folder has none.
-
-    Where something from a generation on is damaged, the newest ``before`` that, if there is one.
-    """
-    checkpoints.check_not_left_out(path)  # or all that is left of it would be overwritten
-    if not checkpoints.checkpoint_generations(path):
-        return evolution.start()
+    """The newest intact checkpoint; where something from a generation on is damaged, one ``before`` that, if any."""
     generation, arrays = checkpoints.load_checkpoint(path, before=before)
     if generation > evolution.config.generations:
         most = evolution.config.generations
