@@ -3,8 +3,9 @@
 A long run has hundreds of thousands of them: as dictionaries they would fill the memory, and leave it in pieces.
 """
 
-import io
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ METRICS, HISTOGRAMS = ROW_FILES = ("metrics.jsonl", "histograms.jsonl")
 """Of a run folder: one row per generation and seed in each."""
 MAX_ROWS = 3_000_000
 """Of a run, and lines of its file: as many as a gigabyte holds. One from somebody else could have a billion."""
+BLOCK = 1 << 20
+"""Bytes that are looked at together."""
 PACK = 1000
 """Generations that are packed together."""
 
@@ -37,9 +40,6 @@ def read_rows(path: Path, seeds: range, lost: list[int], *, at_least: int = 0) -
         lost: gets the generation of every row that is lost. In its place is one without metrics.
         at_least: how many generations to return; what the file lacks at its end is lost, too.
     """
-    data = checked(path).read_bytes() if path.is_file() else b""
-    if (number := data.count(b"\n")) > MAX_ROWS:
-        raise damaged(path, ValueError(f"{number:,} lines are too many"))
     done, last = 0, at_least * len(seeds)
     begun: list[Row] = []  # half a generation at the end is just being written, or was when the process was killed
 
@@ -50,7 +50,7 @@ def read_rows(path: Path, seeds: range, lost: list[int], *, at_least: int = 0) -
             lost.append(place // len(seeds))
             yield {"generation": lost[-1], "seed": seeds[place % len(seeds)]}
 
-    for row in _intact(data, number, seeds):
+    for row in _intact(path, seeds) if path.is_file() else ():
         place = int(row["generation"]) * len(seeds) + seeds.index(int(row["seed"]))
         if place >= done + len(begun):  # or it is there a second time
             begun += [*lose(place), row]
@@ -60,17 +60,22 @@ def read_rows(path: Path, seeds: range, lost: list[int], *, at_least: int = 0) -
     yield from [*begun, *lose(last)][: max(last - done, 0)]
 
 
-def _intact(data: bytes, number: int, seeds: range) -> Iterator[Row]:
-    for line in io.BytesIO(data):
-        if not (text := line.rstrip(b"\n")).endswith(b"}"):  # nothing, or cut in the middle
-            continue
-        try:
-            row = from_json(text.decode())
-            # No more than there are lines: a file from somebody else could claim a billion generations.
-            if 0 <= int(row["generation"]) <= number and int(row["seed"]) in seeds:
-                yield row
-        except UNREADABLE:
-            continue
+def _intact(path: Path, seeds: range) -> Iterator[Row]:
+    # Never all of it at once: what a long run's file takes in memory would not be given back.
+    with checked(path).open("rb") as file:
+        if (number := sum(block.count(b"\n") for block in iter(partial(file.read, BLOCK), b""))) > MAX_ROWS:
+            raise damaged(path, ValueError(f"{number:,} lines are too many"))
+        file.seek(0)
+        for line in islice(file, number + 1):
+            if not (text := line.rstrip(b"\n")).endswith(b"}"):  # nothing, or cut in the middle
+                continue
+            try:
+                row = from_json(text.decode())
+                # No more than there are lines: a file from somebody else could claim a billion generations.
+                if 0 <= int(row["generation"]) <= number and int(row["seed"]) in seeds:
+                    yield row
+            except UNREADABLE:
+                continue
 
 
 class PackedRows:
