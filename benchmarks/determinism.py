@@ -64,7 +64,7 @@ def digest(state: Any, metrics: dict[str, Any]) -> str:
 def run_case(name: str, scale: float, deterministic: bool) -> dict[str, str]:
     """The hashes of one case: twice straight, once interrupted and resumed."""
     from evolvability import Run, UserError, evolve, resume
-    from evolvability.runs.checkpoints import restore
+    from evolvability.runs.trees import restore
 
     task, settings = settings_of(name, scale)
     settings["deterministic"] = deterministic

@@ -17,7 +17,7 @@ from evolvability.core.stateful_objectives import StatefulObjective, center_outc
 from evolvability.core.types import Outcome
 from evolvability.methods import novelty as novelty_search
 from evolvability.methods.novelty import Adapted, empty_archive, novelty, ns_es, nsr_es, nsra_es
-from evolvability.runs.checkpoints import named_arrays
+from evolvability.runs.trees import named_arrays
 from evolvability.tasks.simulators import simulator_task
 from tests.conftest import clustered_outcome, compiled_outcome, compiled_weights
 

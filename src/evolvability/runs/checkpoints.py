@@ -7,14 +7,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-
 from evolvability.config.schema import Config, to_table
 from evolvability.config.tables import flat
 from evolvability.core.errors import RunFolderError
-from evolvability.core.types import PyTree
 from evolvability.runs import sealed
 from evolvability.runs.contents import CHECKPOINTS, FOLDERS, arrays_path, generations_in, own_files, state_in
 from evolvability.runs.environment import jax_settings
@@ -27,15 +22,14 @@ MAY_CHANGE = {"generations", "checkpoint_seconds", "record_every", "record_cente
 Recorded = Mapping[str, Sequence[int]]
 """By folder, ``behaviors`` and ``centers``: the generations of which it has a file."""
 MAX_RECORDED = 1_000_000
-KEY_WORDS = 2  # of JAX's threefry, the one kind of random keys that runs have
 KEPT = 3
 """How many checkpoints a run folder keeps: a damaged one has predecessors."""
 
 
 def save_checkpoint(
-    path: Path, generation: int, state: PyTree, config: Config, recorded: Recorded, *, kept: int = KEPT
+    path: Path, generation: int, state: Arrays, config: Config, recorded: Recorded, *, kept: int = KEPT
 ) -> None:
-    """Save a State in a run folder, with its configuration and what was recorded so far."""
+    """Save a State's arrays in a run folder, with its configuration and what was recorded so far."""
     voucher = {
         "recorded": {folder: spans(generations) for folder, generations in recorded.items()},
         "config": to_table(config),
@@ -43,9 +37,8 @@ def save_checkpoint(
     }
     file = arrays_path(path / CHECKPOINTS, generation)
     # The voucher has a checksum of its own, since it is read more often than the arrays beside it.
-    sealed.write_whole(
-        file, sealed.to_bytes(named_arrays(state), {"generation": file.stem, "voucher": sealed.to_json(voucher)})
-    )
+    facts = {"generation": file.stem, "voucher": sealed.to_json(voucher)}
+    sealed.write_whole(file, sealed.to_bytes(state, facts))
     for old in checkpoint_generations(path)[:-kept]:
         arrays_path(path / CHECKPOINTS, old).unlink(missing_ok=True)
 
@@ -181,51 +174,12 @@ def check_config(path: Path, generation: int, config: Config) -> None:
             raise RunFolderError(f"{path / 'config.toml'} was edited: {what}. {may}")
 
 
-def named_arrays(tree: PyTree) -> Arrays:
-    """A pytree's leaves by their path; random keys as their bits."""
-
-    def bits(leaf: Any) -> Any:
-        # A key's own type is JAX's alone: no file format has it.
-        return jax.random.key_data(leaf) if _is_key(jnp.asarray(leaf)) else leaf
-
-    leaves = jax.tree_util.tree_leaves_with_path(tree)
-    # safetensors wants contiguous arrays. A scalar would get an axis by this, but a seed axis is there already.
-    return {_name(path): np.ascontiguousarray(bits(leaf)) for path, leaf in leaves}
-
-
-def restore(template: PyTree, arrays: Arrays) -> PyTree:
-    """A pytree like ``template`` (shapes are enough) filled with named arrays."""
-
-    def fill(path: Any, leaf: Any) -> Any:
-        name = _name(path)
-        expected = jax.ShapeDtypeStruct((*leaf.shape, KEY_WORDS), np.uint32) if _is_key(leaf) else leaf
-        found = arrays.get(name)
-        # Strictly, without broadcasting or casting: the next generation's bits depend on these.
-        if found is None or found.shape != expected.shape or found.dtype != expected.dtype:
-            got = "nothing" if found is None else f"{found.dtype}{list(found.shape)}"
-            raise RunFolderError(
-                f"The checkpoint does not fit the configuration: {name} should be {expected.dtype}"
-                f"{list(expected.shape)}, got {got}. Was config.toml edited?"
-            )
-        return jax.random.wrap_key_data(jnp.asarray(found)) if _is_key(leaf) else jnp.asarray(found)
-
-    return jax.tree_util.tree_map_with_path(fill, template)
-
-
 def _intact(path: Path, generation: int) -> Arrays | None:
     """A checkpoint's arrays, if they and its voucher are as they were written."""
     try:
         return state_in(arrays_path(path / CHECKPOINTS, generation)) if _voucher(path, generation) else None
     except RunFolderError:
         return None
-
-
-def _name(path: Any) -> str:
-    return jax.tree_util.keystr(path, simple=True, separator="/")
-
-
-def _is_key(leaf: Any) -> bool:
-    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def summary(generations: list[int]) -> str:

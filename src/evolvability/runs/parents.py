@@ -13,9 +13,9 @@ from evolvability.config.schema import Config
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.core.populations import Population
 from evolvability.core.types import Parameters, PyTree, Sample
-from evolvability.runs.checkpoints import restore
 from evolvability.runs.policy import TrainedPolicy
 from evolvability.runs.sealed import Arrays
+from evolvability.runs.trees import restore
 from evolvability.tasks.base import Task
 
 

@@ -18,10 +18,10 @@ import numpy as np
 from evolvability.core.errors import ConfigError, UserError
 from evolvability.core.noise import Shapes
 from evolvability.core.types import PyTree
-from evolvability.runs.checkpoints import named_arrays
 from evolvability.runs.environment import version_of
 from evolvability.runs.files import write_output
 from evolvability.runs.sealed import Arrays, read_arrays, to_bytes
+from evolvability.runs.trees import named_arrays
 from evolvability.tasks.actions import Actions
 from evolvability.tasks.families import NetworkFamily, family_of
 from evolvability.tasks.normalizer import Moments, scaled, scaling

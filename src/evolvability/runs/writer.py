@@ -19,6 +19,7 @@ from evolvability.runs.contents import ARRAY_FOLDERS, FOLDERS, RUN_FOLDER_NAMES,
 from evolvability.runs.environment import describe_environment
 from evolvability.runs.rows import HISTOGRAMS, METRICS, ROW_FILES, Row, read_rows, to_lines
 from evolvability.runs.sealed import Arrays
+from evolvability.runs.trees import named_arrays
 from evolvability.runs.trust import check_files
 from evolvability.tasks.robots.archives import ROBOT_FILE, archive_of
 
@@ -114,7 +115,7 @@ class RunWriter:
         Without what only training needs, the optimizer's and the objective's. With ``newest_only`` it replaces the one
         kept so before: the last generation's members can be rebuilt in any run, whenever it was stopped.
         """
-        arrays = checkpoints.named_arrays(state._replace(optimizer=(), history=()))
+        arrays = named_arrays(state._replace(optimizer=(), history=()))
         path = self._record("centers", int(state.generation[0]), arrays)
         if (former := self._newest_center) is not None:
             self._unsynced = [file for file in self._unsynced if file != former]
@@ -131,7 +132,7 @@ class RunWriter:
 
     def checkpoint(self, state: PyTree, config: Config) -> None:
         """Save a State with a seed axis in front, and the configuration that made it; refused unless it is finite."""
-        generation, arrays = int(state.generation[0]), checkpoints.named_arrays(state)
+        generation, arrays = int(state.generation[0]), named_arrays(state)
         learned = [name for name in arrays if name.partition("/")[0] in ("parameters", "optimizer", "memory")]
         for name in learned:
             if np.issubdtype(arrays[name].dtype, np.floating) and not np.isfinite(arrays[name]).all():

@@ -20,13 +20,13 @@ from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Outcome
 from evolvability.methods.registry import MAML
-from evolvability.runs import checkpoints
 from evolvability.runs.damage import damage_in, set_aside
 from evolvability.runs.folder import Run
 from evolvability.runs.histograms import histogram_rows
 from evolvability.runs.population import TrainedPopulation
 from evolvability.runs.rows import PackedRows
 from evolvability.runs.sealed import Arrays
+from evolvability.runs.trees import named_arrays
 from evolvability.runs.trust import check_trust
 from evolvability.runs.writer import RunWriter
 from evolvability.tasks.base import Task
@@ -69,7 +69,7 @@ class TrainingResult(TrainedPopulation):
 
     def _ended_with(self) -> tuple[int, Arrays]:
         """The number of generations that were done, and the last State's arrays by name, as in a checkpoint."""
-        return self.generations_done, checkpoints.named_arrays(local(self.state))
+        return self.generations_done, named_arrays(local(self.state))
 
     @property
     def generations_done(self) -> int:

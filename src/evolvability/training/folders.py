@@ -12,6 +12,7 @@ from evolvability.runs import checkpoints
 from evolvability.runs.contents import ARRAY_FOLDERS, RUN_FOLDER_NAMES
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
+from evolvability.runs.trees import restore
 from evolvability.runs.trust import remember
 from evolvability.runs.writer import RunWriter, locked
 from evolvability.training.evolution import Evolution
@@ -88,4 +89,4 @@ def saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
             f"{path} is a slim export of a run: it has no state of the optimizer to go on with. "
             f"Start a new run at its population with: {command_line(*again)}"
         )
-    return evolution.place(checkpoints.restore(template, arrays))
+    return evolution.place(restore(template, arrays))

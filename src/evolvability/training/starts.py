@@ -22,11 +22,12 @@ from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Parameters, PyTree
-from evolvability.runs.checkpoints import load_checkpoint, named_arrays
+from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import num_params, parents_from
 from evolvability.runs.policy import METADATA, TrainedPolicy, load_policy
 from evolvability.runs.sealed import UNREADABLE, Arrays, arrays_in, facts_in
+from evolvability.runs.trees import named_arrays
 from evolvability.tasks.base import Task
 from evolvability.tasks.policies import Layered
 from evolvability.tasks.replay import HostArray
