@@ -69,7 +69,7 @@ def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeL
     Args:
         sigma: the standard deviation, or a schedule of it over generations (any optax schedule).
         mirrored: whether members come in pairs $\mu \pm \sigma\epsilon$.
-        noise_dtype: the type noise is kept in.
+        noise_dtype: the type noise is kept in: float32, bfloat16, or int8 (see `evolvability.core.noise`).
     """
     population = _population("normal", _full_noise(noise_dtype), _fixed(sigma, 1), _gradient, mirrored)
     return _named(population, sigma, mirrored, noise_dtype)
