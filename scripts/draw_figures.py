@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -209,7 +209,7 @@ def _graphs() -> dict[str, Callable[[], Figure]]:
     """The paper's five graphs where the paper places their nodes, and the nested variance in the same way."""
 
     def drawing(name: str, positions: Any) -> Callable[[], Figure]:
-        return lambda: cast(Figure, graphs.draw(getattr(paper_graphs, name)(), positions=positions).figure)
+        return lambda: graphs.figure(getattr(paper_graphs, name)(), positions)
 
     places = {**paper_graphs.POSITIONS, "variance_graph": VARIANCE}
     return {f"graph-{_slug(name)}.svg": drawing(name, positions) for name, positions in places.items()}

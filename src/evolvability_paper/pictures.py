@@ -1,7 +1,7 @@
 """Every figure of the paper, drawn from run folders that are found by their configurations."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -85,9 +85,7 @@ def _graph(name: str) -> Callable[[Runs], Figure]:
         own = name == "one_expectation"  # the only one that nothing but its figure needs
         graph = _one_expectation() if own else getattr(paper_graphs, name)()
         positions = ONE_EXPECTATION if own else paper_graphs.POSITIONS[name]
-        # For type checkers: axes may also be in a SubFigure.
-        dots = [("y_1", "y_l"), ("xi_1", "xi_m")] if own else []
-        return cast(Figure, graphs.draw(graph, positions=positions, dots=dots).figure)
+        return graphs.figure(graph, positions, [("y_1", "y_l"), ("xi_1", "xi_m")] if own else [])
 
     return draw
 

@@ -18,7 +18,6 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
-from evolvability.theory.graph_nodes import parents_first
 from evolvability.theory.graphs import Deterministic, Expectation, Graph, Input, Node, Stochastic
 
 Point = tuple[float, float]
@@ -29,9 +28,7 @@ LINE_WIDTH = 0.8
 FONT_SIZE = 0.36
 PAD = 0.12  # between a label and its border
 RING = 0.07  # between the two borders of an expectation
-GAP = 0.4  # between nodes that are laid out
 DOTS, DOT = 0.17, 0.035  # between the dots that stand for further nodes, and their radius
-APART = 0.8  # from the center of a node to an edge that passes it
 
 
 @dataclass(frozen=True)
@@ -53,31 +50,23 @@ class Shape:
         return 1 / (np.hypot(x, y) if self.is_round else max(x, y))
 
 
-def draw(
-    graph: Graph[Any],
-    ax: Axes | None = None,
-    *,
-    positions: Positions | None = None,
-    dots: Sequence[tuple[str, str]] = (),
-) -> Axes:
-    """Draw a graph, ordinary or nested, on ``ax``; default: the axes of a new figure.
+def figure(graph: Graph[Any], places: Positions, dots: Sequence[tuple[str, str]] = ()) -> Figure:
+    """A graph, ordinary or nested, whose nodes are centered at places by name.
 
-    Nodes are centered at positions by name; default: on a circle. Every node's
-    outline, for an input its label, has the node's name as its ``gid``. Between the nodes of each pair in ``dots``
-    three dots stand for those that are not drawn.
+    Every node's outline, for an input its label, has the node's name as its ``gid``. Between the nodes of each pair in
+    ``dots`` three dots stand for those that are not drawn.
     """
     shapes = {name: _shape(graph, node) for name, node in graph.by_name.items()}
-    places = _on_a_circle(graph, shapes) if positions is None else positions
     for name in shapes:
         if name not in places:
-            raise ValueError(f"positions: node '{name}' has none. Expected one for each of: {', '.join(shapes)}.")
+            raise ValueError(f"places: node '{name}' has none. Expected one for each of: {', '.join(shapes)}.")
     # The lower left and the upper right corner of the drawing.
     centers = np.array([places[name] for name in shapes])
     halves = np.array([(shape.half_width, shape.half_height) for shape in shapes.values()]) + PAD
     lower, upper = (centers - halves).min(axis=0), (centers + halves).max(axis=0)
-    if ax is None:
-        ax = Figure(figsize=tuple((upper - lower) * CENTIMETER)).subplots()
-        ax.set_position((0, 0, 1, 1))
+    drawing = Figure(figsize=tuple((upper - lower) * CENTIMETER))
+    ax = drawing.subplots()
+    ax.set_position((0, 0, 1, 1))
     for node in graph.nodes:
         for parent in dict.fromkeys(node.parents):  # a parent that a node has twice is one edge
             _draw_edge(ax, places[parent], places[node.name], shapes[parent], shapes[node.name])
@@ -90,7 +79,7 @@ def draw(
             ax.add_patch(Circle(tuple(middle + place * step), DOT, facecolor="black", linewidth=0, gid="dots"))
     ax.set(xlim=(lower[0], upper[0]), ylim=(lower[1], upper[1]), aspect="equal")
     ax.set_axis_off()
-    return ax
+    return drawing
 
 
 def label(graph: Graph[Any], node: Node) -> str:
@@ -101,19 +90,6 @@ def label(graph: Graph[Any], node: Node) -> str:
         return rf"\mathbb{{E}}_{{{label(graph, graph[node.over])}}}[{label(graph, graph[node.integrand])}]"
     is_symbol = len(node.name.rstrip("'")) == 1
     return node.name if is_symbol else rf"\mathrm{{{node.name.replace('_', chr(92) + '_')}}}"
-
-
-def _on_a_circle(graph: Graph[Any], shapes: Mapping[str, Shape]) -> Positions:
-    """The nodes on a circle, clockwise from the left, parents before children.
-
-    On a circle no three nodes are in line, so that a straight edge meets none but its own two.
-    """
-    turn = 2 * np.pi / len(shapes)
-    widest = 2 * max(shape.half_width for shape in shapes.values())
-    # Neighbors are apart, and the edge between the neighbors of a node passes it at a distance.
-    radius = max((widest + GAP) / (2 * np.sin(turn / 2)), APART / (1 - np.cos(turn)))
-    order = parents_first(graph.by_name)
-    return {name: (-radius * np.cos(i * turn), radius * np.sin(i * turn)) for i, name in enumerate(order)}
 
 
 def _shape(graph: Graph[Any], node: Node) -> Shape:
