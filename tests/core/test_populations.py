@@ -1,5 +1,6 @@
 """Populations: gradients against autodiff of the log-density, and noise that is addressed."""
 
+import itertools
 import math
 from dataclasses import replace
 from functools import cache, partial
@@ -15,6 +16,7 @@ from jax import Array
 from evolvability.core.noise import GRAINS, SPREAD, rounded, rows
 from evolvability.core.populations import Population, diagonal_normal, low_rank, mixture, normal, responsibilities
 from evolvability.core.types import Parameters, Sample
+from tests.conftest import in_tiers
 
 NUM_PARAMS = 7
 SHAPES = ((3, 2), (1,))
@@ -24,8 +26,11 @@ MAKERS: dict[str, Any] = {
     "diagonal_normal": lambda mirrored: diagonal_normal(0.3, mirrored=mirrored),
     "mixture": lambda mirrored: mixture(3, 0.3, mirrored=mirrored),
 }
-both = pytest.mark.parametrize("mirrored", [True, False], ids=["mirrored", "independent"])
 each = pytest.mark.parametrize("name", MAKERS)
+each_of_both = pytest.mark.parametrize(
+    ("name", "mirrored"),
+    in_tiers(itertools.product(MAKERS, (True, False)), [*((name, True) for name in MAKERS), ("mixture", False)]),
+)
 
 
 members_of, noise_of = jax.jit(Sample.members), jax.jit(lambda sample: rows(sample.noise))
@@ -56,8 +61,7 @@ def draw(population: Population, cloud: Parameters, num_members: int = 40, gener
     return population.sample(jax.random.key(7), cloud, generation, population.draws(num_members))
 
 
-@each
-@both
+@each_of_both
 def test_gradient_is_the_weighted_score(name: str, mirrored: bool, key: Array) -> None:
     """Sum_k w_k * d log p(z_k) / n, with the derivative by autodiff of the log-density."""
     population = made(name, mirrored)
@@ -105,8 +109,7 @@ def test_responsibilities_keep_their_digits_far_from_the_origin() -> None:
     np.testing.assert_allclose(shares[0], shares[1], atol=2e-2)
 
 
-@each
-@both
+@each_of_both
 def test_any_part_of_a_population_can_be_rebuilt_alone(name: str, mirrored: bool, key: Array) -> None:
     population = made(name, mirrored)
     cloud = start(population, key)
@@ -135,8 +138,7 @@ def test_mirrored_members_lie_opposite_each_other(name: str, key: Array) -> None
     np.testing.assert_allclose(middles, np.asarray(cloud.center)[sample.component], atol=1e-6)
 
 
-@each
-@both
+@each_of_both
 def test_members_are_distributed_as_the_density_says(name: str, mirrored: bool, key: Array) -> None:
     """The mean and covariance of many members, against those of the (mixture of) normals."""
     population = made(name, mirrored)

@@ -18,6 +18,7 @@ from evolvability.studies.comparison import compare_runs
 from evolvability.studies.offspring import save_offspring
 from evolvability.studies.races import Raced, own_adapter, save_race
 from evolvability_paper.pictures import PICTURES
+from tests.conftest import in_tiers
 from tests.figures.legible import problems
 from tests.figures.test_figures import real as real
 from tests.figures.test_figures import shown_in
@@ -72,7 +73,7 @@ def robots(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     return [*runs, maml]
 
 
-@pytest.mark.parametrize("number", PICTURES)
+@pytest.mark.parametrize("number", in_tiers(PICTURES, ["3", "6", "7", "S8", "race"]))
 def test_figures_of_the_paper_are_legible(number: str, robots: list[Run]) -> None:
     with paper_style():
         assert problems(PICTURES[number].draw(robots)) == []
