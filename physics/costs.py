@@ -113,6 +113,7 @@ def page(rows: list[dict[str, Any]]) -> str:
         place[row["engine"]] = row
     text = "# Costs\n\nMade by `physics/costs.py`, in float32; native MuJoCo computes in double.\n"
     text += "RK4, which Gymnasium's robots but the cheetah have, evaluates a time step four times.\n"
+    text += "MuJoCo-Warp keeps kernels that models share: its time to compile is what was new of a model, others at work.\n"
     return text + "".join(map(_table, devices, devices.values()))
 
 
@@ -153,7 +154,8 @@ def _beside(theirs: dict[str, Any] | None, ours: dict[str, Any], scale: float, w
 
 def _time(row: dict[str, Any], scale: float) -> str:
     """A time, and how many worlds broke down, if any did."""
-    time = f"{row['microseconds'] * scale:.3g}"
+    value = row["microseconds"] * scale
+    time = f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
     return time if row["finite"] == 1 else f"{time} ({100 * (1 - row['finite']):.1f} % of worlds broke down)"
 
 

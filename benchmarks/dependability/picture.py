@@ -1,8 +1,9 @@
-"""Draw what the study's centers do: how far the best of 40 mutations comes, by how repeatable mutations are.
+"""Draw what the study's centers do: how far the best of 40 mutations comes, and in which circumstances.
 
     python -m benchmarks.dependability.picture results/dependable-study docs/assets/dependable-study.png
 
-One point per center and arm, in start poses that training has not seen; an arm's median is the large one.
+Above, one point per center and arm, in start poses that training has not seen; an arm's median is the large one.
+Below, an arm's median over centers with its 95 % interval, in each of the conditions.
 """
 
 import argparse
@@ -12,9 +13,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from benchmarks.dependability.arms import ARMS
+from benchmarks.dependability.arms import ARMS, CONDITIONS, FAILED
 from benchmarks.dependability.report import AIMS, Row, by_seed
 from evolvability.figures.style import PAGE_WIDTH, ZERO_LINE, new_figure, paper_style
+from evolvability.studies.statistics import median_interval
 
 AXES = ("repeatability", "best of 40")
 COLORS = {
@@ -47,6 +49,20 @@ def draw(ax: Axes, rows: list[Row], task: str) -> None:
     ax.legend(fontsize="x-small", loc="lower left" if task == "cheetah" else "upper right")
 
 
+def draw_conditions(ax: Axes, rows: list[Row], task: str) -> None:
+    """What the best of 40 reaches in changed circumstances, in which it was picked."""
+    places = (*CONDITIONS, FAILED)
+    arms = [arm for arm in ARMS if arm.task == task and by_seed(rows, task, arm.name, "starts", AXES[1])]
+    for number, arm in enumerate(arms):
+        at = np.arange(len(places)) + 0.7 * (number / (len(arms) - 1) - 0.5)
+        found = [median_interval(list(by_seed(rows, task, arm.name, place, AXES[1]).values())) for place in places]
+        spread = np.array([(one.median - one.low, one.high - one.median) for one in found]).T
+        ax.errorbar(at, [one.median for one in found], spread, fmt="o", color=COLORS[arm.name], markersize=3, linewidth=1)
+    ax.set_xticks(np.arange(len(places)), ["unseen\nstarts", *(place.replace(" ", "\n") for place in places[1:])])
+    ax.axhline(0, **ZERO_LINE)
+    ax.set_ylabel("best of 40 [m]")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", type=Path, help="the study's folder")
@@ -55,9 +71,10 @@ def main() -> None:
     paths = sorted((options.study / "rows").glob("*.jsonl"))
     rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
     with paper_style():
-        figure = new_figure(PAGE_WIDTH, 3.2)
-        for ax, task in zip(figure.subplots(1, 2), ("cheetah", "ant"), strict=True):
-            draw(ax, rows, task)
+        figure = new_figure(PAGE_WIDTH, 5.6)
+        for above, below, task in zip(*figure.subplots(2, 2), ("cheetah", "ant"), strict=True):
+            draw(above, rows, task)
+            draw_conditions(below, rows, task)
         figure.savefig(options.picture, dpi=150)
 
 
