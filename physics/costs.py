@@ -113,7 +113,7 @@ def page(rows: list[dict[str, Any]]) -> str:
         place[row["engine"]] = row
     text = "# Costs\n\nMade by `physics/costs.py`, in float32; native MuJoCo computes in double.\n"
     text += "RK4, which Gymnasium's robots but the cheetah have, evaluates a time step four times.\n"
-    text += "MuJoCo-Warp keeps kernels that models share: its time to compile is what was new of a model, others at work.\n"
+    text += "MuJoCo-Warp keeps kernels that models share: its time to compile is what was new of a model.\n"
     return text + "".join(map(_table, devices, devices.values()))
 
 

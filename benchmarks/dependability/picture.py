@@ -57,7 +57,8 @@ def draw_conditions(ax: Axes, rows: list[Row], task: str) -> None:
         at = np.arange(len(places)) + 0.7 * (number / (len(arms) - 1) - 0.5)
         found = [median_interval(list(by_seed(rows, task, arm.name, place, AXES[1]).values())) for place in places]
         spread = np.array([(one.median - one.low, one.high - one.median) for one in found]).T
-        ax.errorbar(at, [one.median for one in found], spread, fmt="o", color=COLORS[arm.name], markersize=3, linewidth=1)
+        medians = [one.median for one in found]
+        ax.errorbar(at, medians, spread, fmt="o", color=COLORS[arm.name], markersize=3, linewidth=1)
     ax.set_xticks(np.arange(len(places)), ["unseen\nstarts", *(place.replace(" ", "\n") for place in places[1:])])
     ax.axhline(0, **ZERO_LINE)
     ax.set_ylabel("best of 40 [m]")
