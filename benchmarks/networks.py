@@ -7,7 +7,7 @@
 XLA's. "written out" is the general way, that of any network of your own: every member's parameters, mapped by
 `jax.vmap`. "two episodes" is half as many members, each evaluated twice. "native" is what a model that cannot be
 compiled falls back to: MuJoCo's own library, on all CPU cores. No episode ends early. Ways take turns, so that what
-else the machine does falls on all of them; ratios are medians over rounds.
+else the machine does falls on all of them; ratios are medians over rounds, of wall time and of CPU time.
 """
 
 import argparse
@@ -59,14 +59,19 @@ def main() -> None:
 def measure(name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     """A row per way."""
     ways = {kind: prepared(name, WAYS[kind], options) for kind in options.ways}
-    times = np.array([[_seconds(run) for run, _ in ways.values()] for _ in range(options.rounds)])  # (rounds, ways)
-    seconds, ratios = np.median(times, axis=0), np.median(times / times[:, :1], axis=0)
-    rows = []
-    for (kind, (_, number)), own, ratio in zip(ways.items(), seconds.tolist(), ratios.tolist(), strict=True):
-        rate = options.members * options.steps / own
-        rows.append({"task": name, "way": kind, "num_params": number, "seconds": own, "ratio": ratio})
-        rows[-1]["control_steps_per_second"] = rate
-        print(f"{name:10} {kind:28} {number:8,} {own:9.3f} s {ratio:6.2f} {rate:13,.0f} control steps/s", flush=True)
+    # (rounds, ways, 2): wall and CPU time.
+    times = np.array([[_seconds(run) for run, _ in ways.values()] for _ in range(options.rounds)])
+    seconds, ratios = np.median(times, axis=0).tolist(), np.median(times / times[:, :1], axis=0).tolist()
+    rows, total = [], options.members * options.steps
+    for (kind, (_, number)), (wall, cpu), (ratio, cpu_ratio) in zip(ways.items(), seconds, ratios, strict=True):
+        row = {"task": name, "way": kind, "num_params": number, "seconds": wall, "ratio": ratio}
+        row |= {"control_steps_per_second": total / wall, "cpu_seconds": cpu, "cpu_ratio": cpu_ratio}
+        print(
+            f"{name:10} {kind:28} {number:8,} {wall:9.3f} s {ratio:6.2f} {total / wall:13,.0f} control steps/s; "
+            f"of CPU time {cpu:9.3f} s {cpu_ratio:6.2f}",
+            flush=True,
+        )
+        rows.append(row)
     return rows
 
 
@@ -89,10 +94,11 @@ def prepared(name: str, way: Way, options: argparse.Namespace) -> tuple[Any, int
     return run, len(center)
 
 
-def _seconds(run: Any) -> float:
-    began = time.perf_counter()
+def _seconds(run: Any) -> tuple[float, float]:
+    """By wall, and of CPU time, of all threads."""
+    began, began_cpu = time.perf_counter(), time.process_time()
     run()
-    return time.perf_counter() - began
+    return time.perf_counter() - began, time.process_time() - began_cpu
 
 
 def _arguments() -> argparse.Namespace:
