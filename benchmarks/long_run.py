@@ -3,9 +3,8 @@
 A tiny task, trained in one process, which resumes its run folder after every part. Per part: the time of a generation,
 by the processor (user and system) and by the clock; the processor's time until the first generation, in which a resume
 reads the folder; the process's memory, at the last generation and when all that is free was given back; open files; and
-the bytes of the folder's files. A line is fitted through the
-parts after the first, which compiles. Its slope is given with the standard error, and noise is the standard deviation
-around it.
+the bytes of the folder's files. A line is fitted through the parts after the first, which compiles. Its slope is given
+with the standard error, and noise is the standard deviation around it.
 
     python benchmarks/long_run.py --generations 100000 --part 5000
 """
