@@ -40,7 +40,7 @@ def data_from_runs(runs: Sequence[Run]) -> Lines:
     """
     metrics = METRICS | OF_MAML
     groups = _pooled(runs, metrics)
-    window = -(-max(values["variance"].shape[1] for _, _, values in groups) // MAX_POINTS)
+    window = -(-max(own.shape[1] for _, _, values in groups for own in values.values()) // MAX_POINTS)
     panels: dict[str, list[Line]] = {}
     for name, config, values in groups:
         for metric in metrics:
