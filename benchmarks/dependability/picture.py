@@ -46,7 +46,7 @@ def draw(ax: Axes, rows: list[Row], task: str) -> None:
         ax.axvline(AIMS["repeatability"], **ZERO_LINE)
     ax.set(title=task, xlim=(0, 1), ylim=(min(0, ax.get_ylim()[0]), None), xlabel="repeatability")
     ax.set_ylabel("best of 40, in ten unseen starts [m]")
-    ax.legend(fontsize="x-small", loc="lower left" if task == "cheetah" else "upper right")
+    ax.legend(fontsize="x-small", loc="lower center" if task == "cheetah" else "center")
 
 
 def draw_conditions(ax: Axes, rows: list[Row], task: str) -> None:
