@@ -114,6 +114,7 @@ def page(rows: list[dict[str, Any]]) -> str:
     text = "# Costs\n\nMade by `physics/costs.py`, in float32; native MuJoCo computes in double.\n"
     text += "RK4, which Gymnasium's robots but the cheetah have, evaluates a time step four times.\n"
     text += "MuJoCo-Warp keeps kernels that models share: its time to compile is what was new of a model.\n"
+    text += "What is empty was not measured.\n"
     return text + "".join(map(_table, devices, devices.values()))
 
 
@@ -148,14 +149,18 @@ def _sizes(models: dict[tuple[str, int, bool], dict[str, Any]]) -> str:
 def _beside(theirs: dict[str, Any] | None, ours: dict[str, Any], scale: float, with_compile: bool) -> list[str]:
     if theirs is None:
         return ["", "", ""] if with_compile else ["", ""]
-    ratio = f"{theirs['microseconds'] / ours['microseconds']:.1f}"
-    return [f"{theirs['compile_s']:.1f}"] * with_compile + [_time(theirs, scale), ratio]
+    ratio = _short(theirs["microseconds"] / ours["microseconds"], 2)
+    steps = "" if theirs["steps"] == ours["steps"] else f" ({theirs['steps']} time steps)"
+    return [f"{theirs['compile_s']:.1f}"] * with_compile + [_time(theirs, scale) + steps, ratio]
+
+
+def _short(value: float, digits: int) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.{digits}g}"
 
 
 def _time(row: dict[str, Any], scale: float) -> str:
     """A time, and how many worlds broke down, if any did."""
-    value = row["microseconds"] * scale
-    time = f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    time = _short(row["microseconds"] * scale, 3)
     return time if row["finite"] == 1 else f"{time} ({100 * (1 - row['finite']):.1f} % of worlds broke down)"
 
 

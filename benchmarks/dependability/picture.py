@@ -3,7 +3,7 @@
     python -m benchmarks.dependability.picture results/dependable-study docs/assets/dependable-study.png
 
 Above, one point per center and arm, in start poses that training has not seen; an arm's median is the large one.
-Below, an arm's median over centers with its 95 % interval, in each of the conditions.
+Below, an arm's median over centers with its interval (of eight or fewer, their range), in each of the conditions.
 """
 
 import argparse
@@ -44,6 +44,7 @@ def draw(ax: Axes, rows: list[Row], task: str) -> None:
         ax.scatter(*map(np.median, values), s=70, color=color, edgecolors="white", label=arm.name)
     if task == "cheetah":
         ax.axvline(AIMS["repeatability"], **ZERO_LINE)
+        ax.axhline(AIMS["best of 40"], **ZERO_LINE)
     ax.set(title=task, xlim=(0, 1), ylim=(min(0, ax.get_ylim()[0]), None), xlabel="repeatability")
     ax.set_ylabel("best of 40, in ten unseen starts [m]")
     ax.legend(fontsize="x-small", loc="lower center" if task == "cheetah" else "center")

@@ -216,6 +216,16 @@ def test_log_scales_of_short_noise_survive_weights_without_baseline(key: Array) 
     np.testing.assert_allclose(gradients[2], gradients[0], atol=0.2)
 
 
+def test_log_scales_of_noise_in_8_bits_are_not_rounded(key: Array) -> None:
+    """Squares of sixteenths lie between two numbers of bfloat16: rounded, they would be 4e-4 too small on average."""
+    population = compiled(diagonal_normal(0.3, noise_dtype=jnp.int8))
+    cloud = population.init(key, jnp.zeros((1, 4)))
+    sample = population.sample(key, cloud, 0, population.draws(20_000))
+    stretch = population.gradient(sample, jnp.ones(20_000)).log_scale
+    exact = (np.asarray(noise_of(sample), np.float64) ** 2 - 1).mean(axis=0)
+    np.testing.assert_allclose(np.asarray(stretch)[0], exact, atol=2e-5)
+
+
 @pytest.mark.parametrize(
     "make", [normal, diagonal_normal, lambda sigma: mixture(2, sigma), lambda sigma: low_rank(SHAPES, 1, sigma)]
 )

@@ -33,7 +33,7 @@ from evolvability.workers import fingerprint
 from evolvability.workers.connect import make_pool
 from evolvability.workers.evaluator import NUM_SUMS, split
 from evolvability.workers.local_processes import LocalProcesses, _Worker
-from evolvability.workers.pools import ExecutorPool, LostError, Pool
+from evolvability.workers.pools import ExecutorPool, LostError, OverdueError, Pool
 from evolvability.workers.worker import Workbench, recipe_of
 from tests.cluster import NUM_STEPS, Diary, diary_task
 from tests.patience import PATIENCE
@@ -131,7 +131,6 @@ def test_member_that_always_breaks_down_is_invalid_and_named_once(
     trouble: str, reason: str, two_processes: LocalProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("evolvability.workers.evaluator.MAX_LOSSES", 1)  # or the test would last for minutes
-    monkeypatch.setattr("evolvability.workers.local_processes.START_SECONDS", 40.0)
     diary = Diary(tmp_path / "diary.txt", at={13: trouble})
     monkeypatch.setattr(two_processes, "deadline", 10.0 if trouble == "hang" else PATIENCE)
     with pytest.warns(UserWarning, match="member 13 is invalid") as caught:
@@ -329,15 +328,40 @@ def test_members_that_cost_every_worker_stop_the_run_soon(tmp_path: Path) -> Non
 
 
 def test_a_worker_that_takes_too_much_memory_is_ended_from_outside_and_named() -> None:
+    worker = _Worker()
+    assert isinstance(worker.call(PATIENCE, os.getpid), int)
+    worker.look_after(1e12)
+    assert isinstance(worker.call(PATIENCE, os.getpid), int)
+    worker.look_after(1e3)
+    with pytest.raises(LostError, match=r"SIGKILL.*of memory, of 0.0 GB at most"):
+        worker.call(PATIENCE, os.getpid)
     pool = LocalProcesses(3)
     pool.close()
+    assert 0 < pool.memory <= machine_memory() / 3
+
+
+def test_memory_is_watched_however_short_calls_are() -> None:
+    pool = LocalProcesses(1)
     worker = pool._workers[0]
-    assert 0 < worker.memory <= machine_memory() / 3
-    worker = _Worker(worker.memory)
-    assert worker.call(PATIENCE, time.sleep, 1) is None
-    worker.memory = 1e3
-    with pytest.raises(LostError, match=r"SIGKILL.*of memory, of 0.0 GB at most"):
-        worker.call(PATIENCE, time.sleep, PATIENCE)
+    try:
+        worker.call(PATIENCE, os.getpid)
+        pool.memory = 1e3
+        pids = (worker.call(PATIENCE, os.getpid) for _ in range(100_000))
+        with pytest.raises(LostError, match=r"of memory, of 0.0 GB at most"):
+            list(pids)
+    finally:
+        pool.close()
+
+
+def test_a_worker_that_does_not_even_listen_is_overdue() -> None:
+    pool = LocalProcesses(1)
+    worker = pool._workers[0]
+    try:
+        os.kill(worker.call(PATIENCE, os.getpid), signal.SIGSTOP)
+        with pytest.raises(OverdueError):
+            worker.call(1.0, len, b"x" * 10**7)  # more than a pipe holds
+    finally:
+        pool.close()
 
 
 def test_why_a_worker_cannot_start_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -281,7 +281,9 @@ def _gradient(sample: Sample, weights: Array, learns_scale: bool = False) -> Par
         return Parameters(center)
     # The 1 is subtracted before the sum, which rounds weights to the noise's type: it would not cancel after it.
     noise = rows(sample.noise)
-    spread = (noise.astype(jnp.float32) ** 2 - 1).astype(noise.dtype)
+    spread = noise.astype(jnp.float32) ** 2 - 1
+    if noise is sample.noise:  # not of 8 bits: squares of sixteenths lie between two short numbers, and ties add up
+        spread = spread.astype(noise.dtype)
     return Parameters(center, noise_sum(per_draw.sum(axis=1), spread)[None] / sample.num_members)
 
 

@@ -143,7 +143,7 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
             raise RunFolderError(text)
         warnings.warn(f"{text} The one before is used.", stacklevel=2)
     if not available:
-        text = f"{path} has no checkpoints: they were left out of an export, or lost. It cannot go on."
+        text = f"{path} has no checkpoints: they were left out of an export, or lost. What it learned is gone."
         raise RunFolderError(f"{text} What there is of it is shown by: {command_line('show', path)}")
     anew = command_line("train", "--config", path / "config.toml")
     raise RunFolderError(f"{path} has no intact checkpoint. Start the run anew with: {anew}")

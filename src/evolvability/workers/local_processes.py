@@ -25,7 +25,7 @@ import cloudpickle
 from evolvability.core.cores import machine_memory, num_cores
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, ThreadedPool
-from evolvability.workers.worker import WorkerReport
+from evolvability.workers.worker import WorkerReport, get_ready
 
 WATCH_SECONDS = 0.2  # between looks at the workers
 MAX_WORDS = 400  # letters of a worker's last words
@@ -46,17 +46,20 @@ class LocalProcesses(ThreadedPool):
         if number < 1:
             raise ConfigError(f"workers must be 1 or more, got {number}.")
         super().__init__(f"{number} local worker process{'es' * (number != 1)}", deadline, number)
-        self._workers = [_Worker(MEMORY_SHARE * machine_memory() / number) for _ in range(number)]
+        self.memory = MEMORY_SHARE * machine_memory() / self.num_workers
+        self._workers = [_Worker() for _ in range(self.num_workers)]
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         for worker in self._workers:
             self._idle.put(worker)
+        self._is_closed = threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
 
     def close(self) -> None:
         """End the processes."""
+        self._is_closed.set()
         super().close()
-        for worker in self._workers:
-            worker.kill()
-        self._threads.shutdown()  # who waits for an answer hears that there is none
+        for worker in self._workers:  # all of them, before any is waited for
+            worker.close()
         for worker in self._workers:
             worker.end()
 
@@ -64,6 +67,12 @@ class LocalProcesses(ThreadedPool):
     def process_ids(self) -> list[int]:
         """Of the workers there are now."""
         return [process.pid for worker in self._workers if (process := worker.process) is not None]
+
+    def _watch(self) -> None:
+        """Look after the workers from outside: one that hangs or fills the memory would not come to it."""
+        while not self._is_closed.wait(WATCH_SECONDS):
+            for worker in self._workers:
+                worker.look_after(self.memory)
 
     def call(self, function: Callable[..., WorkerReport], *arguments: Any) -> WorkerReport:
         """By the first process that has nothing else to do."""
@@ -76,60 +85,66 @@ class LocalProcesses(ThreadedPool):
 
 
 class _Worker:
-    """One worker process after another, used by one thread at a time: the next begins when the last has died."""
+    """One worker process after another: the next begins when the last has died or was killed."""
 
-    def __init__(self, memory: float) -> None:
-        self.memory = memory  # bytes that it may take
+    def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
-        self._pipe: Connection
-        self._listener: threading.Thread
-        self._is_wanted = True
+        self._pipe: Connection | None = None
+        self._listener, self._ending = threading.Thread(), threading.Lock()
+        self._until = float("inf")  # when the call under way is overdue
+        self._is_closed = self._is_overdue = False
         self._words = ""  # what it wrote last
 
     def call(self, deadline: float, function: Callable[..., Any], *arguments: Any) -> Any:
         """What a function returns there. If there is no answer, there is no process any more."""
-        patience = deadline
         if self.process is None:
-            self.process, patience = self._begin(), deadline + START_SECONDS
+            self._begin()
+            self.call(START_SECONDS, get_ready, function, *arguments)
+        # Read once: another thread may close this worker at any moment.
+        process, pipe = self.process, self._pipe
+        if process is None or pipe is None:
+            raise LostError("the workers were let go")
+        self._is_overdue, self._until = False, time.monotonic() + deadline
         try:
-            if not self._is_wanted:  # any more; whoever let it go may not have seen this process
-                raise EOFError
-            self._pipe.send_bytes(cloudpickle.dumps((function, arguments)))
-            self._wait(self.process, time.monotonic() + patience)
-            is_answer, answer = pickle.loads(self._pipe.recv_bytes())
-        except TimeoutError:
-            self.end()
-            raise OverdueError(deadline) from None
+            pipe.send_bytes(cloudpickle.dumps((function, arguments)))
+            while not pipe.poll(1.0):
+                if process.poll() is not None:  # a program that it started may hold its end of the pipe
+                    raise EOFError
+            is_answer, answer = pickle.loads(pipe.recv_bytes())
         except (EOFError, OSError):
-            raise LostError(f"its worker was lost{self.end()}") from None
+            words = self.end()
+            raise (OverdueError(deadline) if self._is_overdue else LostError(f"its worker was lost{words}")) from None
+        finally:
+            self._until = float("inf")
         if is_answer:
             return answer
         raise answer
 
-    def _wait(self, process: "subprocess.Popen[bytes]", until: float) -> None:
-        """Until there is an answer; a process that is overdue, or takes too much memory, is ended."""
-        while not self._pipe.poll(WATCH_SECONDS):
-            if process.poll() is not None:  # a program that it started may hold its end of the pipe
-                raise EOFError
-            if time.monotonic() > until:
+    def look_after(self, memory: float) -> None:
+        """End it once its call is overdue, or it takes so many bytes of memory that it could take the driver along."""
+        if (process := self.process) is None:
+            return
+        if time.monotonic() > self._until:
+            self._is_overdue = True
+            process.kill()
+        with contextlib.suppress(OSError, IndexError):  # it ends by itself, or this is not Linux
+            pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
+            if (taken := pages * os.sysconf("SC_PAGE_SIZE")) > memory:
                 process.kill()
-                raise TimeoutError
-            if (taken := _memory_of(process)) > self.memory:
-                process.kill()
-                self._words = f"it took {taken / 1e9:.1f} GB of memory, of {self.memory / 1e9:.1f} GB at most"
+                self._words = f"it took {taken / 1e9:.1f} GB of memory, of {memory / 1e9:.1f} GB at most"
 
-    def kill(self) -> None:
-        """Want no more of it, for good."""
-        self._is_wanted = False
+    def close(self) -> None:
+        """Want no more of it, for good; whoever waits for its answer hears that it has gone."""
+        self._is_closed = True
         if (process := self.process) is not None:
             process.kill()
 
-    def _begin(self) -> "subprocess.Popen[bytes]":
+    def _begin(self) -> None:
         self._pipe, theirs = Pipe()
         start = START.format(path=[str(Path(path).absolute()) for path in sys.path], pipe=theirs.fileno())
         self._words = ""
         # -P: without the working folder, which may be somebody else's. A session of its own: Ctrl-C is the driver's.
-        process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-P", "-c", start],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -137,9 +152,10 @@ class _Worker:
             start_new_session=True,
         )
         theirs.close()
-        self._listener = threading.Thread(target=self._listen, args=(process,), daemon=True)
+        self._listener = threading.Thread(target=self._listen, args=(self.process,), daemon=True)
         self._listener.start()
-        return process
+        if self._is_closed:  # meanwhile, by another thread, which may not have seen this process
+            self.close()
 
     def _listen(self, process: "subprocess.Popen[bytes]") -> None:
         """Pass on what the process writes to its standard error, and remember the last of it."""
@@ -153,29 +169,23 @@ class _Worker:
 
     def end(self) -> str:
         """Wait until it has gone, or end it by force. Returns how it ended."""
-        process, self.process = self.process, None
-        if process is None:
+        with self._ending:
+            process, pipe = self.process, self._pipe
+            # Forgotten before it is ended, so that nobody calls it meanwhile.
+            self.process = self._pipe = None
+        if process is None or pipe is None:
             return ""
         try:
             code = process.wait(1.0)
         except subprocess.TimeoutExpired:
             process.kill()
             code = process.wait()
-        self._pipe.close()
+        pipe.close()
         self._listener.join(1.0)
         crash = self._words.rfind("Fatal Python error")  # of a crash, the call that it happened in comes first
         words = " ".join((self._words[crash:][:MAX_WORDS] if crash >= 0 else self._words[-MAX_WORDS:]).split())
         how = f" ({signal.Signals(-code).name})" if code < 0 else f" (exit code {code})" if code else ""
         return f"{how}, whose last words were: {words}" if words else f"{how}, without a word"
-
-
-def _memory_of(process: "subprocess.Popen[bytes]") -> int:
-    """Bytes of it; 0 where they are not known."""
-    try:
-        pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
-    except (OSError, IndexError):  # it ends by itself, or this is not Linux
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def serve(descriptor: int) -> None:

@@ -91,7 +91,7 @@ def recipe_of(config: Config, task: Task, population: Population | None = None) 
     return Recipe(uuid4().hex, config, task.shapes, len(task.behavior), factory, code_here(), _this_process())
 
 
-def work(recipe: Recipe, method: Literal["evaluate", "gradient"], *arguments: Any) -> WorkerReport:
+def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *arguments: Any) -> WorkerReport:
     """Call a method of this thread's workbench."""
     try:
         bench = _workbench(recipe)
@@ -102,6 +102,13 @@ def work(recipe: Recipe, method: Literal["evaluate", "gradient"], *arguments: An
     except raised_on(recipe) as error:  # not of a member but of the worker, and the next one would have it too
         raise TaskError(f"Worker {_worker_name()} cannot do its work: {type(error).__name__}: {error}") from None
     return WorkerReport(result, _worker_name())
+
+
+def get_ready(function: Callable[..., Any], *arguments: Any) -> None:
+    """What a new worker does before its first call, so that deadlines are about work."""
+    if function is work:
+        recipe, _, broadcast, *_ = arguments
+        work(recipe, "get_ready", broadcast)
 
 
 def raised_on(recipe: Recipe) -> tuple[type[BaseException], ...]:
@@ -131,6 +138,14 @@ class Workbench:
         self._members, self._add = writer(population), jax.jit(add, donate_argnums=0)
         self._simulator: Simulator | None = None
         self._checked: set[str] = set()  # modules
+
+    def get_ready(self, broadcast: Broadcast) -> None:
+        """Compile and build, without evaluating anybody."""
+        # np.int32, as in `evaluate`: for a Python int JAX would compile once more.
+        self._members(*_on_cpu(broadcast), np.int32(0))
+        self.gradient(broadcast, range(1), np.ones((1, self.num_signs), np.float32))
+        with suppress(*raised_on(self.recipe)):  # which is told of the members that need it
+            self._simulator = self._simulator or self._build()
 
     def check_code(self) -> None:
         """Refuse other code than the driver's, of whatever both have loaded."""
