@@ -20,7 +20,6 @@ from evolvability.tasks.robots.locomotion import networks_of
 from evolvability.tasks.robots.observations import slowed, touching
 from evolvability.tasks.robots.paper import ROBOTS
 from evolvability.tasks.robots.robot import Robot
-from tests.conftest import in_tiers
 
 KEY = jax.random.key(5)
 NUM_STEPS, HIDDEN = 30, 16
@@ -123,7 +122,7 @@ def in_double(robot: Robot, options: dict[str, Any], sample: Sample) -> Any:
     return replay(KEY, sample, no_moments(robot.num_observations)).poses
 
 
-@pytest.mark.parametrize("name", in_tiers(["cheetah", "ant"], ["ant"]))
+@names
 def test_compiled_programs_and_worlds_step_under_all_circumstances_as_native_mujoco(name: str) -> None:
     pytest.importorskip("warp", reason="Warp is not installed")
     native = task(name, **CASES)
