@@ -63,7 +63,7 @@ def evolve_tab() -> dict[str, Any]:
     """The point world, which evolves on demand."""
     config, task = layered("point"), make_task("point")
     center = np.asarray(task.init(jax.random.key(0)), np.float32)
-    population = {"kind": "normal", "key": [0, 0], "generation": 0, "components": 1, "rank": 1}
+    population = {"kind": "normal", "format": "float32", "key": [0, 0], "generation": 0, "components": 1, "rank": 1}
     sigma = config.population_options.sigma
     population |= {"scale": packed(np.array([sigma], np.float32)), "size": len(center), "shapes": task.shapes}
     assert task.stage is not None
