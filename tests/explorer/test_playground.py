@@ -295,6 +295,26 @@ def test_a_click_sends_the_nearest_mutation_there(opened: Any, ant_run: Run, tmp
     assert [url[:60] for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
+def test_a_mutation_that_fails_is_answered_with_the_reason_and_costs_no_worker(opened: Any, tmp_path: Path) -> None:
+    evolve("point", layered("point", values={"generations": 1, "population_size": 8}), output=tmp_path / "run")
+    open_playground(opened, export_playground(Run(tmp_path / "run"), tmp_path / "page.html"))
+    crew, tab = "window.playground.crew", "window.playground.state.tab"
+    opened.evaluate("void (window.reasons = [])")
+    failing = f"{crew}.attempt({{ of: 99, who: {{ fresh: 0 }} }})"  # a tab of which nothing is known
+    kept = f"void {failing}.catch(({{ message }}) => window.reasons.push(message))"
+    opened.evaluate(f"(() => {{ for (let k = 0; k < 2 * {crew}.workers.length; k++) {kept}; }})()")
+    until(opened, f"window.reasons.length === 2 * {crew}.workers.length")
+    reasons = opened.evaluate("window.reasons")
+    assert all(reason.startswith("TypeError: Cannot destructure") for reason in reasons), reasons
+    assert opened.evaluate(f"{crew}.idle.length === {crew}.workers.length")
+    opened.evaluate("(({ tab }) => { tab.index = 99; void tab.send([1, 1]); })(window.playground.state)")
+    until(opened, f"{crew}.idle.length === {crew}.workers.length && !{tab}.wanted")
+    assert opened.inner_text("#message").startswith("TypeError: Cannot destructure")
+    opened.evaluate("(({ tab }) => { tab.index = 0; void tab.send([1, 1]); })(window.playground.state)")
+    until(opened, f"!!{tab}.batch?.best")
+    assert "comes nearest" in opened.inner_text("#message")
+
+
 def test_memory_does_not_grow_over_two_hundred_clicks(opened: Any, tmp_path: Path) -> None:
     evolve("point", layered("point", values={"generations": 1, "population_size": 8}), output=tmp_path / "run")
     open_playground(opened, export_playground(Run(tmp_path / "run"), tmp_path / "page.html"))
@@ -402,7 +422,7 @@ def test_what_evolves_in_the_page_spreads_out_and_can_be_sent(opened: Any, demon
     opened.evaluate(f"(() => {{ for (let k = 1; k < 31; k++) {{ {tab}.evolving = true; {tab}.pass(1e6 * k); }} }})()")
     spread = f"Math.max(...{tab}.behaviors.map(([x, y]) => Math.hypot(x, y)))"
     assert opened.evaluate(spread) > 3  # it began within 1
-    opened.evaluate(f"{tab}.send([2, 1])")
+    opened.evaluate(f"void {tab}.send([2, 1])")
     until(opened, f"!!{tab}.batch?.best")
     assert not opened.evaluate(f"{tab}.evolving")
 

@@ -18,10 +18,10 @@ export class Crew {
     for (const worker of this.workers) worker.postMessage(message);
   }
 
-  // A mutation's episode, once a worker has come to it.
+  // A mutation's episode, once a worker has come to it, or what went wrong there.
   attempt(task) {
-    return new Promise((resolve) => {
-      this.waiting.push({ task, resolve });
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ task, resolve, reject });
       this.hand();
     });
   }
@@ -34,11 +34,12 @@ export class Crew {
   hand() {
     while (this.idle.length && this.waiting.length) {
       const worker = this.idle.pop();
-      const { task, resolve } = this.waiting.shift();
-      worker.onmessage = ({ data }) => {
+      const { task, resolve, reject } = this.waiting.shift();
+      worker.onmessage = ({ data: { found, failure } }) => {
         this.idle.push(worker);
         this.hand();
-        resolve(data);
+        if (found) resolve(found);
+        else reject(new Error(failure));
       };
       worker.postMessage(task);
     }

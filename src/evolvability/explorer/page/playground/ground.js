@@ -84,6 +84,11 @@ export class Ground {
     this.crew.forget();
   }
 
+  giveUp() {
+    this.stop();
+    this.wanted = null;
+  }
+
   draw() {
     scene.draw();
   }
@@ -133,7 +138,10 @@ export class Ground {
       this.showPool(tried);
       say(`Trying ${what}: ${tried.length} of ${numbers.length} …`);
     };
-    await Promise.all(numbers.map(attempt));
+    await Promise.all(numbers.map(attempt)).catch((error) => {
+      if (turn === this.turn) this.giveUp();
+      throw error; // the page says it
+    });
     return turn === this.turn ? tried.toSorted((a, b) => a.fresh - b.fresh) : null;
   }
 

@@ -8,12 +8,21 @@ const simulators = new Map();
 const centers = new Map();
 
 // {of, setup}: what is simulated under a name. {of, center}: what is mutated there from now on.
-// {of, who, factor, changes}: a mutation to try, with so many times the standard deviation, in a changed world.
+// {of, who, factor, changes}: a mutation to try, with so many times the standard deviation, in a changed world. It is
+// always answered: with what was found, or with the text of what went wrong.
 onmessage = ({ data: { of, setup, center, ...data } }) => {
   if (setup) simulators.set(of, new (setup.program ? Robot : World)(setup));
   else if (center) centers.set(of, { center, ...data });
-  else postMessage(tried(of, data));
+  else postMessage(answer(of, data));
 };
+
+function answer(of, task) {
+  try {
+    return { found: tried(of, task) };
+  } catch (error) {
+    return { failure: String(error) };
+  }
+}
 
 function tried(of, { who, factor, changes }) {
   const { center, population, scaling } = centers.get(of);
