@@ -42,11 +42,16 @@ class Firefox:
     def _read(self) -> Any:
         length = b""
         while not length.endswith(b":"):
-            length += self.socket.recv(1)
+            length += self._received(1)
         content = b""
         while len(content) < int(length[:-1]):
-            content += self.socket.recv(int(length[:-1]) - len(content))
+            content += self._received(int(length[:-1]) - len(content))
         return json.loads(content)
+
+    def _received(self, most: int) -> bytes:
+        content = self.socket.recv(most)
+        assert content, "Firefox has gone"
+        return content
 
     def goto(self, address: str) -> None:
         """Open a page."""
