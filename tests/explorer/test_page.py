@@ -13,6 +13,7 @@ import pytest
 
 from evolvability import Run
 from evolvability.config.schema import layered
+from evolvability.explorer.page import bundle
 from evolvability.explorer.service import Explorer
 from evolvability.explorer.shapes import robot_table
 from evolvability.runs.sealed import to_json
@@ -87,6 +88,9 @@ def test_a_clicked_member_walks_in_all_of_its_episodes(opened: Any, lucky_run: R
         ]
 
 
+ROBOTS = f"{bundle('explorer/robots')} const m = modules['explorer/robots'];"
+
+
 def test_bodies_stand_in_the_browser_where_mujoco_puts_them(opened: Any, served: str) -> None:
     open_page(opened, served)
     for model in (ant().model, cheetah().model, mujoco.MjModel.from_xml_string(SHAPES)):
@@ -94,9 +98,8 @@ def test_bodies_stand_in_the_browser_where_mujoco_puts_them(opened: Any, served:
         mujoco.mj_integratePos(model, state.qpos, np.linspace(-0.4, 0.5, model.nv), 1.0)
         mujoco.mj_kinematics(model, state)
         table, numbers = json.dumps(robot_table(model)), json.dumps(state.qpos.tolist())
-        found = opened.evaluate(
-            f"import('explorer/robots').then(m => m.bodies({table}, {numbers}).map(b => [b.m41, b.m42, b.m43]))"
-        )
+        places = f"m.bodies({table}, {numbers}).map(b => [b.m41, b.m42, b.m43])"
+        found = opened.evaluate(f"(() => {{ {ROBOTS} return {places}; }})()")
         np.testing.assert_allclose(found, state.xpos, atol=1e-6)
 
 
@@ -116,7 +119,7 @@ def test_any_shape_is_drawn_at_its_size(opened: Any, served: str) -> None:
     mujoco.mj_kinematics(model, state)
     where = json.dumps({"size": 1, "ground": [0, 0], "aside": 0, "color": [1, 1, 1]})
     drawn = f"m.shapes({json.dumps(table)}, {json.dumps(table['rest'])}, {where})"
-    found = opened.evaluate(f"import('explorer/robots').then(m => {drawn})")
+    found = opened.evaluate(f"(() => {{ {ROBOTS} return {drawn}; }})()")
     assert len(found["solids"]) == 20  # one ellipsoid
     shown = [geom for geom in range(model.ngeom) if model.geom_type[geom] > 0 and model.geom_group[geom] < 3]
     for geom, one in zip(shown, found["meshes"], strict=False):

@@ -12,7 +12,7 @@ from jax import Array
 
 from evolvability import ConfigError, Ends, Run, Sample, Task, evolve, normal, robot_task
 from evolvability.cli import main
-from evolvability.studies.native import Transfer, transfer
+from evolvability.studies.native import compared, transfer
 from evolvability.tasks.robots import robot_task as module
 from evolvability.tasks.robots.simplify import simplified
 from evolvability.tasks.robots.views import View
@@ -192,7 +192,7 @@ def test_trained_mutations_are_compared_with_the_file_as_it_is(bug: Any, tmp_pat
     assert found.trained.shape == found.native.shape == (12 - found.num_invalid, 2)
     assert not np.array_equal(found.trained, found.native)
     places = np.random.default_rng(0).normal(size=(300, 2))
-    same, lost = Transfer(places, places, 0), Transfer(places, np.roll(places, 7, axis=0), 0)
+    same, lost = compared(places, places), compared(places, np.roll(places, 7, axis=0))
     assert (same.share, lost.share < 0.4, same.by_chance < 0.4) == (1.0, True, True)
 
 

@@ -16,17 +16,9 @@ from matplotlib.patches import Circle, Ellipse, Polygon, Rectangle
 from matplotlib.transforms import Bbox
 
 from evolvability.figures.graphs import Positions, figure
-from evolvability.theory.graphs import (
-    Deterministic,
-    Expectation,
-    Graph,
-    Input,
-    NestedGraph,
-    Node,
-    Stochastic,
-    StochasticGraph,
-    nest,
-)
+from evolvability.theory import Deterministic, Expectation, Input, NestedGraph, Stochastic, StochasticGraph, nest
+from evolvability.theory.graph_nodes import Node
+from evolvability.theory.graphs import Graph
 from evolvability.theory.normal import Normal
 from evolvability_paper import graphs as paper_graphs
 from evolvability_paper.graphs import POSITIONS

@@ -17,19 +17,8 @@ from evolvability.config.tables import flat, from_table, merged
 from evolvability.config.validation import validate
 from evolvability.core.entries import FROM_PYTHON, population_entry
 from evolvability.core.errors import ConfigError, unknown
-from evolvability.core.settings import (
-    ONE_OR_MORE,
-    POSITIVE,
-    TWO_OR_MORE,
-    ZERO_OR_MORE,
-    Rule,
-    setting,
-)
-from evolvability.methods.registry import (
-    MAML,
-    OBJECTIVES,
-    objective_entry,
-)
+from evolvability.core.settings import ONE_OR_MORE, POSITIVE, TWO_OR_MORE, ZERO_OR_MORE, Rule, setting
+from evolvability.methods.registry import MAML, OBJECTIVES, objective_entry
 from evolvability.tasks.registry import ROBOT, is_robot_file, task_entry
 
 UNSET = arg(help_behavior_hint="")
@@ -38,6 +27,8 @@ FORMAT = 2
 """The version of the run folder's layout."""
 OF_OPTIMIZERS = ("learning_rate", "natural_gradient")
 """Settings of an optimizer that has a name: an object has its own."""
+OF_STRATEGIES = (*OF_OPTIMIZERS, "optimizer", "baseline", "l2", "estimator", "action_std", "times")
+"""Settings that an objective that trains in a way of its own does not heed."""
 STEPS = Rule("steps of an episode, from 1 on", lambda times: all(type(time) is int and time >= 1 for time in times))
 
 
@@ -136,8 +127,9 @@ class Config:
     @property
     def idle(self) -> set[str]:
         """Settings that change nothing in this run."""
-        objective = OBJECTIVES[self.objective].idle if self.objective in OBJECTIVES else ()
-        return {*objective, *(OF_OPTIMIZERS if self.optimizer.startswith(FROM_PYTHON) else ())}
+        if self.objective in OBJECTIVES and OBJECTIVES[self.objective].standalone:
+            return set(OF_STRATEGIES)
+        return set(OF_OPTIMIZERS if self.optimizer.startswith(FROM_PYTHON) else ())
 
     def __post_init__(self) -> None:
         # The dataclass is frozen, so its fields are put in order past it.

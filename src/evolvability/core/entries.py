@@ -52,9 +52,7 @@ class ObjectiveEntry:
     compares_episodes: bool = False
     """Whether it compares the episodes of a member, so that it needs two or more; a run starts with two."""
     standalone: bool = False
-    """Whether it trains in a way of its own, so that it cannot be a term of a sum."""
-    idle: tuple[str, ...] = ()
-    """Settings of every run that change nothing in runs with it."""
+    """Whether it trains in a way of its own, so that it cannot be a term of a sum, and optimizers are not heeded."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Values that runs with it start from, whatever the task."""
 

@@ -29,14 +29,8 @@ def parts() -> dict[str, str]:
 def page() -> str:
     """The explorer's page."""
     texts = parts()
-    # Inside the page: so it is one answer of the server.
-    modules = {
-        name: f"data:text/javascript;base64,{base64.b64encode(text.encode()).decode()}"
-        for name, text in texts.items()
-        if name[:9] == "explorer/"
-    }
-    html = texts["page.html"].replace("/*STYLE*/", texts["page.css"]).replace("/*SHADERS*/", texts["shaders.glsl"])
-    return html.replace("/*MODULES*/", json.dumps({"imports": modules}))
+    pieces = {"STYLE": texts["page.css"], "SCRIPT": bundle("explorer/app"), "SHADERS": texts["shaders.glsl"]}
+    return _filled(texts["page.html"], pieces)
 
 
 def playground_html(table: Mapping[str, Any]) -> str:
@@ -48,7 +42,10 @@ def playground_html(table: Mapping[str, Any]) -> str:
     # Without "<" no text of a run can end the script that holds it.
     inside = json.dumps(table).replace("<", "\\u003c")
     pieces |= {"SHADERS": texts["shaders.glsl"], "POLICY": _policy(style, script), "TABLE": inside}
-    html = texts["playground.html"]
+    return _filled(texts["playground.html"], pieces)
+
+
+def _filled(html: str, pieces: Mapping[str, str]) -> str:
     for name, text in pieces.items():
         html = html.replace(f"/*{name}*/", text)
     return html

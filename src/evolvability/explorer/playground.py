@@ -67,8 +67,12 @@ def why_not(run: Run) -> str:
         return f"task '{run.config.task}' cannot be simulated in a page (robots and {', '.join(WORLDS)} can)"
     if _is_robot(run) and importlib.util.find_spec("warp") is None:
         return f"robots are compiled with warp-lang, which is not installed; install it with: {install_line('warp')}"
-    if reason := _unknown_network(run):
-        return reason
+    options = run.config.task_options
+    if isinstance(options, NetworkOptions):
+        if _is_robot(run) and options.policy not in ("mlp", "gru"):
+            return "its network is your own; pages simulate mlp and gru"
+        if not _is_robot(run) and (options.policy, options.activation) != ("mlp", "tanh"):
+            return "its network is not an mlp with tanh, the only one of worlds that pages simulate"
     if not run.rebuildable:
         return "no center of this run was kept"
     if run.dimensions:
@@ -90,17 +94,6 @@ def _not_compiled(robot: Any) -> str:
 
     found = obstacles(robot)
     return f"a page simulates robots that are compiled, and the {robot.name} is not. {found[0]}" if found else ""
-
-
-def _unknown_network(run: Run) -> str:
-    """Why a page has no text for a run's network; empty where it has."""
-    options = run.config.task_options
-    if not isinstance(options, NetworkOptions):
-        return ""
-    if _is_robot(run):
-        return "" if options.policy in ("mlp", "gru") else "its network is your own; pages simulate mlp and gru"
-    is_plain = (options.policy, options.activation) == ("mlp", "tanh")
-    return "" if is_plain else "its network is not an mlp with tanh, the only one of worlds that pages simulate"
 
 
 def make_tab(title: str, runs: Sequence[Run], **more: Any) -> dict[str, Any]:
@@ -198,7 +191,6 @@ def _center(run: Run, parent: Parent, half: bool) -> dict[str, Any]:
 
 def packed(array: HostArray) -> dict[str, Any]:
     """An array for the page: its type, and its compressed bytes as text."""
-    content = gzip.compress(
-        np.ascontiguousarray(array).tobytes(), mtime=0
-    )  # without the time: the same file every time
+    # Without the time: the same file every time.
+    content = gzip.compress(np.ascontiguousarray(array).tobytes(), mtime=0)
     return {"type": array.dtype.name, "bytes": base64.b64encode(content).decode()}

@@ -24,7 +24,7 @@ QUESTIONS = "ask/"
 EVERYWHERE = ("0.0.0.0", "")
 HEADERS = {
     # The page brings everything along: nothing may be loaded from elsewhere, nor sent there.
-    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
+    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",

@@ -26,8 +26,9 @@ SIZES = {"mp4": (720, 1280), "gif": (360, 640)}
 SIZE = SIZES["mp4"]
 TRACK_POINTS = 120
 MAX_GEOMS = 6000
-FLOOR_COLORS = ((52, 60, 78), (62, 71, 92))
-GRID_LINES = 60  # in each direction, on a floor without squares
+FLOOR = np.array([52, 60, 78]) / 255  # dark: colors stand out on it
+LINES = np.array([80, 90, 114, 255]) / 255
+GRID_LINES = 60  # in each direction: motion is seen by them
 LEVEL = 0.01  # of a floor's quaternion
 FIELD_OF_VIEW = 45.0
 ELEVATION = 48.0
@@ -142,7 +143,7 @@ def scenes(model: Any, motions: Sequence[Recording], moments: HostArray, size: t
     extent = extent_of(model)
     middle, distance = camera_for([path[:length] for _, path, length in episodes], extent)
     scale = max(1.0, distance / (18 * extent))  # a robot far away would be too small to see
-    drawn, has_squares = _for_drawing(model, distance, scale)
+    drawn = _for_drawing(model, distance, scale)
     try:
         renderer = mujoco.Renderer(drawn, *size, max_geom=MAX_GEOMS)
     except Exception as error:  # of whatever library draws
@@ -157,8 +158,7 @@ def scenes(model: Any, motions: Sequence[Recording], moments: HostArray, size: t
     with renderer:
         for moment in moments:
             mujoco.mjv_updateScene(drawn, data, option, perturb, camera, fixed, scene)  # robots follow, one by one
-            if not has_squares:
-                _draw_grid(mujoco, scene, middle, distance)
+            _draw_grid(mujoco, scene, middle, distance)
             for (poses, path, length), color in zip(episodes, robot_colors(len(episodes)), strict=True):
                 now, first = min(int(moment), length - 1), scene.ngeom
                 data.qpos[:] = poses[now]
@@ -187,15 +187,15 @@ def _draw_track(mujoco: Any, scene: Any, path: HostArray, scale: float, color: H
 
 
 def _draw_grid(mujoco: Any, scene: Any, middle: HostArray, distance: float) -> None:
-    """Lines on the ground, where the floor has no squares to tell motion by."""
+    """Lines on the ground, to tell motion by."""
     side = distance / 12
-    far, color = GRID_LINES / 2 * side, np.array([*(part / 255 for part in FLOOR_COLORS[1]), 1.0])
+    far = GRID_LINES / 2 * side
     center = np.round(middle[:2] / side) * side
     for offset in np.linspace(-far, far, GRID_LINES + 1):
         for axis in (0, 1):
             along, aside = far * np.eye(2)[axis], offset * np.eye(2)[1 - axis]
             ends = center + aside - along, center + aside + along
-            _draw_stripe(mujoco, scene, ends, 0.03 * side, 0.0, color)
+            _draw_stripe(mujoco, scene, ends, 0.03 * side, 0.0, LINES)
 
 
 def _draw_stripe(
@@ -213,17 +213,16 @@ def _draw_stripe(
     scene.ngeom += 1
 
 
-def _for_drawing(model: Any, distance: float, scale: float) -> tuple[Any, bool]:
-    """A copy of the model whose floor and light reach as far as the robots go, and whether the floor has squares."""
+def _for_drawing(model: Any, distance: float, scale: float) -> Any:
+    """A copy of the model with a plain floor, which reaches as far as the robots go, and so does the light."""
     import mujoco
 
     drawn = copy.copy(model)
     drawn.mesh_vert[:] *= scale  # other shapes are enlarged by their sizes
     is_plane = (drawn.geom_type == mujoco.mjtGeom.mjGEOM_PLANE) & (drawn.geom_bodyid == 0)
-    floors = [int(geom) for geom in np.flatnonzero(is_plane) if abs(drawn.geom_quat[geom, 1:3]).max() < LEVEL]
-    for floor in floors:
-        drawn.geom_size[floor] = [0, 0, 1]  # without end
-    have_squares = [_tile(drawn, floor, distance / 12) for floor in floors]
+    floors = is_plane & (abs(drawn.geom_quat[:, 1:3]).max(axis=1) < LEVEL)
+    drawn.geom_size[floors] = [0, 0, 1]  # without end
+    drawn.geom_matid[floors], drawn.geom_rgba[floors, :3] = -1, FLOOR
     # Round shapes of half as many corners as by default look the same, and take half of the time.
     drawn.vis.quality.numslices, drawn.vis.quality.numstacks, drawn.vis.quality.numquads = 16, 8, 1
     drawn.vis.global_.offheight, drawn.vis.global_.offwidth = SIZE
@@ -235,27 +234,7 @@ def _for_drawing(model: Any, distance: float, scale: float) -> tuple[Any, bool]:
     drawn.vis.headlight.diffuse[:] = 0.55
     drawn.light_castshadow[:] = 0
     drawn.mat_reflectance[:] = 0
-    return drawn, any(have_squares)
-
-
-def _tile(model: Any, floor: int, side: float) -> bool:
-    """Lay a floor of dark squares, on which colors stand out, with edges of a length in meters.
-
-    False where it has no texture to make squares of: it is dark as a whole then.
-    """
-    material = int(model.geom_matid[floor])
-    if material < 0 or not (model.mat_texid[material] >= 0).any():
-        model.geom_matid[floor], model.geom_rgba[floor, :3] = -1, np.array(FLOOR_COLORS[0]) / 255
-        return False
-    model.mat_texuniform[material] = 1
-    model.mat_texrepeat[material] = 1 / side  # a texture is two squares wide, and repeated every two of these
-    for texture in {int(index) for index in model.mat_texid[material] if index >= 0}:
-        start, channels = int(model.tex_adr[texture]), int(model.tex_nchannel[texture])
-        size = int(model.tex_height[texture] * model.tex_width[texture] * channels)
-        texels = model.tex_data[start : start + size].reshape(-1, channels)
-        bright = texels.mean(axis=1) > texels.mean()
-        texels[:, :3] = np.where(bright[:, None], FLOOR_COLORS[1], FLOOR_COLORS[0])
-    return True
+    return drawn
 
 
 def _encoded(pictures: Sequence[HostArray], kind: str) -> bytes:

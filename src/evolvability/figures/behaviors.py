@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import Collection, QuadMesh
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from evolvability.core.errors import ConfigError, RunFolderError
 from evolvability.figures import style
@@ -29,13 +30,16 @@ MAX_COLUMNS = 400  # more generations than this would be finer than print
 NUM_MAPS = 5
 MAX_STRIPS = 3  # side by side
 PANEL, MAX_SEEDS = 1.05, 6  # inches, of one seed among many; and how many stand side by side
-FINAL_PANEL = 2.1  # inches, of a seed that stands for its group
+FINAL_PANEL, MAP = 2.1, 1.35  # inches, of a seed that stands for its group: its last generation, or one of several
 TITLE_WIDTH = 32  # letters that fit above a panel
 SHOWN = {
     1: "shown: of all seeds the one whose weaker side, left or right, goes the median distance",
     2: "shown: of all seeds the one of median final distance",
 }
 """Which seed is shown, by the number of behavior dimensions drawn."""
+
+Places = list[tuple[int, int]]
+"""Of panels in a line: a row of the data, and one of its generations."""
 
 
 @dataclass(frozen=True)
@@ -173,33 +177,20 @@ def _strips(data: Heatmaps) -> Figure:
 
 
 def _maps(data: Heatmaps) -> Figure:
-    columns = max(len(row.generations) for row in data.rows)
-    drawing = new_figure(1.3 + 1.16 * columns, 0.9 + 1.32 * len(data.rows))
-    drawing.set_layout_engine("compressed", h_pad=0.08)
-    drawing.suptitle(" ")  # room for the first row's name
-    axes = drawing.subplots(len(data.rows), columns, squeeze=False, sharex=True, sharey=True)
-    meshes = []
-    for index, row in enumerate(data.rows):
-        titled = index == 0 or not np.array_equal(row.generations, data.rows[0].generations)
-        for column, generation in enumerate(row.generations):
-            meshes.append(draw_map(axes[index, column], data, index, column))
-            axes[index, column].set_title(f"generation {generation:,}" if titled else "", loc="left", fontsize=7)
-        _write_above(axes[index, 0], row.title, 14 if titled else 4)
-        axes[index, 0].set_ylabel(data.labels[1])
-        for ax in axes[index, len(row.generations) :]:
-            ax.set_axis_off()
-    for ax in axes[-1]:
-        ax.set_xlabel(data.labels[0])
-    _add_colorbar(drawing, meshes[0], axes[0, len(data.rows[0].generations) - 1])
-    return drawing
+    """One line of maps per row of data, one map per generation."""
+    lines = [[(index, column) for column in range(len(row.generations))] for index, row in enumerate(data.rows)]
+    titles = [[f"generation {generation:,}" for generation in row.generations] for row in data.rows]
+    return _panels(data, lines, MAP, titles, [row.title for row in data.rows])
 
 
 def final_figure(runs: Sequence[Run]) -> Figure:
     """The last generation of every group, side by side at one scale: a map, or of one dimension a histogram."""
     data = data_from_runs(runs, most=1)
-    places = list(range(len(data.rows)))
+    places = [(index, -1) for index in range(len(data.rows))]
     lines = [places[first : first + MAX_STRIPS] for first in range(0, len(places), MAX_STRIPS)]
-    drawing = _last_populations(data, lines, FINAL_PANEL, [fill(row.title, TITLE_WIDTH) for row in data.rows])
+    titles = [[fill(data.rows[index].title, TITLE_WIDTH) for index, _ in line] for line in lines]
+    drawing = _panels(data, lines, FINAL_PANEL, titles)
+    drawing.suptitle(_last_generation(data), fontsize=8)
     _note_seeds(drawing, runs, data)
     return drawing
 
@@ -209,63 +200,63 @@ def seeds_figure(runs: Sequence[Run]) -> Figure:
     data = data_from_runs(runs, most=1, every_seed=True)
     lines = _lines(data)
     side = max(PANEL, style.PAGE_WIDTH / (max(map(len, lines)) + 1))
-    drawing = _last_populations(data, lines, side, [f"seed {row.seed}" for row in data.rows])
-    drawing.suptitle(f"{drawing.get_suptitle()}\n", fontsize=8)  # with room for the first line's name
-    names = [data.rows[line[0]].name for line in lines]
-    firsts = [ax for ax in drawing.axes if (spec := ax.get_subplotspec()) and spec.is_first_col()]
-    for ax, name, former in zip(firsts, names, ["", *names], strict=False):
-        if name != former:
-            _write_above(ax, name, 14)
+    titles = [[f"seed {data.rows[index].seed}" for index, _ in line] for line in lines]
+    drawing = _panels(data, lines, side, titles, [data.rows[line[0][0]].name for line in lines])
+    drawing.suptitle(f"{_last_generation(data)}\n", fontsize=8)  # with room for the first line's name
     return drawing
 
 
-def _last_populations(data: Heatmaps, lines: Sequence[Sequence[int]], side: float, titles: Sequence[str]) -> Figure:
-    """One panel per row of data, in lines of their places; side: of a panel, in inches."""
+def _last_generation(data: Heatmaps) -> str:
+    last = {int(row.generations[-1]) for row in data.rows}
+    return f"generation {last.pop():,}" if len(last) == 1 else "last generation of each run"
+
+
+def _panels(
+    data: Heatmaps, lines: Sequence[Places], side: float, titles: Sequence[Sequence[str]], names: Sequence[str] = ()
+) -> Figure:
+    """Lines of panels, each with a title; side: of a panel, in inches; names: of lines, above their first panels."""
     columns, flat = max(map(len, lines)), len(data.labels) == 1
     drawing = new_figure(side * columns + 1, (side + 0.3) * len(lines) + 0.5)
     drawing.set_layout_engine("constrained" if flat else "compressed", h_pad=0.13)
-    last = np.unique([row.generations[-1] for row in data.rows])
-    drawing.suptitle(f"generation {last[0]:,}" if len(last) == 1 else "last generation of each run", fontsize=8)
+    drawing.suptitle(" ")  # room for the first line's name
     axes = drawing.subplots(len(lines), columns, squeeze=False, sharex=True, sharey=True)
-    for line, panels in zip(lines, axes, strict=True):
+    for line, panels, own in zip(lines, axes, titles, strict=True):
         panels[0].set_ylabel("share" if flat else data.labels[1])
-        for index, ax in zip(line, panels, strict=False):
-            _draw_last(ax, data, index)
-            ax.set_title(titles[index], loc="left", fontsize=7)
+        for place, ax, title in zip(line, panels, own, strict=False):
+            _draw_panel(ax, data, *place)
+            ax.set_title(title, loc="left", fontsize=7)
         for ax in panels[len(line) :]:
             ax.set_axis_off()
     for panels in axes.T:  # the lowest that is drawn, where lines are not equally long
         lowest = [ax for ax in panels if ax.axison][-1]
         lowest.set_xlabel(data.labels[0])
         lowest.xaxis.set_tick_params(labelbottom=True)
+    for ax, name, former in zip(axes[:, 0], names, ["", *names], strict=False):
+        if name != former:
+            text = ax.annotate(name, (0, 1), xytext=(0, 14), xycoords="axes fraction", textcoords="offset points")
+            text.set_in_layout(False)  # it may reach over further panels
     if not flat:
-        digits = (1,) if columns > MAX_STRIPS else (1, 2, 5)
+        digits = (1,) if columns > NUM_MAPS else (1, 2, 5)
         _add_colorbar(drawing, axes[0, 0].collections[0], axes[0, len(lines[0]) - 1], digits)
     return drawing
 
 
-def _lines(data: Heatmaps) -> list[list[int]]:
-    """Places of rows, by group and seed; a group of many seeds has several lines, about equally long."""
-    found: list[list[int]] = []
+def _lines(data: Heatmaps) -> list[Places]:
+    """Places of last populations, by group and seed; a group of many seeds has several lines, about equally long."""
+    found: list[Places] = []
     for _, group in groupby(range(len(data.rows)), lambda index: data.rows[index].name):
         seeds = sorted(group, key=lambda index: data.rows[index].seed)
-        found += [line.tolist() for line in np.array_split(seeds, -(-len(seeds) // MAX_SEEDS))]
+        found += [[(int(index), -1) for index in line] for line in np.array_split(seeds, -(-len(seeds) // MAX_SEEDS))]
     return found
 
 
-def _write_above(ax: Axes, text: str, points: float) -> None:
-    """The name of a line of panels, above its first."""
-    name = ax.annotate(text, (0, 1), xytext=(0, points), xycoords="axes fraction", textcoords="offset points")
-    name.set_in_layout(False)  # it may reach over further panels
-
-
-def _draw_last(ax: Axes, data: Heatmaps, index: int) -> None:
+def _draw_panel(ax: Axes, data: Heatmaps, index: int, column: int) -> None:
     row = data.rows[index]
     if len(data.labels) == 1:
-        style.draw_histogram(ax, row.shares[-1], data.edges[0], style.method_color(row.objective))
+        style.draw_histogram(ax, row.shares[column], data.edges[0], style.method_color(row.objective))
     else:
-        draw_map(ax, data, index, -1)
-    if not row.shares[-1].any():  # an empty panel would look like a mistake
+        draw_map(ax, data, index, column)
+    if not row.shares[column].any():  # an empty panel would look like a mistake
         ax.text(0.5, 0.6, "no member is valid", transform=ax.transAxes, ha="center", fontsize=7)
 
 
@@ -278,12 +269,9 @@ def _add_colorbar(drawing: Figure, mesh: Collection, ax: Axes, digits: Sequence[
     """The scale of all heat maps of a figure, beside one of them."""
     bar = style.add_colorbar(drawing, mesh, ax, "share of population")
     low, high = mesh.get_clim()
-    for some in (digits, (1, 2, 5)):  # of a narrow range, more
-        steps = [digit * 10.0**power for power in range(-9, 1) for digit in some]
-        if len(ticks := [step for step in steps if low <= step <= high]) > 1:
-            break
-    bar.set_ticks(ticks)
-    bar.ax.yaxis.set_major_formatter(style.percent)
+    # Of a narrow range, more.
+    bar.locator = LogLocator(subs=digits if high > 100 * low else (1, 2, 5))
+    bar.formatter = FuncFormatter(style.percent)
     bar.minorticks_off()
 
 

@@ -1,17 +1,16 @@
 """Learning curves with a band over seeds; of the distance alone, the paper's S1 and S2."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from evolvability.config.schema import Config
-from evolvability.figures.bands import Line, Lines, Measured, add_legend, distinct, draw_lines, measured, stacked
-from evolvability.figures.style import Array, fitness_unit, in_unit, letter, new_figure
+from evolvability.figures.bands import Line, Lines, add_legend, distinct, draw_lines, measured, stacked
+from evolvability.figures.style import Array, in_unit, letter, new_figure
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import config_identity, run_names, unit_of
+from evolvability.studies.groups import group_runs, metric_unit
 
 METRICS = {
     "variance": "variance of behavior",
@@ -39,29 +38,18 @@ def data_from_runs(runs: Sequence[Run]) -> Lines:
     A point is one generation, or in a long run the mean of several.
     """
     metrics = METRICS | OF_MAML
-    groups = _pooled(runs, metrics)
-    window = -(-max(own.shape[1] for _, _, values in groups for own in values.values()) // MAX_POINTS)
-    panels: dict[str, list[Line]] = {}
-    for name, config, values in groups:
-        for metric in metrics:
-            if metric in values and np.isfinite(values[metric]).any():
-                generation = np.arange(values[metric].shape[1], dtype=float)
-                x, means = window_means(generation[None], window)[0], window_means(values[metric], window)
-                panels.setdefault(metric, []).append(Line(name, config.objective, x, means))
-    return Lines({metric: panels[metric] for metric in metrics if metric in panels}, window)
-
-
-def _pooled(runs: Sequence[Run], metrics: Iterable[str]) -> list[tuple[str, Config, dict[str, Array]]]:
-    """Of every group of runs that differ in their seeds alone: its name, a configuration, its seeds' metrics."""
-    groups: dict[str, list[Measured]] = {}
-    for run, own in measured(runs):
-        groups.setdefault(config_identity(run.config), []).append((run, own))
-    configs = [group[0][0].config for group in groups.values()]
-    pooled = [
-        {metric: stacked(distinct(group, metric)) for metric in metrics if all(metric in own for _, own in group)}
-        for group in groups.values()
-    ]
-    return list(zip(run_names(configs), configs, pooled, strict=True))
+    known = measured(runs)
+    window = -(-max(found["generation"].shape[1] for _, found in known) // MAX_POINTS)
+    panels: dict[str, list[Line]] = {metric: [] for metric in metrics}
+    for group in group_runs([run for run, _ in known]):
+        own = [(run, found) for run, found in known if run in group.runs]
+        for metric in (name for name in metrics if all(name in found for _, found in own)):
+            values = stacked(distinct(own, metric))
+            if np.isfinite(values).any():
+                generation = np.arange(values.shape[1], dtype=float)
+                x, means = window_means(generation[None], window)[0], window_means(values, window)
+                panels[metric].append(Line(group.name, group.config.objective, x, means))
+    return Lines({metric: lines for metric, lines in panels.items() if lines}, window)
 
 
 def window_means(values: Array, window: int) -> Array:
@@ -77,10 +65,7 @@ def window_means(values: Array, window: int) -> Array:
 
 
 def _label(metric: str, runs: Sequence[Run]) -> str:
-    unit = unit_of(runs)
-    units = {"variance": unit and f"{unit}²", "entropy": "nats", "distance": unit, "divergence": "nats"}
-    units |= dict.fromkeys(("fitness_before", "fitness_mean"), fitness_unit(runs))
-    return in_unit((METRICS | OF_MAML)[metric], units.get(metric, ""))
+    return in_unit((METRICS | OF_MAML)[metric], metric_unit(metric, runs))
 
 
 def draw(ax: Axes, data: Lines, metric: str) -> None:

@@ -12,7 +12,7 @@ from evolvability.figures.bands import Line, Lines, add_legend, distinct, draw_l
 from evolvability.methods.registry import OBJECTIVES
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
-from evolvability.studies.groups import group_runs, start_name
+from evolvability.studies.groups import group_runs, metric_unit, start_name
 
 FITNESS = "fitness"
 RANDOM = {"color": "0.35"}
@@ -42,7 +42,7 @@ def figure(runs: Sequence[Run]) -> Figure:
     drawing = style.new_figure(5.4, 2.4)
     ax = drawing.subplots()
     draw_lines(ax, data, FITNESS)
-    label = style.in_unit("mean fitness", style.fitness_unit(runs))
+    label = style.in_unit("mean fitness", metric_unit("fitness_mean", runs))
     ax.set(xlabel="generations of standard ES", ylabel=label, xlim=(0, None))
     ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     add_legend(drawing, data.note, beside=True)

@@ -18,7 +18,8 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
-from evolvability.theory.graphs import Deterministic, Expectation, Graph, Input, Node, Stochastic
+from evolvability.theory.graph_nodes import Deterministic, Expectation, Input, Node, Stochastic
+from evolvability.theory.graphs import Graph
 
 Point = tuple[float, float]
 Positions = Mapping[str, Point]

@@ -69,10 +69,8 @@ def data_from_runs(runs: Sequence[Run]) -> Histograms:
             continue
         run, seed = representative(kept)
         for sigma in kept_sigmas(run):
-            title, share = (
-                f"{group.name}, mutations of {sigma:g}",
-                round(sigma / run.config.population_options.sigma, 3),
-            )
+            title = f"{group.name}, mutations of {sigma:g}"
+            share = round(sigma / run.config.population_options.sigma, 3)
             behavior = kept_offspring(run, sigma)[seed]
             rows.append(Offspring(title, run.config.objective, share, run.seeds[seed], behavior))
     if not rows:

@@ -16,8 +16,6 @@ from matplotlib.colors import ListedColormap, to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from evolvability.methods.registry import OBJECTIVES
-from evolvability.runs.folder import Run
-from evolvability.studies.groups import unit_of
 
 Array = np.ndarray[Any, Any]
 
@@ -46,12 +44,6 @@ def paper_style() -> Iterator[None]:
 def new_figure(width: float, height: float, layout: Literal["constrained", "compressed"] = "constrained") -> Figure:
     """An empty figure of a size in inches, whose parts make room for each other; compressed, around square panels."""
     return Figure(figsize=(width, height), layout=layout)
-
-
-def fitness_unit(runs: Sequence[Run]) -> str:
-    """The unit of fitness, where it is how far members get: asked to go somewhere, or robots by themselves."""
-    asked = all(run.config.goal or hasattr(run.config.task_options, "direction") for run in runs)
-    return unit_of(runs) if asked else ""
 
 
 def in_unit(label: str, unit: str) -> str:

@@ -13,8 +13,6 @@ EVOLVABILITY_SEARCH = "evolvability_search"
 """The objective of a genetic algorithm: how many distinct offspring a parent has. A parent is a mixture's component."""
 
 ShapingName = Literal["standardize", "robust", "centered_ranks", "none"]
-OF_ASCENT = ("baseline", "optimizer", "learning_rate", "natural_gradient", "l2")
-OF_ACTIONS = ("estimator", "action_std", "times")
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,6 @@ OBJECTIVES: dict[str, ObjectiveEntry] = {
         "MAML",
         "#882255",
         standalone=True,
-        idle=(*OF_ASCENT, *OF_ACTIONS),
     ),
     "ns_es": ObjectiveEntry(
         ".methods.novelty:ns_es", "NS-ES, novelty against an archive of centers", NoveltyOptions, "NS-ES", "#332288"
@@ -184,7 +181,6 @@ OBJECTIVES: dict[str, ObjectiveEntry] = {
         "evolvability search",
         "#661100",
         standalone=True,
-        idle=(*OF_ASCENT, *OF_ACTIONS),
         defaults={"population": "mixture", "components": 16, "mirrored": False},
     ),
 }

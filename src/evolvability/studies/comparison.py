@@ -16,7 +16,7 @@ from evolvability.runs.files import markdown_text
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import load_adaptation
 from evolvability.studies.adapters import ADAPTERS
-from evolvability.studies.groups import RunGroup, by_seed, differing_settings, group_runs, unit_of
+from evolvability.studies.groups import RunGroup, by_seed, differing_settings, group_runs, metric_unit, unit_of
 from evolvability.studies.measures import (
     Measures,
     MeasureScale,
@@ -87,18 +87,15 @@ def compare_runs(
     intervals = {name: median_interval(own) for name, own in values.items()}
     comparisons = compare_all(values, correction)
     task = runs[0].config.task_title
-    remarks, unit = _remarks(groups, common), _unit(metric, unit_of(runs))
+    remarks, unit = _remarks(groups, common), _unit(metric, runs)
     return ComparisonReport(metric, generation, task, values, intervals, comparisons, correction, remarks, unit)
 
 
-def _unit(metric: str, unit: str) -> str:
-    """The unit of a metric, from that of behaviors."""
+def _unit(metric: str, runs: Sequence[Run]) -> str:
     kind, _, which = metric.partition(":")
     if kind in (ADAPTED, RACED):
-        return unit
-    measure = which.partition(":")[0] if kind == OFFSPRING else metric
-    units = {"variance": unit and f"{unit}²", "entropy": "nats"}
-    return units.get(measure, unit if measure == "distance" else "")
+        return unit_of(runs)
+    return metric_unit(which.partition(":")[0] if kind == OFFSPRING else metric, runs)
 
 
 def _last_common(runs: Sequence[Run], metric: str) -> int | None:

@@ -101,6 +101,18 @@ def unit_of(runs: Sequence[Run]) -> str:
     return units.pop() if len(units) == 1 else ""
 
 
+def metric_unit(metric: str, runs: Sequence[Run]) -> str:
+    """The unit of a metric of runs, where it is known.
+
+    Fitness has that of behaviors where it is how far members get: asked to go somewhere, or robots by themselves.
+    """
+    unit = unit_of(runs)
+    asked = all(run.config.goal or hasattr(run.config.task_options, "direction") for run in runs)
+    units = {"variance": unit and f"{unit}²", "entropy": "nats", "divergence": "nats", "distance": unit}
+    units |= dict.fromkeys(("fitness_before", "fitness_mean", "fitness_max"), unit if asked else "")
+    return units.get(metric, "")
+
+
 def method_name(objective: str) -> str:
     """What an objective is called in a figure.
 

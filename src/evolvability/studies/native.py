@@ -15,40 +15,28 @@ from evolvability.tasks.replay import HostArray
 
 
 class Transfer(NamedTuple):
-    """What the same mutations did in training's physics and in the file as it is."""
+    """Whether the same mutations do the same in training's physics and in the file as it is."""
 
     trained: HostArray
-    """(num_valid, num_behaviors) in the physics of training."""
+    """(num_valid, num_behaviors) what they did in the physics of training."""
     native: HostArray
-    """(num_valid, num_behaviors) by MuJoCo's library, in the file as it is."""
+    """(num_valid, num_behaviors) what they did by MuJoCo's library, in the file as it is."""
+    share: float
+    """The share of mutations that still go where they went, within the tolerance."""
+    by_chance: float
+    """The same share, if each went where another one went."""
+    tolerance: float
+    """Half of the median distance between what two mutations did in training's physics."""
     num_invalid: int
     """How many mutations broke down in either."""
 
-    @property
-    def tolerance(self) -> float:
-        """Half of the median distance between what two mutations did in training's physics."""
-        others = self.trained[_shuffled(len(self.trained))]
-        return float(np.median(self._distances(others, self.trained)) / 2)
 
-    @property
-    def share(self) -> float:
-        """The share of mutations that still go where they went, within the tolerance."""
-        return float(np.mean(self._distances(self.native, self.trained) <= self.tolerance))
-
-    @property
-    def by_chance(self) -> float:
-        """The same share, if each went where another one went."""
-        others = self.trained[_shuffled(len(self.trained))]
-        return float(np.mean(self._distances(self.native, others) <= self.tolerance))
-
-    @staticmethod
-    def _distances(one: HostArray, two: HostArray) -> HostArray:
-        return np.asarray(np.linalg.norm(one - two, axis=1))
-
-
-def _shuffled(number: int) -> HostArray:
-    """Every place once, none at its own: each is moved on by a third of all."""
-    return np.asarray((np.arange(number) + max(1, number // 3)) % number)
+def compared(trained: HostArray, native: HostArray, num_invalid: int = 0) -> Transfer:
+    """What two kinds of physics did with the same mutations, see `Transfer`."""
+    others = np.roll(trained, max(1, len(trained) // 3), axis=0)  # each beside another one
+    tolerance = np.median(np.linalg.norm(others - trained, axis=1)) / 2
+    share, by_chance = (np.mean(np.linalg.norm(native - place, axis=1) <= tolerance) for place in (trained, others))
+    return Transfer(trained, native, float(share), float(by_chance), float(tolerance), num_invalid)
 
 
 def transfer(run: Run, number: int = 100) -> list[Transfer]:
@@ -71,4 +59,4 @@ def _both(parent: Parent, own: Evaluate, native: Evaluate, number: int) -> Trans
     if valid.sum() < 2:
         raise TaskError(f"Task '{parent.task.name}': of {number} mutations {valid.sum()} are valid in both.")
     trained, native_ones = (np.asarray(one.behavior)[valid] for one in (first, second))
-    return Transfer(trained, native_ones, int((~valid).sum()))
+    return compared(trained, native_ones, int((~valid).sum()))

@@ -1,14 +1,7 @@
 """Stochastic computation graphs, ordinary and nested (section 3 of the paper)."""
 
-from evolvability.theory.graphs import (
-    Deterministic,
-    Expectation,
-    Input,
-    NestedGraph,
-    Stochastic,
-    StochasticGraph,
-    nest,
-)
+from evolvability.theory.graph_nodes import Deterministic, Expectation, Input, Stochastic
+from evolvability.theory.graphs import NestedGraph, StochasticGraph, nest
 from evolvability.theory.normal import Normal
 
 __all__ = [

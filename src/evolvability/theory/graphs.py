@@ -24,11 +24,7 @@ from jax import Array
 
 from evolvability.core.expectation import Distribution, expect
 from evolvability.theory import graph_nodes
-from evolvability.theory.graph_nodes import Deterministic as Deterministic  # "as": exported, for type checkers
-from evolvability.theory.graph_nodes import Expectation as Expectation
-from evolvability.theory.graph_nodes import Input as Input
-from evolvability.theory.graph_nodes import Node as Node
-from evolvability.theory.graph_nodes import Stochastic as Stochastic
+from evolvability.theory.graph_nodes import Deterministic, Expectation, Input, Node, Stochastic
 
 Samples = TypeVar("Samples")
 
