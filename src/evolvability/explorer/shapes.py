@@ -1,9 +1,11 @@
 """A robot as a page draws it: bodies and joints to place its shapes by, and shapes as balls, capsules and triangles."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
 from evolvability.tasks.replay import HostArray
 
@@ -119,20 +121,17 @@ def simplified(vertices: HostArray, faces: HostArray, most: int = MOST_TRIANGLES
 
 def _box() -> dict[str, Any]:
     """From -1 to 1 along each axis."""
-    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
-    sides = [(0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5)]
-    return _table(corners, np.array([half for a, b, c, d in sides for half in ((a, b, c), (a, c, d))]))
+    return _convex(np.array(list(itertools.product((-1.0, 1.0), repeat=3))))
 
 
 def _cylinder() -> dict[str, Any]:
     """Of radius 1, from -1 to 1 along z."""
-    n, angle = CYLINDER_SIDES, 2 * np.pi * np.arange(CYLINDER_SIDES) / CYLINDER_SIDES
-    rings = [np.stack([np.cos(angle), np.sin(angle), np.full(n, z)], axis=1) for z in (-1.0, 1.0)]
-    k, after = np.arange(n), (np.arange(n) + 1) % n
-    low, high = np.full(n, 2 * n), np.full(n, 2 * n + 1)
-    faces = [(k, after, k + n), (after, after + n, k + n), (k, after, low), (k + n, after + n, high)]
-    vertices = np.concatenate([*rings, [[0, 0, -1], [0, 0, 1]]])
-    return _table(vertices, np.concatenate([np.stack(three, axis=1) for three in faces]))
+    angle = 2 * np.pi * np.arange(CYLINDER_SIDES) / CYLINDER_SIDES
+    return _convex(np.array([(x, y, z) for z in (-1, 1) for x, y in zip(np.cos(angle), np.sin(angle), strict=True)]))
+
+
+def _convex(corners: HostArray) -> dict[str, Any]:
+    return _table(corners, ConvexHull(corners).simplices)
 
 
 def _table(vertices: HostArray, faces: HostArray) -> dict[str, Any]:

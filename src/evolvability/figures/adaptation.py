@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from evolvability.core.errors import RunFolderError
 from evolvability.figures.bands import Line, Lines, add_legend, draw_lines
-from evolvability.figures.style import ZERO_LINE, Array, in_unit, letter, line_styles, new_figure
+from evolvability.figures.style import ZERO_LINE, Array, in_unit, letter, new_figure
 from evolvability.runs.folder import Run
 from evolvability.studies.adaptation import adapted_goals, load_adaptation
 from evolvability.studies.groups import group_runs, unit_of
@@ -20,7 +20,7 @@ ADAPTERS = {
     "mutations": ("best of k mutations", "-", "o"),
     "gradient": ("gradient steps", "-.", "s"),
 }
-"""What each is called, its dashes and its marker; colors are those of the methods that trained what is adapted."""
+"""What each is called, its dashes and its marker; colors are shades of the methods' that trained what is adapted."""
 TICKS = (1, 2, 5, 10, 20, 40, 100, 200, 500, 1000)
 
 
@@ -42,24 +42,20 @@ def data_from_runs(runs: Sequence[Run]) -> Lines:
 
 def race_data(runs: Sequence[Run]) -> Lines:
     """The races kept in the run folders, by goal."""
-    groups = []
+    panels: dict[str, list[Line]] = defaultdict(list)
     for group in group_runs(runs):
         found: dict[tuple[str, str], list[Raced]] = defaultdict(list)
         for raced in (raced for run in group.runs for raced in races_of(run)):
             found[raced.goal, raced.adapter].append(raced)
-        groups += [(group, found)] if found else []
-    if not groups:
-        first = how_to_make(runs, "races.race", "race")
-        raise RunFolderError(f"Nothing to draw: nothing was raced in {runs[0].path} yet. First: {first}")
-    styles = line_styles([group.config.objective for group, _ in groups])
-    panels: dict[str, list[Line]] = defaultdict(list)
-    for (group, found), style in zip(groups, styles, strict=True):
         for (goal, adapter), several in found.items():
             title, dashes, marker = ADAPTERS.get(adapter, (adapter, *ADAPTERS["mutations"][1:]))
-            look = {"color": style["color"], "linestyle": dashes, "marker": marker}
             values = _pooled([raced.performance for raced in several])
             episodes = several[0].episodes[: values.shape[1]]  # as many as the shortest race has
+            look = {"linestyle": dashes, "marker": marker}
             panels[goal].append(Line(f"{group.name}, {title}", group.config.objective, episodes, values, look))
+    if not panels:
+        first = how_to_make(runs, "races.race", "race")
+        raise RunFolderError(f"Nothing to draw: nothing was raced in {runs[0].path} yet. First: {first}")
     return Lines(dict(sorted(panels.items())))
 
 
