@@ -32,7 +32,7 @@ from evolvability.tasks.engines.networks import actor
 from evolvability.tasks.families import family_of
 from evolvability.tasks.normalizer import Moments, include, scaled
 from evolvability.tasks.policies import mlp
-from evolvability.tasks.robots.paper import ROBOTS, SolverSettings
+from evolvability.tasks.robots.paper import ROBOTS
 from evolvability.tasks.robots.robot import Robot
 from evolvability.training.evolution import Evolution
 from evolvability.training.generation import step, whole
@@ -62,7 +62,7 @@ def measure(options: argparse.Namespace, size: int) -> dict[str, Any]:
         | dict(zip(("solver_iterations", "solver_line_search_iterations"), options.solver, strict=False)),
     }
     config = layered(options.task, objective=options.objective, values=values)
-    solver = SolverSettings(config.task_options.solver_iterations, config.task_options.solver_line_search_iterations)
+    solver = config.task_options.solver_iterations, config.task_options.solver_line_search_iterations
     robot = ROBOTS[options.task](config.task_options.body, solver)
     evolution = Evolution(config)
     algorithm = evolution.algorithm

@@ -22,7 +22,7 @@ from mujoco.batch import Batch
 from mujoco_fused import State
 
 from evolvability.tasks.robots.observations import MAX_SPEED, is_plausible
-from evolvability.tasks.robots.paper import BODIES, ROBOTS, SolverSettings
+from evolvability.tasks.robots.paper import BODIES, ROBOTS
 from evolvability.tasks.robots.robot import Robot
 
 Array = np.ndarray[Any, Any]
@@ -38,7 +38,7 @@ def main() -> None:
     rows = []
     print(f"{options.task}, engine {options.engine}, {options.members} episodes of {options.steps} control steps")
     for iterations, line_search in options.settings or SETTINGS:
-        robot = ROBOTS[options.task](options.body, SolverSettings(iterations, line_search))
+        robot = ROBOTS[options.task](options.body, (iterations, line_search))
         for kind in options.torques:
             found = _episodes(robot, options.engine, kind, options.members, options.steps)
             row = {"solver": [iterations, line_search], "torques": kind, **found}

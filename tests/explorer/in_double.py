@@ -3,11 +3,14 @@
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
-from evolvability import Run
+from evolvability import Run, Sample
 from evolvability.explorer.playground import CHANGED, read_task
 from evolvability.tasks.circumstances import Circumstances, circumstances_in
+from evolvability.tasks.engines.base import host_replay
+from evolvability.tasks.engines.drawing import Drawn
 from evolvability.tasks.replay import Replay
 
 
@@ -26,7 +29,7 @@ def replay_in_double(run: Run, changes: Changes = Changes()) -> Replay:  # noqa:
     """A robot's replay as a page computes it, to the bit: hand it a brood's key and sample, and a parent's memory."""
     from mujoco_fused import DOUBLE
 
-    from evolvability.tasks.engines.cores import cores_replay
+    from evolvability.tasks.engines.cores import cores_episodes
 
     options: Any = run.config.task_options
     # Of circumstances, a page has the start's alone.
@@ -40,4 +43,10 @@ def replay_in_double(run: Run, changes: Changes = Changes()) -> Replay:  # noqa:
     friction, gear = (robot.parameters[name] for name in CHANGED)
     works = ~np.isin(np.arange(len(gear)), changes.broken)
     fixed = velocities, {"friction": changes.friction * friction, "gear": works * gear}
-    return cores_replay(robot, task.network, options, DOUBLE, fixed)
+    whole = cores_episodes(robot, task.network, options, DOUBLE)
+
+    def episodes(sample: Sample, drawn: Drawn, *given: Any) -> Any:
+        rows: Any = jax.tree.map(lambda row: np.tile(row, (sample.num_members, 1)), fixed)
+        return whole(sample, Drawn(drawn.qpos, *rows), *given)
+
+    return host_replay(robot, options, episodes)

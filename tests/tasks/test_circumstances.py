@@ -13,10 +13,12 @@ from scipy.stats import kstest
 from evolvability import Circumstances, ConfigError, Sample, Task, make_task, normal
 from evolvability.core.noise import rows
 from evolvability.tasks.base import with_episodes, world_of
+from evolvability.tasks.engines.base import host_replay
 from evolvability.tasks.engines.drawing import Drawn, draw
+from evolvability.tasks.families import NetworkFamily, family_of
 from evolvability.tasks.normalizer import no_moments
 from evolvability.tasks.options import LocomotionOptions
-from evolvability.tasks.robots.locomotion import networks_of
+from evolvability.tasks.policies import mlp
 from evolvability.tasks.robots.observations import slowed, touching
 from evolvability.tasks.robots.paper import ROBOTS
 from evolvability.tasks.robots.robot import Robot
@@ -70,9 +72,13 @@ def edited_by_hand(robot: Robot, name: str, drawn: Drawn, row: int) -> mujoco.Mj
     return model
 
 
+def networks_of(robot: Robot) -> NetworkFamily:
+    return family_of(mlp((HIDDEN, HIDDEN)), robot.num_observations, robot.num_motors)
+
+
 def poses_by_hand(robot: Robot, name: str, sample: Sample, drawn: Drawn) -> Any:
     """Episodes stepped one by one, by MuJoCo alone."""
-    policy, parameters = networks_of(robot, LocomotionOptions(hidden=HIDDEN)), np.asarray(sample.members())
+    policy, parameters = networks_of(robot), np.asarray(sample.members())
     found = []
     for row in range(len(parameters)):
         model = edited_by_hand(robot, name, drawn, row)
@@ -115,10 +121,10 @@ def in_double(robot: Robot, options: dict[str, Any], sample: Sample) -> Any:
     """Poses by the compiled episode in double precision."""
     from mujoco_fused import DOUBLE
 
-    from evolvability.tasks.engines.cores import cores_replay
+    from evolvability.tasks.engines.cores import cores_episodes
 
     settings = LocomotionOptions(num_steps=NUM_STEPS, hidden=HIDDEN, **options)
-    replay = cores_replay(robot, networks_of(robot, settings), settings, DOUBLE)
+    replay = host_replay(robot, settings, cores_episodes(robot, networks_of(robot), settings, DOUBLE))
     return replay(KEY, sample, no_moments(robot.num_observations)).poses
 
 
@@ -239,7 +245,7 @@ def test_episodes_of_a_member_differ_and_chunks_do_not_change_them() -> None:
     ("options", "message"),
     [
         ({"friction": 1.0}, "friction must be a share, 0 or more and less than 1, got 1.0"),
-        ({"mass": float("nan")}, "mass must be a share"),
+        ({"mass": float("nan")}, "mass must be a finite number"),
         ({"motor_strength": -0.1}, "motor_strength must be a share"),
         ({"slope": 90.0}, "slope must be an angle in degrees, 0 or more and less than 90, got 90.0"),
         ({"push": -1.0}, "push must be 0 or more, got -1.0"),

@@ -229,9 +229,7 @@ def test_a_policy_that_is_an_object_is_recorded_by_what_makes_it_again() -> None
 
 def test_noise_is_multiplied_in_the_type_it_is_kept_in() -> None:
     networks = POLICY.build(draw(POPULATIONS["bfloat16"]))
-    assert {leaf.dtype for layer in networks.layers for leaf in jax.tree.leaves(layer.weight_noise)} == {
-        jnp.dtype(jnp.bfloat16)
-    }
+    assert {leaf.dtype for leaf in jax.tree.leaves(networks.noise)} == {jnp.dtype(jnp.bfloat16)}
 
 
 def test_short_noise_is_the_long_noise_rounded() -> None:
@@ -240,7 +238,7 @@ def test_short_noise_is_the_long_noise_rounded() -> None:
 
 
 def test_network_starts_with_unit_columns_and_a_small_output() -> None:
-    layers = POLICY.build(draw(normal())).layers
-    for layer, norm in zip(layers, (1.0, 1.0, 0.01), strict=True):
-        np.testing.assert_allclose(jnp.linalg.norm(layer.weight[0], axis=0), norm, rtol=1e-5)
-        np.testing.assert_array_equal(layer.bias, 0)
+    centers = POLICY.build(draw(normal())).centers
+    for weight, bias, norm in zip(centers[::2], centers[1::2], (1.0, 1.0, 0.01), strict=True):
+        np.testing.assert_allclose(jnp.linalg.norm(weight[0], axis=0), norm, rtol=1e-5)
+        np.testing.assert_array_equal(bias, 0)

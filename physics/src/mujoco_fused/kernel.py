@@ -3,6 +3,7 @@
 import atexit
 import functools
 import hashlib
+import linecache
 import os
 import re
 import shutil
@@ -78,16 +79,7 @@ def write_row(size: int, array: str, own: str) -> str:
     return f"for (int i = 0; i < {size}; i++) {array}.data[(size_t)tid * {size} + i] = {own}[i];\n" if size else ""
 
 
-def make_kernel(
-    name: str,
-    text: str,
-    types: dict[str, Any],
-    native: Callable[..., None],
-    whole: Callable[..., None],
-    *,
-    fuse: bool = True,
-    threads: int = BLOCK,
-) -> Any:
+def make_kernel(name: str, text: str, types: dict[str, Any], *, fuse: bool = True, threads: int = BLOCK) -> Any:
     """A Warp kernel whose threads run a C++ text.
 
     Args:
@@ -95,9 +87,7 @@ def make_kernel(
             name.
         text: statements on the arguments and the thread's number ``tid``. It begins with a `prelude` and ends with the
             `epilogue`.
-        types: of the arguments, by name.
-        native: a function of the arguments and ``tid`` without a body, which the text replaces.
-        whole: a function of the arguments that calls ``native`` with ``wp.tid()``.
+        types: of the arguments, by name, in their order.
         fuse: whether a product and a sum may be rounded at once, which is faster, and not what WebAssembly does. A GPU
             then also divides without correcting the last digit, which would be a quarter of a cheetah's program. Nan
             stays nan: CUDA's fast math, unlike that of C++ compilers, does not assume that there is none.
@@ -106,18 +96,29 @@ def make_kernel(
     wp = warp()
     plain = re.sub(r"\W", "_", name)  # a file's name may have any letters
     unique = f"{plain}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    native.__annotations__, whole.__annotations__ = {**types, "tid": int}, types
-    native.__name__ = native.__qualname__ = f"native_{unique}"
-    function: Any = wp.func_native(text)(native)
-    # The kernel's own source says `native`: what that means there is what its closure holds.
-    assert whole.__closure__ is not None
-    cells = dict(zip(whole.__code__.co_freevars, whole.__closure__, strict=True))
-    cells["native"].cell_contents = function
-    whole.__name__ = whole.__qualname__ = unique
+    scope = _written(unique, types)
+    scope["native"] = wp.func_native(text)(scope["native"])
     options: dict[str, Any] = {"fuse_fp": fuse, "fast_math": fuse}
     if fuse:  # Warp's option counts on a GPU alone. A module's flags replace those of the configuration.
         options["cpu_compiler_flags"] = f"{wp.config.cpu_compiler_flags or '-march=native'} -ffp-contract=fast"
+    whole = scope["whole"]
     return wp.kernel(whole, module="unique", enable_backward=False, launch_bounds=(threads, 1), module_options=options)
+
+
+def _written(name: str, types: dict[str, Any]) -> dict[str, Any]:
+    """Two functions of the arguments: ``native``, whose body a text replaces, and ``whole``, which calls it.
+
+    Warp reads the source of functions, so they have one, and lists of arguments are written once.
+    """
+    names, file = ", ".join(types), f"<{name}>"
+    source = f"def native({names}, tid): ...\ndef whole({names}): native({names}, wp.tid())\n"
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    scope: dict[str, Any] = {"wp": warp(), "__name__": __name__}
+    exec(compile(source, file, "exec"), scope)
+    for function, own, annotations in (("native", f"native_{name}", {**types, "tid": int}), ("whole", name, types)):
+        scope[function].__name__ = scope[function].__qualname__ = own
+        scope[function].__annotations__ = annotations
+    return scope
 
 
 def load_kernel(kernel: Any, device: str) -> Any:

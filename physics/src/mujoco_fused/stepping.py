@@ -213,15 +213,6 @@ def _kernel(
     """
     wp, (precision, inside) = warp(), precisions
 
-    def native(
-        qpos: Any, qvel: Any, warm: Any, ctrl: Any, given: Any, q_out: Any, v_out: Any, w_out: Any, low: Any, tid: Any
-    ) -> None: ...
-
-    def whole(
-        qpos: Any, qvel: Any, warm: Any, ctrl: Any, given: Any, q_out: Any, v_out: Any, w_out: Any, low: Any
-    ) -> None:
-        native(qpos, qvel, warm, ctrl, given, q_out, v_out, w_out, low, wp.tid())
-
     names = ("qpos", "qvel", "warm", "ctrl", "given", "q_out", "v_out", "w_out", "low")
     types = dict.fromkeys(names, wp.array2d(dtype=precision.warp))
     sizes = {"q": model.nq, "v": model.nv, "w": model.nv, "u": model.nu}
@@ -233,4 +224,4 @@ def _kernel(
     for name in "qvw":
         text += write_row(sizes[name], f"{name}_out", name)
     text += write_row(told, "low", "clearance")
-    return make_kernel(f"step_{precision.name}", prelude(inside) + text + epilogue(), types, native, whole)
+    return make_kernel(f"step_{precision.name}", prelude(inside) + text + epilogue(), types)

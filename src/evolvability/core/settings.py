@@ -54,7 +54,7 @@ def check_rules(settings: Any) -> None:
 
 @dataclass(frozen=True)
 class Options:
-    """Options of an objective or a population; without fields, those of one that has none."""
+    """Options of a task, an objective or a population; without fields, those of one that has none."""
 
     def __post_init__(self) -> None:
         check_rules(self)

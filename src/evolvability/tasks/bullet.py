@@ -6,6 +6,7 @@ moves. Of a robot that moves by 1 m it says 16/17 m for the cheetah and 21/22 m 
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from evolvability.core.errors import missing_extra
@@ -34,9 +35,14 @@ def ant_bullet(options: BulletOptions = BulletOptions(), policy: MakePolicy | No
 
 
 def _bullet(name: str, env: str, axes: str, options: BulletOptions, policy: MakePolicy | None) -> Task:
-    torso, progress = BodyPosition("torso", axes), TorsoProgress(heading(options.direction))
-    make, like = BulletMade(env, {}), options.gymnasium()
-    return gymnasium_task(make, like, policy=policy, behavior=torso, fitness=progress, name=name)
+    return gymnasium_task(
+        BulletMade(env, {}),
+        options.gymnasium(),
+        policy=policy,
+        behavior=BodyPosition("torso", axes),
+        fitness=partial(progress, heading(options.direction)),  # not a closure: it travels to workers
+        name=name,
+    )
 
 
 @dataclass(frozen=True)
@@ -54,14 +60,7 @@ class BulletMade(Made):
         return super().__call__().unwrapped
 
 
-@dataclass(frozen=True)
-class TorsoProgress:
-    """How far the torso came along a direction, in meters. A class, not a closure: it travels to workers."""
-
-    forward: tuple[float, float]
-    """The direction, as a unit vector."""
-
-    def __call__(self, episode: Episode) -> float:
-        """The distance."""
-        x, y = BodyPosition("torso")(episode)
-        return float(self.forward[0] * x + self.forward[1] * y)
+def progress(forward: tuple[float, float], episode: Episode) -> float:
+    """How far the torso came along a direction, a unit vector, in meters."""
+    x, y = BodyPosition("torso")(episode)
+    return float(forward[0] * x + forward[1] * y)

@@ -4,13 +4,17 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from evolvability.core.errors import ConfigError
+from evolvability.core.settings import ZERO_OR_MORE, Options, Rule, setting
 
 START_NOISE = 0.1
 """By how much start poses differ in the evaluations that are reported, in radians, where they did not in training."""
 
+LESS_THAN_ALL = Rule("a share, 0 or more and less than 1", lambda value: 0 <= value < 1)
+ANGLE = Rule("an angle in degrees, 0 or more and less than 90", lambda value: 0 <= value < 90)
+
 
 @dataclass(frozen=True)
-class Circumstances:
+class Circumstances(Options):
     """What differs between the episodes of a robot; all are independent of each other, and 0 means that it is fixed.
 
     Examples:
@@ -18,30 +22,20 @@ class Circumstances:
         True
     """
 
-    start_noise: float = 0.0
+    start_noise: float = setting(0.0, ZERO_OR_MORE)
     """Joint angles at the start vary by up to this much, in radians."""
-    push: float = 0.0
+    push: float = setting(0.0, ZERO_OR_MORE)
     """At the start the robot moves along the ground at up to this speed, in m/s, in a random direction."""
-    friction: float = 0.0
+    friction: float = setting(0.0, LESS_THAN_ALL)
     """The floor's friction varies by up to this share: 0.3 is 30 % less to 30 % more."""
-    mass: float = 0.0
+    mass: float = setting(0.0, LESS_THAN_ALL)
     """The robot's mass varies by up to this share, all its bodies by one factor."""
-    motor_strength: float = 0.0
+    motor_strength: float = setting(0.0, LESS_THAN_ALL)
     """The strength of motors varies by up to this share, of each by itself."""
-    failed_motors: int = 0
+    failed_motors: int = setting(0, ZERO_OR_MORE)
     """So many motors do nothing, others in every episode."""
-    slope: float = 0.0
+    slope: float = setting(0.0, ANGLE)
     """The floor slopes by up to this angle, in degrees, down in a random direction."""
-
-    def __post_init__(self) -> None:
-        for name in ("start_noise", "push", "failed_motors"):
-            if not getattr(self, name) >= 0:  # nan is refused too
-                raise ConfigError(f"{name} must be 0 or more, got {getattr(self, name)}.")
-        for name in ("friction", "mass", "motor_strength"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be a share, 0 or more and less than 1, got {getattr(self, name)}.")
-        if not 0 <= self.slope < 90:
-            raise ConfigError(f"slope must be an angle in degrees, 0 or more and less than 90, got {self.slope}.")
 
     @property
     def varies(self) -> bool:

@@ -6,7 +6,6 @@ product per draw that its mirrored members share; with noise of low rank two thi
 Any other policy is applied to every member's own parameters, by `jax.vmap`.
 """
 
-import itertools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +18,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.core.errors import ConfigError
-from evolvability.core.noise import Block, Noise, Shapes, blocks, lengthened, rows, times
+from evolvability.core.noise import Noise, Shapes, blocks, lengthened, rows, times
 from evolvability.core.types import PyTree, Sample
 from evolvability.tasks.own_code import explain_errors
 from evolvability.tasks.policies import Layered, MakePolicy, Policy
@@ -27,24 +26,13 @@ from evolvability.tasks.policies import Layered, MakePolicy, Policy
 TILE = 16  # rows and columns that BLAS kernels take at a time, or a multiple of it
 
 
-class Layer(NamedTuple):
-    """One affine map of every member's network, in parts."""
-
-    weight: Array
-    """(num_components, num_inputs, num_outputs) the weights of the centers."""
-    bias: Array
-    """(num_components, num_outputs) the biases of the centers."""
-    weight_noise: Block
-    """(num_draws, num_inputs, num_outputs) the noise of the weights, in its own number format, or in factors."""
-    bias_noise: Array
-    """(num_draws, num_outputs) the noise of the biases."""
-
-
 class Networks(NamedTuple):
-    """The networks of a whole sample."""
+    """The networks of a whole sample: of each affine map the weights, then the biases."""
 
-    layers: tuple[Layer, ...]
-    """The affine maps, from inputs to outputs."""
+    centers: tuple[Any, ...]
+    """(num_components, num_inputs, num_outputs) weights and (num_components, num_outputs) biases of the centers."""
+    noise: tuple[Any, ...]
+    """(num_draws, ...) of each the noise, in its own number format, or in factors."""
     component: Array
     """(num_draws,) which center each draw belongs to."""
     step: Array
@@ -107,15 +95,12 @@ def _layered(make: Layered, num_inputs: int, num_outputs: int) -> NetworkFamily:
 
     def build(sample: Sample) -> Networks:
         noise, step = noise_and_step(sample)
-        centers, noises = blocks(sample.center, shapes), blocks(noise, shapes)
-        # Weights and biases alternate in `shapes`.
-        parts: Any = zip(centers[::2], centers[1::2], noises[::2], noises[1::2], strict=True)
-        return Networks(tuple(itertools.starmap(Layer, parts)), sample.component, step)
+        return Networks(blocks(sample.center, shapes), blocks(noise, shapes), sample.component, step)
 
     def act(networks: Networks, observations: Array, carry: PyTree) -> tuple[Array, PyTree]:
         # (num_draws, num_signs, ...): the members of a draw are neighbors.
         by_draw = jax.tree.map(lambda leaf: leaf.reshape(*networks.step.shape, -1), (observations, carry))
-        done = make.forward(lambda k, inputs: _affine(networks.layers[k], networks, inputs), *by_draw)
+        done = make.forward(partial(_affine, networks), *by_draw)
         return jax.tree.map(lambda leaf: leaf.reshape(len(observations), -1), done)
 
     def member(parameters: Any) -> Any:
@@ -225,13 +210,16 @@ def noise_and_step(sample: Sample) -> tuple[Noise, Array]:
     return (scale * noise).astype(noise.dtype), ones * sample.sign
 
 
-def _affine(layer: Layer, networks: Networks, inputs: Array) -> Array:
+def _affine(networks: Networks, number: int, inputs: Array) -> Array:
     """One map of all members; inputs: (num_draws, num_signs, num_inputs)."""
+    (weight, bias), (weight_noise, bias_noise) = (
+        parts[2 * number : 2 * number + 2] for parts in (networks.centers, networks.noise)
+    )
     num_draws, num_signs, num_inputs = inputs.shape
-    shared = _shared_product(inputs.reshape(-1, num_inputs), layer.weight)
-    shared += layer.bias[:, None]  # in place here and below: NumPy's arrays are large
-    outputs = times(inputs, layer.weight_noise)
-    outputs += lengthened(layer.bias_noise)[:, None]
+    shared = _shared_product(inputs.reshape(-1, num_inputs), weight)
+    shared += bias[:, None]  # in place here and below: NumPy's arrays are large
+    outputs = times(inputs, weight_noise)
+    outputs += lengthened(bias_noise)[:, None]
     outputs *= networks.step[..., None]
     outputs += _choose(shared.reshape(-1, num_draws, num_signs, shared.shape[-1]), networks.component)
     return outputs

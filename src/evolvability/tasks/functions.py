@@ -63,11 +63,12 @@ def function_task(
         given = jax.device_get(unflatten(flat_start))  # NumPy's, as on the host
         first_behavior, first_fitness = first(given, *(0 for _ in probe) if on_host else probe)
     num_behaviors = checked_result(first_behavior, first_fitness)
-    found_by = partial(_found_on_host, name, num_behaviors) if on_host else _found_on_device
+    # A fitness of None is an empty pytree, which vmap hands through.
+    everybody = partial(_on_host, name, num_behaviors, evaluate_one) if on_host else jax.vmap(evaluate_one)
 
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
         keys = (sample.member_keys(key),) if takes_key else ()
-        behaviors, fitnesses = found_by(evaluate_one, jax.vmap(unflatten)(sample.members()), *keys)
+        behaviors, fitnesses = everybody(jax.vmap(unflatten)(sample.members()), *keys)
         # Reshaped for behaviors that are single numbers: (num_members,) becomes (num_members, 1).
         return make_outcome(behaviors.reshape(sample.num_members, -1), fitnesses), memory
 
@@ -84,16 +85,8 @@ def function_task(
     )
 
 
-def _found_on_device(evaluate_one: Callable[..., Any], members: PyTree, *keys: Array) -> Any:
-    """What all members do, and how well, as (behaviors, fitnesses)."""
-    # A fitness of None is an empty pytree, which vmap hands through.
-    return jax.vmap(evaluate_one)(members, *keys)
-
-
-def _found_on_host(
-    name: str, num_behaviors: int, evaluate_one: Callable[..., Any], members: PyTree, *keys: Array
-) -> Any:
-    """The same, member by member in Python."""
+def _on_host(name: str, num_behaviors: int, evaluate_one: Callable[..., Any], members: PyTree, *keys: Array) -> Any:
+    """What all members do, and how well, as (behaviors, fitnesses), member by member in Python."""
     # Taken from the device at once: a slice of a JAX array for every member would cost more than many a function.
     members = jax.device_get(members)
     seeds = [np.asarray(jax.random.key_data(each))[:, -1].tolist() for each in keys]

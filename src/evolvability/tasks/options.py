@@ -1,36 +1,20 @@
 """The options of every task: dataclasses, each field with its sentence. None of them needs JAX."""
 
-import math
-from dataclasses import asdict, dataclass, make_dataclass
-from typing import Annotated, Any, Literal, get_type_hints
+from dataclasses import asdict, dataclass, field, fields, make_dataclass
+from typing import Annotated, Any, Literal
 
 from tyro.conf import Suppress, arg
 from tyro.constructors import PrimitiveConstructorSpec
 
 from evolvability.core.errors import ConfigError, unknown
+from evolvability.core.settings import ONE_OR_MORE, POSITIVE, ZERO_OR_MORE, Options, Rule, setting
 from evolvability.tasks.circumstances import Circumstances
 from evolvability.tasks.directions import heading
 
 Scope = Literal["member", "generation", "run"]
 NAMED_BEHAVIORS = ("observation", "info", "body")
 """What comes before the colon in a behavior that is not a function of the user's."""
-LARGEST_INTEGER = 2**31 - 1  # that JAX counts to
-
-
-def at_least(options: Any, **lowest: float) -> None:
-    """Refuse options that are lower than they may be, e.g. ``at_least(options, num_steps=1)``."""
-    for name, low in lowest.items():
-        value = getattr(options, name)
-        if value < low:
-            raise ConfigError(f"{name} must be {low} or more, got {value}.")
-        if value > LARGEST_INTEGER:
-            raise ConfigError(f"{name} must be at most {LARGEST_INTEGER:,}, got {value:,}.")
-
-
-def check_share(options: Any) -> None:
-    """Refuse an ``observation_share`` that is not a probability."""
-    if not 0 <= options.observation_share <= 1:
-        raise ConfigError(f"observation_share must be between 0 and 1, got {options.observation_share}.")
+PROBABILITY = Rule("between 0 and 1", lambda value: 0 <= value <= 1)
 
 
 def parse_hidden(text: str) -> int | tuple[int, ...]:
@@ -64,7 +48,7 @@ Hidden = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkOptions:
+class NetworkOptions(Options):
     """The network of a task's members."""
 
     policy: Annotated[str, arg(metavar="NAME")] = "mlp"
@@ -80,10 +64,11 @@ class NetworkOptions:
         return (self.hidden, self.hidden) if isinstance(self.hidden, int) else self.hidden
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         given: Any = self.hidden
         units = parse_hidden(given) if isinstance(given, str) else given
         layers = tuple(units) if isinstance(units, list | tuple) else (units, units)
-        if not all(type(number) is int and 1 <= number <= LARGEST_INTEGER for number in layers):
+        if not all(type(number) is int and number >= 1 for number in layers):
             raise ConfigError(f"hidden must be 1 or more, or one such number per layer as 64,64, got {self.hidden}.")
         # One way to write it: runs are compared by their settings. Past the frozen dataclass.
         object.__setattr__(self, "hidden", layers[0] if len(layers) == 2 and layers[0] == layers[1] else layers)
@@ -96,12 +81,7 @@ class NetworkOptions:
 
 
 @dataclass(frozen=True)
-class NoOptions:
-    """A task without options."""
-
-
-@dataclass(frozen=True)
-class InterferenceOptions:
+class InterferenceOptions(Options):
     """Options of the interference task."""
 
     start: float = 1.0
@@ -109,42 +89,30 @@ class InterferenceOptions:
 
 
 @dataclass(frozen=True)
-class WorldOptions(NetworkOptions):
-    """Options of a toy world."""
-
-    num_steps: int = 100
-    """Time steps per episode."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, num_steps=1)
-
-
-@dataclass(frozen=True)
-class PointOptions(WorldOptions):
+class PointOptions(NetworkOptions):
     """Options of the toy world."""
 
-    num_steps: int = 100
+    num_steps: int = setting(100, ONE_OR_MORE)
     """Time steps per episode, 0.1 s each."""
     hidden: Hidden = 16
     """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
 
 
 @dataclass(frozen=True)
-class MazeOptions(WorldOptions):
+class MazeOptions(NetworkOptions):
     """Options of the maze."""
 
-    num_steps: int = 40
+    num_steps: int = setting(40, ONE_OR_MORE)
     """Time steps per episode, 0.25 s each."""
     hidden: Hidden = 8
     """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
 
 
 @dataclass(frozen=True)
-class NavigationOptions(WorldOptions):
+class NavigationOptions(NetworkOptions):
     """Options of the navigation problem."""
 
-    num_steps: int = 20
+    num_steps: int = setting(20, ONE_OR_MORE)
     """Time steps per episode."""
     hidden: Hidden = 32
     """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
@@ -154,7 +122,7 @@ class NavigationOptions(WorldOptions):
 class EpisodeOptions(Circumstances, NetworkOptions):
     """Options of every robot."""
 
-    num_steps: int = 1000
+    num_steps: int = setting(1000, ONE_OR_MORE)
     """Control steps per episode."""
     engine: Literal["auto", "fused", "mujoco"] = "auto"
     """What steps the physics: fused (MuJoCo's, compiled for this robot) or mujoco (its own library, on CPU cores);
@@ -163,18 +131,15 @@ class EpisodeOptions(Circumstances, NetworkOptions):
     """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
     early_termination: bool = False
     """End an episode when the robot falls; its behavior is where that happened."""
-    observation_share: float = 0.01
+    observation_share: float = setting(0.01, PROBABILITY)
     """Probability that a member's observations enter the running statistics that observations are scaled by."""
     hidden: Hidden = 256
     """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
-    threads: int = 0
+    threads: int = setting(0, ZERO_OR_MORE)
     """CPU threads that step robots; 0 for the GPU, or all cores where there is none."""
 
     def __post_init__(self) -> None:
-        Circumstances.__post_init__(self)
-        NetworkOptions.__post_init__(self)
-        at_least(self, num_steps=1, threads=0)
-        check_share(self)
+        super().__post_init__()
         heading(self.direction)
 
 
@@ -182,18 +147,14 @@ class EpisodeOptions(Circumstances, NetworkOptions):
 class LocomotionOptions(EpisodeOptions):
     """Options of the paper's locomotion tasks."""
 
-    num_steps: int = 1000
+    num_steps: int = setting(1000, ONE_OR_MORE)
     """Control steps per episode, 0.0165 s each."""
     body: Literal["paper", "gymnasium"] = "paper"
     """The robot's masses, joints and motors: PyBullet's, which the paper used, or those of Gymnasium's assets."""
-    solver_iterations: int = 8
+    solver_iterations: int = setting(8, ONE_OR_MORE)
     """Iterations of the physics' constraint solver, at most."""
-    solver_line_search_iterations: int = 8
+    solver_line_search_iterations: int = setting(8, ONE_OR_MORE)
     """Line-search iterations in each of them, at most."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, solver_iterations=1, solver_line_search_iterations=1)
 
 
 @dataclass(frozen=True)
@@ -212,9 +173,9 @@ class RobotOptions(EpisodeOptions):
     """An MJCF, such as my.xml, or the name of one of Gymnasium's models, such as swimmer."""
     root: str = "auto"
     """The body that walks; auto for the first that is free, or slides in two directions without a motor."""
-    control_step: float = 0.02
+    control_step: float = setting(0.02, POSITIVE)
     """Seconds per control step, rounded to whole time steps of the model."""
-    num_steps: int = 500
+    num_steps: int = setting(500, ONE_OR_MORE)
     """Control steps per episode."""
     observation: str = "auto"
     """What it sees: parts with commas, of root, joints, contacts, sensors, the name of a sensor, site:NAME.xyz; auto
@@ -234,9 +195,9 @@ class RobotOptions(EpisodeOptions):
     """The root's height above which an episode ends; 0 for none."""
     must_not_touch: Annotated[tuple[str, ...], arg(metavar="BODY", help_behavior_hint="")] = ()
     """Bodies that end an episode when they touch the floor."""
-    action_scale: float = 1.0
+    action_scale: float = setting(1.0, POSITIVE)
     """By an output of 1 a control moves by this times half of its range, from its middle or from the first pose."""
-    observation_share: float = 0.05
+    observation_share: float = setting(0.05, PROBABILITY)
     """Probability that a member's observations enter the running statistics that observations are scaled by."""
     hidden: Hidden = 64
     """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
@@ -249,9 +210,6 @@ class RobotOptions(EpisodeOptions):
         super().__post_init__()
         # TOML has lists. The dataclass is frozen, so it is put in order past it.
         object.__setattr__(self, "must_not_touch", tuple(self.must_not_touch))
-        for name in ("control_step", "action_scale"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigError(f"{name} must be positive, got {getattr(self, name)}.")
 
 
 def robot_options(name: str, **defaults: Any) -> Any:
@@ -260,8 +218,11 @@ def robot_options(name: str, **defaults: Any) -> Any:
     >>> robot_options("HopperOptions", model="hopper", min_height=0.7)().min_height
     0.7
     """
-    hints = get_type_hints(RobotOptions, include_extras=True)
-    own = [(key, hints[key], value) for key, value in defaults.items()]
+    own: Any = [
+        (one.name, one.type, field(default=defaults[one.name], metadata=one.metadata))
+        for one in fields(RobotOptions)
+        if one.name in defaults
+    ]
     return make_dataclass(name, own, bases=(RobotOptions,), frozen=True, namespace={"__doc__": RobotOptions.__doc__})
 
 
@@ -292,43 +253,36 @@ class GymnasiumOptions(NetworkOptions):
     """observation, observation:0,2 (entries of the last), info:KEY,KEY, body:NAME.xy, or your own module:function."""
     fitness: str = "reward"
     """reward (the sum over the episode), or your own module:function."""
-    num_steps: int = 0
+    num_steps: int = setting(0, ZERO_OR_MORE)
     """Steps after which an episode ends; 0 leaves it to the environment."""
     seeds_differ_by: Scope = "member"
     """Whether every member gets its own start, or all of a generation the same, or all of the run."""
-    observation_share: float = 0.1
+    observation_share: float = setting(0.1, PROBABILITY)
     """Probability that an episode's observations enter the running statistics that observations are scaled by."""
     hidden: Hidden = 64
     """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
     rebuild: Literal["auto", "always", "never"] = "auto"
     """Build the environment anew for every member, needed where its reset does not forget; auto knows which do not."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, num_steps=0)
-        check_share(self)
-
 
 @dataclass(frozen=True)
 class BulletOptions(NetworkOptions):
     """Options of the PyBullet tasks."""
 
-    num_steps: int = 1000
+    num_steps: int = setting(1000, ONE_OR_MORE)
     """Control steps per episode, 0.0165 s each."""
     direction: str = "right"
     """Where fitness points: right (+x), left (-x), or an angle from +x in degrees."""
     seeds_differ_by: Scope = "member"
     """Whether every member gets its own start, or all of a generation the same, or all of the run."""
-    observation_share: float = 0.01
+    observation_share: float = setting(0.01, PROBABILITY)
     """Probability that a member's observations enter the running statistics that observations are scaled by."""
     hidden: Hidden = 256
     """Units in each of two hidden layers, or of every layer, as 64,32; of a gru, its units."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, num_steps=1)
         heading(self.direction)
-        self.gymnasium()  # which checks the rest
 
     def gymnasium(self) -> GymnasiumOptions:
         """The same as options of a Gymnasium environment."""

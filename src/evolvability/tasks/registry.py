@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from evolvability.core.entries import FROM_PYTHON, loaded
 from evolvability.core.errors import ConfigError, unknown
+from evolvability.core.settings import Options
 from evolvability.tasks import options as task_options
-from evolvability.tasks.options import NAMED_BEHAVIORS, GymnasiumOptions, NetworkOptions, NoOptions
+from evolvability.tasks.options import NAMED_BEHAVIORS, GymnasiumOptions, NetworkOptions
 
 if TYPE_CHECKING:
     from evolvability.tasks.base import Task
@@ -25,7 +26,7 @@ class TaskEntry:
     """One line for `ees list`."""
     make: "str | Callable[[Any], Task]"
     """The factory, from options to a Task; its ``module:name``, so that listing tasks loads none of them."""
-    options: type = NoOptions
+    options: type = Options
     """The dataclass of the task's own options."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Configuration values this task starts from."""
@@ -35,6 +36,8 @@ class TaskEntry:
     """What a preset of `config.schema.PRESETS` means for this task, by the preset's name."""
 
 
+# Of 16 members the usual hundredth would mostly be nobody.
+SMOKE = {"population_size": 16, "generations": 3, "task_options": {"num_steps": 20, "observation_share": 0.25}}
 LOCOMOTION_PRESETS: dict[str, dict[str, Any]] = {
     "paper": {
         "population_size": 10_000,
@@ -43,8 +46,7 @@ LOCOMOTION_PRESETS: dict[str, dict[str, Any]] = {
         "noise_dtype": "bfloat16",
         "task_options": {"num_steps": 1000},
     },
-    # Of 16 members the usual hundredth would mostly be nobody.
-    "smoke": {"population_size": 16, "generations": 3, "task_options": {"num_steps": 20, "observation_share": 0.25}},
+    "smoke": SMOKE,
 }
 # A laptop's few members and short episodes teach the light bodies sooner.
 CHEETAH_LAPTOP: dict[str, Any] = {
@@ -95,7 +97,7 @@ ROBOT_PRESETS: dict[str, dict[str, Any]] = {
         "task_options": {"hidden": 256, "observation_share": 0.01},
     },
     "laptop": {"population_size": 256, "generations": 60, "sigma": 0.05, "learning_rate": 0.03, "l2": 0.01},
-    "smoke": {"population_size": 16, "generations": 3, "task_options": {"num_steps": 20, "observation_share": 0.25}},
+    "smoke": SMOKE,
 }
 
 

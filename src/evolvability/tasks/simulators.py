@@ -1,7 +1,6 @@
 """Tasks whose simulator is ordinary Python: built once per worker, run member by member, on any number of machines."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -109,7 +108,7 @@ def simulator_task(
     name = name or getattr(simulator, "__name__", "simulator").strip("<>")
     # Not a closure: it travels to workers. So do shapes, but not the start itself.
     shapes = shapes_of(start)
-    factory = partial(_Plain, simulator, jax.tree.structure(start), shapes, has_fitness, scope)
+    factory = partial(_plain, simulator, jax.tree.structure(start), shapes, has_fitness, scope)
     with explain_errors(f"Task '{name}': the simulator raised at the start parameters"):
         # Once here, so that what cannot work says so now, and not on a worker.
         probe = factory()(np.asarray(flat_start), Address((0,), 0, 0), ())
@@ -193,28 +192,19 @@ def absorb(memory: PyTree, seen: tuple[Moments, ...]) -> PyTree:
     return Moments(*(jnp.asarray(each) for each in merged))
 
 
-@dataclass
-class _Plain:
-    """A user's simulator, called as one of ours."""
+def _plain(simulator: Callable[[], Any], tree: Any, shapes: Shapes, has_fitness: bool, scope: Scope) -> Simulator:
+    """A user's simulator, called as one of ours; tree: the structure of parameters, shapes: of its leaves."""
+    simulate = simulator()
 
-    simulator: Callable[[], Any]
-    tree: Any
-    """The structure of parameters, and below the shapes of its leaves."""
-    shapes: Shapes
-    has_fitness: bool
-    scope: Scope
-
-    def __post_init__(self) -> None:
-        self.simulate = self.simulator()
-
-    def __call__(self, parameters: HostArray, address: Address, memory: PyTree) -> Trial:
+    def trial(parameters: HostArray, address: Address, memory: PyTree) -> Trial:
         # In NumPy's arrays: a simulator need not know JAX.
-        leaves: Any = blocks(parameters[None], self.shapes)  # type: ignore[arg-type]
-        given = jax.tree.unflatten(self.tree, [leaf[0] for leaf in leaves])
-        # A call counts as one step: how many it simulates inside is not known.
-        return Trial(*self._checked(self.simulate(given, address.seed(address.episode, self.scope))), 1)
-
-    def _checked(self, result: Any) -> tuple[HostArray, float]:
-        behavior, fitness = behavior_and_fitness(result, self.has_fitness)
+        leaves: Any = blocks(parameters[None], shapes)  # type: ignore[arg-type]
+        given = jax.tree.unflatten(tree, [leaf[0] for leaf in leaves])
+        result = simulate(given, address.seed(address.episode, scope))
+        behavior, fitness = behavior_and_fitness(result, has_fitness)
         checked_result(behavior, fitness)
-        return np.atleast_1d(np.asarray(behavior, np.float64)), float(fitness) if self.has_fitness else 0.0
+        vector = np.atleast_1d(np.asarray(behavior, np.float64))
+        # A call counts as one step: how many it simulates inside is not known.
+        return Trial(vector, float(fitness) if has_fitness else 0.0, 1)
+
+    return trial

@@ -42,34 +42,34 @@ class Engine:
     """What it is and on which device it runs, as a text for people."""
     run: Callable[[Array, Sample, Moments], EpisodeResults]
     """One episode per member, observations scaled by the moments."""
+    replay: Replay
+    """The same to watch, of a few members on the CPU."""
     on_host: bool
     """Whether ``run`` is ordinary Python, to be called outside of ``jit``."""
 
 
-def remembered(keys: Array, share: float) -> Array:
-    """(num_members,) whether each member's observations enter the running statistics, with probability ``share``."""
-    return jax.vmap(lambda key: jax.random.bernoulli(key, share))(keys)
-
-
-@functools.partial(jax.jit, static_argnames=("robot", "circumstances"))  # one program instead of forty
-def dealt(key: Array, sample: Sample, robot: Any, circumstances: EpisodeOptions) -> tuple[Drawn, Array]:
-    """The circumstances of every member's episode, and whether its observations are remembered."""
+@functools.partial(jax.jit, static_argnames=("robot", "options"))  # one program instead of forty
+def dealt(key: Array, sample: Sample, robot: Any, options: EpisodeOptions) -> tuple[Drawn, Array]:
+    """The circumstances of every member's episode, and whether its observations enter the running statistics."""
     key_start, key_seen = jax.random.split(key)
-    drawn = draw(sample.member_keys(key_start), robot, circumstances)
-    return drawn, remembered(sample.member_keys(key_seen), circumstances.observation_share)
+    drawn = draw(sample.member_keys(key_start), robot, options)
+    remember = jax.vmap(lambda own: jax.random.bernoulli(own, options.observation_share))
+    return drawn, remember(sample.member_keys(key_seen))
 
 
-Blocks = Callable[[Moments], Callable[[Sample, Drawn, HostArray], EpisodeResults]]
-"""``(moments) -> (sample, drawn, kept) -> EpisodeResults`` in NumPy's arrays; ``seen`` is of members that are kept."""
+Episodes = Callable[[Sample, Drawn, Moments, HostArray, bool], tuple[EpisodeResults, HostArray]]
+"""``(sample, drawn, moments, kept, is_watched) -> (results, poses)`` in NumPy's arrays, on the calling thread.
+
+Of the results, ``seen`` is of members that are kept; poses: (num_members, num_frames, num_positions), if watched.
+"""
 
 
-def on_threads(name: str, robot: Any, options: EpisodeOptions, most: int, blocks: Blocks) -> Engine:
+def on_threads(name: str, robot: Any, options: EpisodeOptions, most: int, episodes: Episodes) -> Engine:
     """An engine on the cores of a CPU: a block of draws, ``most`` of them, goes through its episodes on one thread."""
     num_threads = options.threads or num_cores()
 
     def run(key: Array, sample: Sample, moments: Moments) -> EpisodeResults:
         drawn, kept, host = jax.tree.map(np.asarray, (*dealt(key, sample, robot, options), sample))
-        episodes = blocks(moments)
         rounds = math.ceil(sample.num_draws / (most * num_threads))
         size = math.ceil(sample.num_draws / (rounds * num_threads))  # as many blocks for every thread
 
@@ -77,7 +77,8 @@ def on_threads(name: str, robot: Any, options: EpisodeOptions, most: int, blocks
             draws = _in_float32(host.of_draws(slice(first, first + size)))
             # A draw's members are neighbors, so a block of draws is a range of members.
             members = slice(first * len(host.sign), first * len(host.sign) + draws.num_members)
-            return episodes(draws, jax.tree.map(lambda leaf: leaf[members], drawn), kept[members])
+            own = jax.tree.map(lambda leaf: leaf[members], drawn)
+            return episodes(draws, own, moments, kept[members], False)[0]
 
         # One BLAS thread each: their own threads would fight over the cores with ours.
         with one_blas_thread(), ThreadPoolExecutor(num_threads) as threads:
@@ -88,7 +89,8 @@ def on_threads(name: str, robot: Any, options: EpisodeOptions, most: int, blocks
         in_float32 = jax.tree.map(lambda leaf: leaf.astype(np.float32) if leaf.dtype.kind == "f" else leaf, whole)
         return jax.device_put(in_float32)
 
-    return Engine(f"{name}, {num_threads} CPU thread{'s' * (num_threads > 1)}", run, on_host=True)
+    text = f"{name}, {num_threads} CPU thread{'s' * (num_threads > 1)}"
+    return Engine(text, run, host_replay(robot, options, episodes), on_host=True)
 
 
 def one_blas_thread() -> Any:
@@ -99,23 +101,20 @@ def one_blas_thread() -> Any:
 _libraries = functools.cache(ThreadpoolController)  # which looks through all libraries of the process
 
 
-def host_replay(
-    robot: Any,
-    options: EpisodeOptions,
-    watched: Callable[[Sample, Drawn, Moments], tuple[EpisodeResults, HostArray]],
-) -> Replay:
-    """Episodes to watch, from ``(sample, drawn, moments) -> (episodes, (num_members, num_frames, num_positions))``."""
+def host_replay(robot: Any, options: EpisodeOptions, episodes: Episodes) -> Replay:
+    """Episodes to watch."""
 
     def replay(key: Array, sample: Sample, moments: Moments) -> Recording:
         drawn = jax.tree.map(np.asarray, dealt(key, sample, robot, options)[0])
+        host, none_kept = _in_float32(jax.tree.map(np.asarray, sample)), np.zeros(sample.num_members, bool)
         # As in the engine: more BLAS threads could add up in another order.
         with one_blas_thread():
-            episodes, frames = watched(_in_float32(jax.tree.map(np.asarray, sample)), drawn, moments)
+            done, frames = episodes(host, drawn, moments, none_kept, True)
         poses = frames.astype(np.float32)
         return Recording(
-            behavior=np.asarray(episodes.behavior),
-            valid=np.asarray(episodes.valid),
-            num_frames=np.asarray(episodes.num_steps) + 1,
+            behavior=np.asarray(done.behavior),
+            valid=np.asarray(done.valid),
+            num_frames=np.asarray(done.num_steps) + 1,
             path=np.stack(np.broadcast_arrays(*robot.torso(poses, np.zeros_like(poses)).position[:2]), axis=-1),
             poses=poses,
         )

@@ -6,7 +6,7 @@ The texts are those of whole episodes, too. Names in scope: ``q``, ``v``, ``w``,
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -72,12 +72,15 @@ def controller(robot: Robot, early_termination: bool, parameters: tuple[str, ...
 
     It is one kernel. ``physics`` has the rows of all ``parameters``, as in `Drawn`.
     """
-    kernel = _kernel(robot, early_termination, parameters)
-    names = [f"{name}_out" for name in Progress._fields]
-    call = jax_function(kernel, len(names))
+    rows, flags = wp.array2d(dtype=wp.float32), wp.array(dtype=wp.int32)
+    kinds = dict.fromkeys(Progress._fields, rows) | {"running": flags, "valid": flags}
+    after_step = {f"{name}_out": kind for name, kind in kinds.items()}
+    types = {f"{name}_in": kind for name, kind in kinds.items()} | {"torques": rows} | after_step
+    text = prelude(FLOAT) + _text(robot, early_termination, parameters) + epilogue()
+    call = jax_function(make_kernel(f"control_{robot.name}", text, types), len(after_step))
 
     def step(now: Progress, torques: Array, physics: dict[str, Array]) -> Progress:
-        shapes = {name: array.shape for name, array in zip(names, now, strict=True)}
+        shapes = {name: array.shape for name, array in zip(after_step, now, strict=True)}
         torques = jnp.concatenate([torques, *physics.values()], axis=1) if physics else torques
         after = Progress(*call(*now, torques, output_dims=shapes, launch_dims=len(torques)))
         return _beside(robot, early_termination, now, after) if outside(robot) else after
@@ -93,32 +96,6 @@ def _beside(robot: Robot, early_termination: bool, before: Progress, now: Progre
     if "end" in outside(robot) and robot.ends is not None and early_termination:
         now = now._replace(running=jnp.where(moved & robot.ends(view), 0, now.running))
     return now
-
-
-def _kernel(robot: Robot, early_termination: bool, parameters: tuple[str, ...]) -> wp.Kernel:
-    def native(
-        qpos_in: Any, qvel_in: Any, qacc_warmstart_in: Any, observation_in: Any, running_in: Any, valid_in: Any,
-        torques: Any,
-        qpos_out: Any, qvel_out: Any, qacc_warmstart_out: Any, observation_out: Any, running_out: Any, valid_out: Any,
-        tid: Any,
-    ) -> None: ...  # fmt: skip
-
-    def whole(
-        qpos_in: Any, qvel_in: Any, qacc_warmstart_in: Any, observation_in: Any, running_in: Any, valid_in: Any,
-        torques: Any,
-        qpos_out: Any, qvel_out: Any, qacc_warmstart_out: Any, observation_out: Any, running_out: Any, valid_out: Any,
-    ) -> None:  # fmt: skip
-        native(
-            qpos_in, qvel_in, qacc_warmstart_in, observation_in, running_in, valid_in, torques,
-            qpos_out, qvel_out, qacc_warmstart_out, observation_out, running_out, valid_out, wp.tid(),
-        )  # fmt: skip
-
-    rows, flags = wp.array2d(dtype=wp.float32), wp.array(dtype=wp.int32)
-    kinds = dict.fromkeys(Progress._fields, rows) | {"running": flags, "valid": flags}
-    types = {f"{name}_in": kind for name, kind in kinds.items()} | {"torques": rows}
-    types |= {f"{name}_out": kind for name, kind in kinds.items()}
-    text = prelude(FLOAT) + _text(robot, early_termination, parameters) + epilogue()
-    return make_kernel(f"control_{robot.name}", text, types, native, whole)
 
 
 def _text(robot: Robot, early_termination: bool, parameters: tuple[str, ...] = ()) -> str:
@@ -170,10 +147,6 @@ def advanced(robot: Robot, parameters: tuple[str, ...]) -> str:
 def _acted(robot: Robot) -> str:
     """Controls, of a network's outputs."""
     number, (low, high, middle, half) = robot.num_motors, robot.actions[:4]
-    if not middle.any() and (half == 1).all() and (low == -high).all() and (high == high[0]).all():
-        most = literal(float(high[0]))
-        limited = f"u[i] < -{most} ? -{most} : (u[i] > {most} ? {most} : u[i])"
-        return f"for (int i = 0; i < {number}; i++) {{ good = good && ISFINITE(u[i]); u[i] = {limited}; }}"
     tape = Tape()
     outputs = tape.inputs("u", number)
     acted = [float(middle[k]) + float(half[k]) * within(outputs[k], low[k], high[k]) for k in range(number)]

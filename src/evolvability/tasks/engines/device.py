@@ -9,14 +9,14 @@ import numpy as np
 from jax import Array
 
 from evolvability.core.types import PyTree, Sample
-from evolvability.tasks.engines.base import Engine, EpisodeResults, host_replay, remembered
+from evolvability.tasks.engines.base import Engine, EpisodeResults, dealt, host_replay
 from evolvability.tasks.engines.control import Progress, controller, first_of
 from evolvability.tasks.engines.drawing import Drawn, draw
 from evolvability.tasks.engines.networks import actor
 from evolvability.tasks.families import NetworkFamily
 from evolvability.tasks.normalizer import Moments, include, pool, scaled, scaling
 from evolvability.tasks.options import EpisodeOptions
-from evolvability.tasks.replay import HostArray, Replay
+from evolvability.tasks.replay import HostArray
 from evolvability.tasks.robots.robot import Robot
 from evolvability.tasks.world import Situation, World, directions
 
@@ -53,25 +53,21 @@ def _measured(robot: Robot, now: Progress) -> Array:
 
 def device_engine(robot: Robot, networks: NetworkFamily, options: EpisodeOptions) -> Engine:
     """An engine inside of JAX's programs, which drives a robot with a network family."""
+    episodes = partial(_episodes, robot, networks, options)
+    whole = jax.jit(episodes)
 
     def run(key: Array, sample: Sample, moments: Moments) -> EpisodeResults:
-        key_start, key_seen = jax.random.split(key)
-        drawn = draw(sample.member_keys(key_start), robot, options)
-        done, _ = _episodes(robot, networks, options, sample, drawn, moments)
-        kept = remembered(sample.member_keys(key_seen), options.observation_share)
+        drawn, kept = dealt(key, sample, robot, options)
+        done, _ = episodes(sample, drawn, moments)
         return done._replace(seen=pool(done.seen, kept & done.valid))
 
-    return Engine(f"fused, {jax.default_backend()}", run, on_host=False)
-
-
-def device_replay(robot: Robot, networks: NetworkFamily, options: EpisodeOptions) -> Replay:
-    """Episodes of a few members with every moment's pose, for networks that no compiled episode has."""
-    whole = jax.jit(partial(_episodes, robot, networks, options))
-
-    def watched(sample: Sample, drawn: Drawn, moments: Moments) -> tuple[EpisodeResults, HostArray]:
+    def watched(
+        sample: Sample, drawn: Drawn, moments: Moments, kept: HostArray, is_watched: bool
+    ) -> tuple[EpisodeResults, HostArray]:
         return jax.tree.map(np.asarray, whole(sample, drawn, moments))
 
-    return host_replay(robot, options, watched)
+    replay = host_replay(robot, options, watched)
+    return Engine(f"fused, {jax.default_backend()}", run, replay, on_host=False)
 
 
 def _episodes(

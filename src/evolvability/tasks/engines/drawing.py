@@ -1,6 +1,7 @@
 """The circumstances of episodes, drawn per episode from the episode's own key alone: the same for every engine."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -56,13 +57,9 @@ def _velocity(luck: Luck, robot: Any, push: float) -> Array:
     return jnp.zeros((len(along), robot.model.nv)).at[:, np.array(robot.ground)].set(along)
 
 
-def _friction(luck: Luck, robot: Any, circumstances: Circumstances) -> Array:
-    # Of all geoms: that of a contact is the larger one of two.
-    return _own(robot, "friction") * _factors(luck["friction"][:, :1], circumstances.friction)
-
-
-def _mass(luck: Luck, robot: Any, circumstances: Circumstances) -> Array:
-    return _own(robot, "mass") * _factors(luck["mass"][:, :1], circumstances.mass)
+def _whole(name: str, luck: Luck, robot: Any, circumstances: Circumstances) -> Array:
+    """Friction of all geoms, as that of a contact is the larger one of two, or masses: all by one factor."""
+    return _own(robot, name) * _factors(luck[name][:, :1], getattr(circumstances, name))
 
 
 def _gear(luck: Luck, robot: Any, circumstances: Circumstances) -> Array:
@@ -79,10 +76,10 @@ def _gravity(luck: Luck, robot: Any, circumstances: Circumstances) -> Array:
 
 
 DRAWS: dict[str, Callable[[Luck, Any, Circumstances], Array]] = {
-    "friction": _friction,
+    "friction": partial(_whole, "friction"),
     "gear": _gear,
     "gravity": _gravity,
-    "mass": _mass,
+    "mass": partial(_whole, "mass"),
 }
 """How the parameters of the physics come about."""
 

@@ -4,8 +4,7 @@ A member's network is read at every control step. Its episode runs through to it
 stays in that core's cache.
 """
 
-import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import warp as wp
 from mujoco_fused import FLOAT, Precision, block, epilogue, literal, make_kernel, prelude
@@ -31,7 +30,6 @@ class Given(NamedTuple):
     """The parameters of the physics that follow, see `Circumstances.parameters`."""
 
 
-@functools.cache
 def episode_kernel(robot: Robot, network: NetworkText, precision: Precision, given: Given) -> wp.Kernel:
     """A kernel of one thread per member: from its parameters and pose to where its episode ended.
 
@@ -40,33 +38,15 @@ def episode_kernel(robot: Robot, network: NetworkText, precision: Precision, giv
     frames to record per member (0, or one more than steps). It writes: displacement, (valid, steps), statistics as
     (count, means, sums of squared deviations), and frames.
     """
-
-    def native(
-        params: Any, poses: Any, kept: Any, mean: Any, std: Any, num_steps: Any, may_fall: Any, frames: Any,
-        ended: Any, status: Any, seen: Any, path: Any, tid: Any,
-    ) -> None: ...  # fmt: skip
-
-    def whole(
-        params: Any, poses: Any, kept: Any, mean: Any, std: Any, num_steps: Any, may_fall: Any, frames: Any,
-        ended: Any, status: Any, seen: Any, path: Any,
-    ) -> None:  # fmt: skip
-        native(
-            params, poses, kept, mean, std, num_steps, may_fall, frames, ended, status, seen, path, wp.tid()
-        )  # fmt: skip
-
     dtypes = {"R": precision.warp, "int": wp.int32}
     kinds = {name: (dtypes[kind.rstrip("*")], kind.count("*")) for name, kind in ARGUMENTS.items()}
     types = {name: wp.array(dtype=dtype, ndim=axes) if axes else int for name, (dtype, axes) in kinds.items()}
     text = episode_text(robot, network, precision, given) + epilogue()
-    return make_kernel(f"episodes_{robot.name}", text, types, native, whole, fuse=precision is FLOAT)
+    return make_kernel(f"episodes_{robot.name}", text, types, fuse=precision is FLOAT)
 
 
 def episode_text(robot: Robot, network: NetworkText, precision: Precision, given: Given = Given()) -> str:  # noqa: B008
     """The program of a kernel's thread."""
-    return prelude(precision) + _episode(robot, network, given)
-
-
-def _episode(robot: Robot, network: NetworkText, given: Given) -> str:
     nq, nv, nu, num_seen = robot.model.nq, robot.model.nv, robot.model.nu, robot.num_observations
     row, pointers = row_of(robot, given.parameters, "poses", nq + nv * given.velocities)
     # C++ knows no array without elements.
@@ -76,7 +56,7 @@ def _episode(robot: Robot, network: NetworkText, given: Given) -> str:
     if robot.is_averaged:
         total += f"R total[{len(robot.behavior)}];\nfor (int i = 0; i < {len(robot.behavior)}; i++) total[i] = R(0);\n"
     velocity = f"poses.data[(size_t)tid * {row} + {nq} + i]" if given.velocities else "R(0)"
-    return f"""
+    return f"""{prelude(precision)}
 const R* p = params.data + (size_t)tid * {network.length};
 R* const moments = seen.data + (size_t)tid * {1 + 2 * num_seen};
 R q[{nq}], v[{nv}], w[{nv}], u[{nu}], before[{nq}], clearance[{num_links + num_readings}], contacts[{num_links}];

@@ -4,19 +4,18 @@ A block of draws goes through its whole episode on one thread, policy and physic
 the processor's cache, and threads never wait for each other.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from mujoco.batch import Batch, SimulationError
 
 from evolvability.core.types import Sample
-from evolvability.tasks.engines.base import Engine, EpisodeResults, host_replay, on_threads
+from evolvability.tasks.engines.base import Engine, EpisodeResults, on_threads
 from evolvability.tasks.engines.drawing import Drawn
 from evolvability.tasks.families import NetworkFamily
 from evolvability.tasks.normalizer import LIMIT, Moments, include, scaling
 from evolvability.tasks.options import EpisodeOptions
-from evolvability.tasks.replay import HostArray, Replay
+from evolvability.tasks.replay import HostArray
 from evolvability.tasks.robots.observations import is_plausible, slowed, touching
 from evolvability.tasks.robots.robot import Robot
 from evolvability.tasks.robots.views import View
@@ -28,24 +27,10 @@ BLOCK = 128
 def mujoco_engine(robot: Robot, family: NetworkFamily, options: EpisodeOptions) -> Engine:
     """An engine of native MuJoCo, which drives a robot with a network family."""
 
-    def blocks(moments: Moments) -> Callable[[Sample, Drawn, HostArray], EpisodeResults]:
-        mean, std = (np.asarray(part) for part in scaling(moments))
-        return lambda sample, drawn, kept: _Block(robot, family, options, sample, drawn).run(mean, std, kept)
+    def episodes(sample: Sample, drawn: Drawn, *given: Any) -> tuple[EpisodeResults, HostArray]:
+        return _Block(robot, family, options, sample, drawn).run(*given)
 
-    return on_threads("mujoco", robot, options, BLOCK, blocks)
-
-
-def mujoco_replay(robot: Robot, family: NetworkFamily, options: EpisodeOptions) -> Replay:
-    """Episodes of a few members with every moment's pose; the same, to the bit, as this engine's."""
-
-    def watched(sample: Sample, drawn: Drawn, moments: Moments) -> tuple[EpisodeResults, HostArray]:
-        poses: list[HostArray] = []
-        mean, std = (np.asarray(part) for part in scaling(moments))
-        block, none_kept = _Block(robot, family, options, sample, drawn), np.zeros(sample.num_members, bool)
-        episodes = block.run(mean, std, none_kept, lambda qpos: poses.append(qpos.copy()))
-        return episodes, np.stack(poses, axis=1)
-
-    return host_replay(robot, options, watched)
+    return on_threads("mujoco", robot, options, BLOCK, episodes)
 
 
 def _give(batch: Batch, physics: dict[str, Any]) -> None:
@@ -91,20 +76,14 @@ class _Block:
         self.total: Any = np.zeros((number, len(robot.behavior)))
         self.view = self._look()
 
-    def run(
-        self,
-        mean: HostArray,
-        std: HostArray,
-        kept: HostArray,
-        watch: Callable[[HostArray], None] = lambda qpos: None,
-    ) -> EpisodeResults:
-        """Whole episodes; of ``seen``, one entry per member that is kept. ``watch`` is shown every moment's poses."""
+    def run(self, moments: Moments, kept: HostArray, is_watched: bool) -> tuple[EpisodeResults, HostArray]:
+        """Whole episodes; of ``seen``, one entry per member that is kept; and all poses, if they are watched."""
+        mean, std = (np.asarray(part) for part in scaling(moments))
         blank = np.zeros((int(kept.sum()), self.robot.num_observations))
         seen = Moments(np.zeros(len(blank)), blank, blank)
         num_steps: Any = np.zeros(len(self.running), np.int32)
+        frames = [self.qpos.copy()]
         for _ in range(self.options.num_steps):
-            watch(self.qpos)
-            # When all have ended early one frame is too many, and beyond every `num_frames`.
             if not self.running.any():
                 break
             observation = self.robot.look(self.view)
@@ -114,9 +93,10 @@ class _Block:
             scaled = np.clip((observation.astype(np.float32) - mean) / std, -LIMIT, LIMIT)
             outputs, self.carry = self.family.act(self.networks, scaled, self.carry)
             self._advance(self.robot.actions(outputs))
-        watch(self.qpos)
+            if is_watched:
+                frames.append(self.qpos.copy())
         did = self.total / num_steps[:, None] if self.robot.is_averaged else self.robot.measure(self.view)
-        return EpisodeResults(did.astype(np.float32), self.valid, num_steps, seen)
+        return EpisodeResults(did.astype(np.float32), self.valid, num_steps, seen), np.stack(frames, axis=1)
 
     def _look(self) -> View:
         return self.robot.view(self.qpos, self.qvel, self.contacts, self.robot.readings(self.sensordata[:, self.read]))

@@ -147,18 +147,11 @@ def kernel_actor(networks: NetworkFamily, sample: Sample) -> Callable[[Array], A
 
 @functools.cache
 def _call(shapes: Shapes, activation: str, num_signs: int, num_components: int, dtype: str) -> Callable[..., Any]:
-    def native(
-        observations: Any, center: Any, noise: Any, component: Any, step: Any, actions: Any, tid: Any
-    ) -> None: ...
-
-    def whole(observations: Any, center: Any, noise: Any, component: Any, step: Any, actions: Any) -> None:
-        native(observations, center, noise, component, step, actions, wp.tid())
-
     own, rows = FORMATS[dtype], wp.array2d(dtype=wp.float32)
     types = dict.fromkeys(("observations", "center", "noise", "component", "step", "actions"), rows)
     types |= {"noise": wp.array2d(dtype=own.type), "component": wp.array(dtype=wp.int32)}
     text = prelude(FLOAT) + _text(shapes, activation, num_signs, num_components, own) + epilogue()
-    kernel = make_kernel(f"act_{dtype}", text, types, native, whole, threads=own.threads)
+    kernel = make_kernel(f"act_{dtype}", text, types, threads=own.threads)
     return jax_function(kernel, 1, own.threads)
 
 

@@ -188,9 +188,9 @@ class Outline:
 
     def _part(self, text: str) -> Part:
         """A place, such as ``site:tray.xyz``, or a sensor."""
-        if found := re.fullmatch(r"(root|body:(.+)|site:(.+))\.([xyz]+)", text):
-            kind, body, site, axes = found.groups()
-            return self._place(kind, body or site or "", axes)
+        if found := re.fullmatch(r"(?:root|(body|site):(.+))\.([xyz]+)", text):
+            kind, name, axes = found.groups()
+            return self._place(kind or "body", name or "", axes)
         name = text.removeprefix("sensor:")
         if text.startswith("sensor:") or name in [self.model.sensor(k).name for k in range(self.model.nsensor)]:
             size = int(self.model.sensor_dim[named(self.model, "sensor", name)])
@@ -200,27 +200,22 @@ class Outline:
         raise ConfigError(unknown("part of a robot", text, [*PARTS, *FORMS.replace(" or", ",").split(", ")]))
 
     def _place(self, kind: str, name: str, axes: str) -> Part:
+        """Where a body or a site is: by its name, by its number where it has none, and the root where none is given."""
         model, columns = self.model, np.array(["xyz".index(axis) for axis in axes])
-        if kind == "root" and not self.root:
+        if not (name or self.root):
             raise ConfigError("The model stands on a fixed base and has no root. Name a body or a site: site:NAME.xyz.")
-        number = named_or_number(model, kind.partition(":")[0], name) if name else self.root
-
+        is_number = name.isdecimal() and int(name) < getattr(model, f"n{kind}")
+        number = int(name) if is_number else named(model, kind, name) if name else self.root
         # A root counts from where it starts, along the ground; others from the world's origin.
         data, first = mujoco.MjData(model), np.zeros(3)
         data.qpos[:] = self.start
         mujoco.mj_kinematics(model, data)
         first[:2] = 0.0 if name else data.xpos[number, :2]
-        kind = "site" if kind.startswith("site") else "body"
 
         def look(view: View) -> Arrays:
             return view.frame(kind, number).position[..., columns] - first[columns]
 
         return Part(look, tuple(f"{name} {axis} (m)".strip() for axis in axes))
-
-
-def named_or_number(model: mujoco.MjModel, kind: str, name: str) -> int:
-    """A body or site by name, or by its number where it has none."""
-    return int(name) if name.isdecimal() and int(name) < getattr(model, f"n{kind}") else named(model, kind, name)
 
 
 def _keyframe(model: mujoco.MjModel, name: str, robot: str) -> tuple[HostArray, HostArray | None]:

@@ -3,6 +3,7 @@
 import functools
 import importlib.util
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -14,12 +15,12 @@ from evolvability.core.types import Outcome, Sample
 from evolvability.tasks.base import Task
 from evolvability.tasks.circumstances import check_circumstances
 from evolvability.tasks.directions import check_planar, heading
-from evolvability.tasks.engines.base import Engine
+from evolvability.tasks.engines.base import Engine, host_replay
 from evolvability.tasks.families import NetworkFamily, family_of
 from evolvability.tasks.normalizer import Moments, merge, no_moments
 from evolvability.tasks.options import AntOptions, EpisodeOptions, LocomotionOptions
 from evolvability.tasks.policies import MakePolicy, named_policy
-from evolvability.tasks.replay import Replay, Stage
+from evolvability.tasks.replay import Stage
 from evolvability.tasks.world import World
 
 
@@ -39,8 +40,8 @@ def ant(options: AntOptions = AntOptions(), policy: MakePolicy | None = None) ->
 def driven(robot: Any, options: EpisodeOptions, policy: MakePolicy | None = None) -> Task:
     """A robot as a task: networks drive it."""
     check_circumstances(options, robot)
-    networks = networks_of(robot, options, policy)
-    engine, replay = _engine(robot, networks, options)
+    networks = family_of(policy or named_policy(options), robot.num_observations, robot.num_motors)
+    engine = _engine(robot, networks, options)
     number = len(robot.behavior)
     if number == 1:
         check_planar(options.direction, robot.name)
@@ -67,7 +68,7 @@ def driven(robot: Any, options: EpisodeOptions, policy: MakePolicy | None = None
         remember=merge,
         on_host=engine.on_host,
         engine=engine.name,
-        stage=Stage(replay, robot.control_step, engine.name.partition(",")[0], robot.model, robot),
+        stage=Stage(engine.replay, robot.control_step, engine.name.partition(",")[0], robot.model, robot),
         world=world,
         unflatten=networks.unflatten,
         shapes=networks.shapes,
@@ -79,19 +80,14 @@ def driven(robot: Any, options: EpisodeOptions, policy: MakePolicy | None = None
 def robot_of(name: str, options: LocomotionOptions) -> Any:
     """The robot of a locomotion task."""
     try:
-        from evolvability.tasks.robots.paper import ROBOTS, SolverSettings
+        from evolvability.tasks.robots.paper import ROBOTS
     except ModuleNotFoundError as error:
         raise missing_extra(f"Task '{name}'", error.name, "locomotion") from None
-    return ROBOTS[name](options.body, SolverSettings(options.solver_iterations, options.solver_line_search_iterations))
+    return ROBOTS[name](options.body, (options.solver_iterations, options.solver_line_search_iterations))
 
 
-def networks_of(robot: Any, options: EpisodeOptions, policy: MakePolicy | None = None) -> NetworkFamily:
-    """The networks that drive it: of a policy, or of the one that the options name."""
-    return family_of(policy or named_policy(options), robot.num_observations, robot.num_motors)
-
-
-def _engine(robot: Any, networks: NetworkFamily, options: EpisodeOptions) -> tuple[Engine, Replay]:
-    """The engine that is asked for, or the faster one where it can be; and members watched again, on the CPU."""
+def _engine(robot: Any, networks: NetworkFamily, options: EpisodeOptions) -> Engine:
+    """The engine that is asked for, or the faster one where it can be."""
     if options.engine == "fused":
         _require_warp("The engine fused")
     if options.engine == "mujoco" or importlib.util.find_spec("warp") is None or obstacles(robot):
@@ -99,11 +95,11 @@ def _engine(robot: Any, networks: NetworkFamily, options: EpisodeOptions) -> tup
             warnings.warn(_slower(robot), stacklevel=2)
         elif options.engine == "fused":
             raise ConfigError(f"The {robot.name} is not compiled. {' '.join(obstacles(robot))}")
-        from evolvability.tasks.engines.mujoco import mujoco_engine, mujoco_replay
+        from evolvability.tasks.engines.mujoco import mujoco_engine
 
-        return mujoco_engine(robot, networks, options), mujoco_replay(robot, networks, options)
-    from evolvability.tasks.engines.cores import cores_engine, cores_replay
-    from evolvability.tasks.engines.device import device_engine, device_replay
+        return mujoco_engine(robot, networks, options)
+    from evolvability.tasks.engines.cores import cores_engine, cores_episodes
+    from evolvability.tasks.engines.device import device_engine
     from evolvability.tasks.engines.network_text import is_compiled
     from evolvability.tasks.robots.tracing import outside
 
@@ -112,12 +108,12 @@ def _engine(robot: Any, networks: NetworkFamily, options: EpisodeOptions) -> tup
         text = f"Of the {robot.name}, {what} cannot be compiled, and is computed by JAX beside it, which is slower."
         warnings.warn(text, stacklevel=2)
     if aside or not is_compiled(networks):
-        return device_engine(robot, networks, options), device_replay(robot, networks, options)
-    replay = cores_replay(robot, networks, options)
+        return device_engine(robot, networks, options)
     # Several devices or processes run one compiled program; on one CPU its cores are called from Python.
     if options.threads or (jax.default_backend() == "cpu" and jax.device_count() == 1):
-        return cores_engine(robot, networks, options), replay
-    return device_engine(robot, networks, options), replay
+        return cores_engine(robot, networks, options)
+    replay = host_replay(robot, options, cores_episodes(robot, networks, options))
+    return replace(device_engine(robot, networks, options), replay=replay)
 
 
 @functools.cache

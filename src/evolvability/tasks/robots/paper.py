@@ -11,7 +11,6 @@ ms, two per control step, which is the paper's control rate of 0.0165 s. Changed
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -30,19 +29,11 @@ TIME_STEP = 0.00825  # seconds, of the body gymnasium
 BODIES = ("paper", "gymnasium")
 
 
-@dataclass(frozen=True)
-class SolverSettings:
-    """How hard MuJoCo's Newton solver tries."""
-
-    iterations: int
-    """Newton iterations, at most."""
-    line_search_iterations: int
-    """Line-search iterations in each of them, at most."""
-
-
+Solver = tuple[int, int]
+"""How hard MuJoCo's Newton solver tries: iterations, and line-search iterations in each of them, at most."""
 # In the order of PyBullet's contact flags.
 CHEETAH_LINKS = ("ffoot", "fshin", "fthigh", "bfoot", "bshin", "bthigh")
-SOLVER = SolverSettings(iterations=8, line_search_iterations=8)
+SOLVER: Solver = (8, 8)
 ANT_LINKS = ("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom")
 ANT_FRICTION = 1.5  # of the body gymnasium
 FALLEN = 0.26  # meters: an ant's torso below it lies on the floor
@@ -50,9 +41,7 @@ ANT_HEIGHTS = {"paper": (FALLEN, np.inf), "gymnasium": (FALLEN, 1.0)}  # the lig
 
 
 @functools.cache
-def cheetah(
-    body: str = "paper", solver: SolverSettings = SOLVER, fit: paper_bodies.Fit = paper_bodies.CHEETAH_FIT
-) -> Robot:
+def cheetah(body: str = "paper", solver: Solver = SOLVER, fit: paper_bodies.Fit = paper_bodies.CHEETAH_FIT) -> Robot:
     """The planar half-cheetah: six torques. It stands while it leans less than 1 rad, on its feet alone."""
     spec = _spec("half_cheetah.xml", CHEETAH_LINKS, solver)
     if body == "paper":
@@ -75,7 +64,7 @@ def cheetah(
 
 
 @functools.cache
-def ant(body: str = "paper", solver: SolverSettings = SOLVER, fit: paper_bodies.Fit = paper_bodies.ANT_FIT) -> Robot:
+def ant(body: str = "paper", solver: Solver = SOLVER, fit: paper_bodies.Fit = paper_bodies.ANT_FIT) -> Robot:
     """The four-legged ant: eight torques; while it stands, its torso is higher than 0.26 m."""
     spec = _spec("ant.xml", ANT_LINKS, solver)
     for geom in spec.geoms:
@@ -107,15 +96,14 @@ def _free_torso(qpos: Arrays, qvel: Arrays) -> Torso:
     )
 
 
-def _spec(file: str, links: tuple[str, ...], solver: SolverSettings) -> mujoco.MjSpec:
+def _spec(file: str, links: tuple[str, ...], solver: Solver) -> mujoco.MjSpec:
     """An asset with what all robots share; textures stay, so that it can be rendered."""
     spec = mujoco.MjSpec.from_file(str(ASSETS / file))
     spec.option.timestep = TIME_STEP
     # The ant's own integrator, a Runge-Kutta method, costs four times as much.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
     spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
-    spec.option.iterations = solver.iterations
-    spec.option.ls_iterations = solver.line_search_iterations
+    spec.option.iterations, spec.option.ls_iterations = solver
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     for link in links:
         for kind in (mujoco.mjtSensor.mjSENS_FRAMEPOS, mujoco.mjtSensor.mjSENS_FRAMEZAXIS):
