@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"([\w/]+)";\n', re.MULTILINE)
@@ -16,13 +16,10 @@ EXPORT = re.compile(r"^export ((?:async )?(?:const|function|class) ([\w$]+))", r
 @cache
 def parts() -> dict[str, str]:
     """The texts that pages are made of, by name; the modules as they are imported, e.g. ``explorer/scene``."""
-    found = {}
-    folder = files("evolvability.explorer") / "page"
-    for prefix, place in (("explorer", folder), ("playground", folder / "playground")):
-        for part in place.iterdir():
-            if part.is_file():
-                is_module = part.name.endswith(".js")
-                found[f"{prefix}/{part.name.removesuffix('.js')}" if is_module else part.name] = part.read_text()
+    found, folder = {}, Path(__file__).with_name("page")
+    for part in folder.rglob("*.*"):
+        room = "explorer" if part.parent == folder else part.parent.name
+        found[f"{room}/{part.stem}" if part.suffix == ".js" else part.name] = part.read_text("utf-8")
     return found
 
 

@@ -54,10 +54,6 @@ class Question(dict[str, str]):
         """Which run, seed and generation it is about."""
         return self.integer("run"), self.integer("seed"), self.integer("generation")
 
-    def episode(self) -> int:
-        """Which of a member's episodes it is about, by default the first."""
-        return self.integer("episode") if "episode" in self else 0
-
 
 class Kept:
     """The last results of slow questions; older ones are forgotten, so that memory stays bounded."""
@@ -101,7 +97,7 @@ class Explorer:
             raise ConfigError(unknown("question", parts.path, QUESTIONS))
         # One of QUESTIONS, as was checked: no other attribute can be reached.
         answer: Callable[[Question], bytes] = getattr(self, parts.path)
-        return answer(Question(parse_qsl(parts.query)))
+        return answer(Question({"episode": "0"} | dict(parse_qsl(parts.query))))
 
     def overview(self, asked: Question) -> bytes:
         """All runs, as tables."""
@@ -131,9 +127,8 @@ class Explorer:
         draws, moves = stage.simulator is not None, stage.replay is not None and not self._run(asked).dimensions
         note = NOT_DRAWN if task.simulator is not None and not draws else ""
         table = {"engine": stage.engine, "moves": moves, "draws": draws, "acts": task.actions is not None, "note": note}
-        return json.dumps(
-            {"robot": stage.model and robot_table(stage.model, stage.robot and stage.robot.start), **table}
-        ).encode()
+        robot = stage.model and robot_table(stage.model, stage.robot and stage.robot.start)
+        return json.dumps({"robot": robot, **table}).encode()
 
     def center(self, asked: Question) -> bytes:
         """What the unmutated center does."""
@@ -157,7 +152,7 @@ class Explorer:
         """One mutation's network with the statistics of observations, as `ees adapt --save` writes it."""
         kind = _kind(asked)
         parent = self._parent(asked)
-        brood = BROODS[kind](parent, asked.integer(kind), asked.episode())
+        brood = BROODS[kind](parent, asked.integer(kind), asked.integer("episode"))
         return parent.policy(brood.sample.members()[brood.wanted[0]]).to_file()
 
     def video(self, asked: Question) -> bytes:
@@ -181,7 +176,7 @@ class Explorer:
     def _simulated(self, asked: Question, kind: str, simulate: Callable[[Task, Parent, Brood], Value]) -> Value:
         """What members of a kind in `BROODS` do, the one whose number the question has under that name."""
         task, parent = self._task(asked), self._parent(asked)
-        number, episode = 0 if kind == "center" else asked.integer(kind), asked.episode()
+        number, episode = 0 if kind == "center" else asked.integer(kind), asked.integer("episode")
 
         def alone() -> Value:
             with self._simulator:

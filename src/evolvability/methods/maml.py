@@ -106,11 +106,8 @@ def maml(world: World, options: MamlOptions) -> Meta:
         memory = state.memory
         if isinstance(memory, Moments):  # statistics of observations
             memory = merge(merge(memory, before.seen), after.seen)
-        return (
-            MamlState(state.key, state.generation + 1, Parameters(new.center[None]), new.log_std, memory),
-            info,
-            outcome,
-        )
+        moved_on = MamlState(state.key, state.generation + 1, Parameters(new.center[None]), new.log_std, memory)
+        return moved_on, info, outcome
 
     return Meta(init, step)
 
