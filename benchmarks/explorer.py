@@ -52,9 +52,11 @@ def made_up(path: Path, generations: int, members: int = 10_000) -> Run:
         )
         behavior = behavior.astype(np.float32)
         arrays = {"behavior": behavior, "fitness": behavior[..., 0], "valid": np.ones((1, members), bool)}
-        writer.record_behaviors(generation, arrays | {"component": np.zeros((1, members), np.uint16)})
+        writer.record("behaviors", generation, arrays | {"component": np.zeros((1, members), np.uint16)})
         names = ("variance", "entropy", "distance", "fitness_mean")
-        writer.record_metrics([{"generation": generation, "seed": 0} | dict.fromkeys(names, float(generation))])
+        writer.append(
+            "metrics.jsonl", [{"generation": generation, "seed": 0} | dict.fromkeys(names, float(generation))]
+        )
     return Run(path)
 
 

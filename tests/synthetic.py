@@ -43,7 +43,7 @@ def made_up(
         for k in range(config.seeds):
             own = {name: float(values[k, generation]) for name, values in metrics.items()}
             rows.append({"generation": generation, "seed": config.seed + k, **own})
-        writer.record_metrics(rows)
+        writer.append("metrics.jsonl", rows)
     if behavior is not None:
         shape = behavior.shape[:2]
         arrays = {
@@ -52,5 +52,5 @@ def made_up(
             "valid": np.ones(shape, bool),
             "component": np.zeros(shape, np.uint16) if component is None else component.astype(np.uint16),
         }
-        writer.record_behaviors(config.generations - 1, arrays)
+        writer.record("behaviors", config.generations - 1, arrays)
     return Run(path)

@@ -13,7 +13,7 @@ from judge_again import read_claims, rewritten
 
 from evolvability import Run, cli
 from evolvability.explorer.service import Explorer
-from evolvability.runs.checkpoints import checkpoint_generations, has_checkpoint
+from evolvability.runs.checkpoints import checkpoint_generations, intact
 from evolvability.studies.rebuild import fresh_one, parent_of
 from evolvability_paper.claims.claim import Answer, Claim, judged_by
 from evolvability_paper.claims.sentences import judged_together
@@ -78,7 +78,7 @@ def test_centers_are_where_the_page_says() -> None:
     said = [path for path in RUNS if path.relative_to(RESULTS).parts[0] in folders]
     assert said == WITH_CENTER
     for path in WITH_CENTER:
-        assert all(has_checkpoint(path, generation) for generation in checkpoint_generations(path))
+        assert all(intact(path, generation) for generation in checkpoint_generations(path))
 
 
 def test_every_run_can_be_shown_and_explored(capsys: pytest.CaptureFixture[str]) -> None:

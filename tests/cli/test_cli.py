@@ -163,7 +163,7 @@ def test_runs_are_called_by_their_environment(tmp_path: Path, capsys: pytest.Cap
     walker = layered("gymnasium", values={"task_options": {"env": "BipedalWalker-v3"}})
     assert free_folder(walker).name == "BipedalWalker-v3-max_entropy-1"
     made = made_up(tmp_path / "run", walker, np.zeros((1, 4, 1)), variance=np.ones((1, 1)))
-    RunWriter(made.path).keep_names(["x (m)"])
+    RunWriter(made.path).write_table("behavior.json", {"names": ["x (m)"]})
     text = run(capsys, "show", str(made.path))
     assert "gymnasium BipedalWalker-v3, max_entropy" in text
     assert "x (m)" in text
@@ -378,7 +378,7 @@ def test_letters_that_a_terminal_lacks_or_that_turn_text_around_are_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = made_up(tmp_path / "run", layered("point"), np.zeros((1, 4, 2)), variance=np.zeros((1, 2)))
-    RunWriter(found.path).keep_names(["\N{MICRO SIGN}m", "\N{RIGHT-TO-LEFT OVERRIDE}abc"])
+    RunWriter(found.path).write_table("behavior.json", {"names": ["\N{MICRO SIGN}m", "\N{RIGHT-TO-LEFT OVERRIDE}abc"]})
     screen = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", screen)
     main(["show", str(found.path)])

@@ -242,7 +242,7 @@ def test_a_run_of_another_engine_shows_both_ends(opened: Any, ant_run: Run, tmp_
     (path / "environment.json").write_text(to_json(ant_run.environment | {"devices": ["gpu: NVIDIA H200"]}))
     arrays = ant_run.behaviors(2)
     recorded = arrays["behavior"] + np.array([0.3, 0.4], np.float32)
-    RunWriter(path).record_behaviors(2, arrays | {"behavior": recorded})
+    RunWriter(path).record("behaviors", 2, arrays | {"behavior": recorded})
     with serving(Run(path)) as address:
         open_page(opened, address)
         row = int(np.argmax(recorded[0, :, 0]))
@@ -321,7 +321,7 @@ def test_the_code_of_the_page_fits_into_120_columns() -> None:
 def of_four_behaviors(path: Path) -> Run:
     behavior = np.array([[[0.0, 1, 305, 0.1], [1, 0, 306, 0.2], [2, 2, 307, -0.1], [-1, 1, 309, 0.0]]])
     run = made_up(path, layered("somebodys:task", values={"population_size": 4}), behavior)
-    RunWriter(run.path).keep_names(["x (m)", "y (m)", "heat (K)", "tilt (rad)"])
+    RunWriter(run.path).write_table("behavior.json", {"names": ["x (m)", "y (m)", "heat (K)", "tilt (rad)"]})
     return run
 
 

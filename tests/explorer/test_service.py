@@ -293,7 +293,7 @@ def test_a_member_is_replayed_in_each_of_its_episodes(lucky_run: Run) -> None:
 
 def test_of_members_with_many_episodes_fewer_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = made_up(tmp_path / "run", config(population_size=40), np.zeros((1, 40, 2)))
-    RunWriter(run.path).record_behaviors(1, run.behaviors() | {"episodes": np.zeros((1, 40, 5, 2), np.float32)})
+    RunWriter(run.path).record("behaviors", 1, run.behaviors() | {"episodes": np.zeros((1, 40, 5, 2), np.float32)})
     monkeypatch.setattr(data, "MAX_NUMBERS", 200)
     shown = data.cloud(run, 1, 0)
     assert shown["episodes"].shape == (20, 5, 2)

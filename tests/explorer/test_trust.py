@@ -162,7 +162,7 @@ def test_names_that_are_no_generations_are_passed_over(tmp_path: Path) -> None:
 def test_a_damaged_generation_is_said_and_others_are_shown(damage: Any, tmp_path: Path) -> None:
     run = run_of(tmp_path / "run")
     whole = run.behaviors(1)
-    RunWriter(run.path).record_behaviors(0, whole)
+    RunWriter(run.path).record("behaviors", 0, whole)
     (run.path / "behaviors" / "000001.safetensors").write_bytes(damage(whole))
     explorer = Explorer([run])
     with pytest.raises(RunFolderError, match="damaged"):
@@ -200,7 +200,7 @@ def test_what_is_not_finite_is_left_out(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run")
     whole = run.behaviors(1)
     whole["behavior"][0, :3] = [[np.nan, 0], [np.inf, 0], [3e38, 3e38]]
-    RunWriter(run.path).record_behaviors(1, whole)
+    RunWriter(run.path).record("behaviors", 1, whole)
     assert list(data.cloud(run, 1, 0)["index"]) == list(range(3, 50))
     assert data.reach(run) < 10
     table = json.loads(Explorer([run]).answer("overview"), parse_constant=pytest.fail)
@@ -262,7 +262,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Any:
     about = dict.fromkeys(("python", "platform", "commit"), HTML)
     table = {"packages": {HTML: HTML}, "devices": [HTML], HTML: {HTML: HTML}}
     (run.path / "environment.json").write_text(to_json(about | table))
-    RunWriter(run.path).keep_names([HTML, HTML])
+    RunWriter(run.path).write_table("behavior.json", {"names": [HTML, HTML]})
     with serving(run) as address:
         yield address
 

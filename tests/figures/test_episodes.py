@@ -56,7 +56,7 @@ def test_episodes_that_do_not_fit_their_members_are_refused(tmp_path: Path) -> N
     with_episodes(run, 0, np.ones((1, 4, 2, 1)))
     for generation, shape in enumerate([(1, 4, 2), (1, 3, 2, 1), (1, 4, 2, 2), (1, 4, 0, 1)], start=1):
         arrays = run.behaviors(0) | {"episodes": np.zeros(shape, np.float32)}
-        RunWriter(run.path).record_behaviors(generation, arrays)
+        RunWriter(run.path).record("behaviors", generation, arrays)
         with pytest.raises(RunFolderError, match="episodes of 4 members with 1 behaviors are expected"):
             run.behaviors(generation)
 

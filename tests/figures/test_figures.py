@@ -69,15 +69,15 @@ def written(path: Path, config: Config, values: Array, **metrics: Array) -> Run:
             row |= dict.fromkeys(curves.METRICS, values[k, generation])
             row |= {name: _jsonable(array[k, generation]) for name, array in metrics.items()}
             rows.append(row)
-        writer.record_metrics(rows)
+        writer.append("metrics.jsonl", rows)
     return Run(path)
 
 
 def with_behaviors(run: Run, generation: int, behavior: Array, valid: Array | None = None) -> Run:
     valid = np.ones(behavior.shape[:2], bool) if valid is None else valid
     arrays = {"behavior": behavior.astype(np.float32), "fitness": np.zeros(behavior.shape[:2], np.float32)}
-    RunWriter(run.path).record_behaviors(
-        generation, arrays | {"valid": valid, "component": np.zeros(valid.shape, np.uint16)}
+    RunWriter(run.path).record(
+        "behaviors", generation, arrays | {"valid": valid, "component": np.zeros(valid.shape, np.uint16)}
     )
     return run
 
@@ -88,8 +88,10 @@ def with_episodes(run: Run, generation: int, episodes: Array) -> Run:
     arrays = {"episodes": episodes.astype(np.float32), "behavior": episodes.mean(axis=2).astype(np.float32)}
     arrays |= {"fitness": np.zeros(shape, np.float32), "valid": np.ones(shape, bool)}
     arrays |= {"component": np.zeros(shape, np.uint16)}
-    RunWriter(run.path).record_behaviors(generation, arrays)
-    RunWriter(run.path).keep_names([f"behavior {index}" for index in range(episodes.shape[3])])
+    RunWriter(run.path).record("behaviors", generation, arrays)
+    RunWriter(run.path).write_table(
+        "behavior.json", {"names": [f"behavior {index}" for index in range(episodes.shape[3])]}
+    )
     return run
 
 
@@ -338,7 +340,7 @@ def test_axes_have_the_names_kept_in_the_folder_along_the_dimensions_asked_for(t
     run = written(tmp_path / "a", config("no_such_module:task"), np.ones((1, 1)))
     points = np.array([[[0.0, 7, 1], [0, 7, 3], [2, 7, 5], [2, 8, 5]]])
     with_behaviors(run, 0, points)
-    RunWriter(run.path).keep_names(["x (m)", "heat", "z (m)"])
+    RunWriter(run.path).write_table("behavior.json", {"names": ["x (m)", "heat", "z (m)"]})
     assert behaviors.data_from_runs([run]).labels == ["x (m)", "heat"]
     chosen = Run(run.path, [2, 0])
     np.testing.assert_array_equal(chosen.behaviors()["behavior"], points[..., [2, 0]])

@@ -38,10 +38,10 @@ def robot(folder: Path, name: str, task: str, objective: str, origin: Any = None
     metrics = dict.fromkeys(("distance", "variance", "entropy", "fitness_mean", *curves.OF_MAML), course)
     metrics["center"] = course
     run = made_up(folder / name, own, cloud, component=DRAW.integers(0, 2, cloud.shape[:2]), origin=origin, **metrics)
-    RunWriter(run.path).keep_names(["x (m)", "y (m)"][:number])
+    RunWriter(run.path).write_table("behavior.json", {"names": ["x (m)", "y (m)"][:number]})
     for generation in range(GENERATIONS):
         rows = histogram_rows(generation, list(run.seeds), list((generation + 1) / 21 * cloud))
-        RunWriter(run.path).record_histograms(rows)
+        RunWriter(run.path).append("histograms.jsonl", rows)
     return run
 
 
@@ -69,7 +69,7 @@ def robots(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
         own = config("interference", objective=objective, seeds=2, generations=GENERATIONS)
         runs.append(made_up(folder / f"interference-{objective}", own, np.ones((2, 4, 1))))
         rows = [{"generation": k, "seed": seed, "center": [1 + k / 5]} for k in range(GENERATIONS) for seed in (0, 1)]
-        RunWriter(runs[-1].path).record_metrics(rows)
+        RunWriter(runs[-1].path).append("metrics.jsonl", rows)
     return [*runs, maml]
 
 

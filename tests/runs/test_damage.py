@@ -12,9 +12,8 @@ import safetensors.numpy
 
 from evolvability import Run, RunFolderError
 from evolvability.cli import main
-from evolvability.runs.damage import damage_in
 from evolvability.runs.sealed import read_json
-from evolvability.runs.writer import RunWriter
+from evolvability.runs.writer import RunWriter, damage_in
 from evolvability.training.driver import resume
 from evolvability.training.evolution import Evolution
 from tests.runs.test_folder import GENERATIONS, StopHereError, assert_same_run, evolution, finished  # noqa: F401
@@ -95,7 +94,7 @@ def test_metrics_that_end_before_the_checkpoint_are_said_to(cut: int, copy: Path
 
 
 def test_names_of_another_number_of_behaviors_are_said(copy: Path) -> None:
-    RunWriter(copy).keep_names(["x", "y", "z"])
+    RunWriter(copy).write_table("behavior.json", {"names": ["x", "y", "z"]})
     with pytest.warns(UserWarning, match=r"behavior\.json has 3 names for 2 behavior dimensions"):
         assert Run(copy).behavior_names == ["behavior 0", "behavior 1"]
 

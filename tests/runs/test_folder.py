@@ -239,7 +239,7 @@ def test_a_folder_that_holds_something_else_is_not_written_to(evolution: Evoluti
 
 def test_an_unwritable_folder_is_named(evolution: Evolution, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunFolderError, match=r"cannot be written.*another output"):
+    with pytest.raises(RunFolderError, match=r"cannot be written.*another place"):
         train(evolution, tmp_path / "file" / "run")
 
 

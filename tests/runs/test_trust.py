@@ -150,7 +150,7 @@ def test_a_run_in_progress_may_replace_its_files_while_another_looks(
     part.touch()
     entries = trust._entries
 
-    def replaced_meanwhile(path: Path, names: set[str]) -> Iterator["os.DirEntry[str]"]:
+    def replaced_meanwhile(path: Path, names: set[str]) -> Iterator[Path]:
         for entry in entries(path, names):
             if entry.name == part.name:
                 part.unlink()

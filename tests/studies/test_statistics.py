@@ -208,7 +208,7 @@ def test_behaviors_are_compared_at_the_last_generation_that_all_recorded(tmp_pat
         runs.append(made_up(tmp_path / str(end), own, behavior, loss=np.zeros((1, end))))
     with pytest.raises(ConfigError, match="no generation that all runs have"):
         compare_runs(runs, "coverage")
-    RunWriter(runs[1].path).record_behaviors(1, runs[0].behaviors())
+    RunWriter(runs[1].path).record("behaviors", 1, runs[0].behaviors())
     assert compare_runs(runs, "coverage").generation == 1
 
 

@@ -342,11 +342,11 @@ def test_a_worker_that_takes_too_much_memory_is_ended_from_outside_and_named() -
 
 def test_memory_is_watched_however_short_calls_are() -> None:
     pool = LocalProcesses(1)
-    worker = pool._workers[0]
     try:
-        worker.call(PATIENCE, os.getpid)
+        call: Any = pool.call
+        call(os.getpid)
         pool.memory = 1e3
-        pids = (worker.call(PATIENCE, os.getpid) for _ in range(100_000))
+        pids = (call(os.getpid) for _ in range(100_000))
         with pytest.raises(LostError, match=r"of memory, of 0.0 GB at most"):
             list(pids)
     finally:
@@ -354,12 +354,12 @@ def test_memory_is_watched_however_short_calls_are() -> None:
 
 
 def test_a_worker_that_does_not_even_listen_is_overdue() -> None:
-    pool = LocalProcesses(1)
-    worker = pool._workers[0]
+    pool = LocalProcesses(1, deadline=2.0)
     try:
-        os.kill(worker.call(PATIENCE, os.getpid), signal.SIGSTOP)
+        call: Any = pool.call
+        os.kill(call(os.getpid), signal.SIGSTOP)
         with pytest.raises(OverdueError):
-            worker.call(1.0, len, b"x" * 10**7)  # more than a pipe holds
+            call(len, b"x" * 10**7)  # more than a pipe holds
     finally:
         pool.close()
 

@@ -128,7 +128,7 @@ def resume(
     check_is_run(run)
     join(processes)
     found = open_runs([run], trust=trust)[0]
-    from evolvability.runs.damage import damage_in
+    from evolvability.runs.writer import damage_in
     from evolvability.training.driver import resume as resume_run
 
     is_asked = generations in (None, found.config.generations)

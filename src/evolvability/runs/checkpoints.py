@@ -11,11 +11,10 @@ from evolvability.config.schema import Config, to_table
 from evolvability.config.tables import flat
 from evolvability.core.errors import RunFolderError
 from evolvability.runs import sealed
-from evolvability.runs.contents import CHECKPOINTS, FOLDERS, arrays_path, generations_in, own_files, state_in
+from evolvability.runs.contents import CHECKPOINTS, FOLDERS, arrays_path, generations_in, state_in
 from evolvability.runs.environment import jax_settings
 from evolvability.runs.files import command_line
-from evolvability.runs.rows import ROW_FILES
-from evolvability.runs.sealed import PART, UNREADABLE, Arrays
+from evolvability.runs.sealed import UNREADABLE, Arrays
 
 MAY_CHANGE = {"generations", "checkpoint_seconds", "record_every", "record_centers", "max_invalid", "start_from"}
 """Settings of a run under way that do not change what comes next: how long it is, and what is kept."""
@@ -43,24 +42,13 @@ def save_checkpoint(
         arrays_path(path / CHECKPOINTS, old).unlink(missing_ok=True)
 
 
-def rewind_checkpoints(path: Path, generation: int) -> None:
-    """Remove checkpoints of later generations, and what a process killed in the middle of one left behind."""
-    for old, file in own_files(path / CHECKPOINTS):
-        if file.suffix != PART and old > generation and not has_checkpoint(path, old):
-            sealed.keep_beside(file)
-        if old > generation or file.suffix == PART:
-            file.unlink()
-
-
 class Voucher(NamedTuple):
     """What a checkpoint knows of its run, beside the State."""
 
     recorded: dict[str, list[range]]
     """By folder, the generations that were recorded, in spans."""
-    config: dict[str, Any]
-    """The settings."""
-    jax: dict[str, Any]
-    """Settings of JAX that change bits."""
+    settings: dict[str, Any]
+    """Those of the run, and those of JAX that change bits."""
     last: int
     """The last generation that was asked for."""
 
@@ -72,29 +60,18 @@ def _voucher(path: Path, generation: int) -> Voucher | None:
         recorded = {name: [range(*span) for span in table["recorded"].get(name, ())] for name in FOLDERS}
         if sum(map(len, chain(*recorded.values()))) > MAX_RECORDED:
             return None
-        config = dict(flat(table["config"]))
-        return Voucher(recorded, config, dict(table.get("jax", {})), int(config["generations"]))
+        settings = dict(flat(table["config"])) | table.get("jax", {})
+        return Voucher(recorded, settings, int(settings["generations"]))
     except (RunFolderError, *UNREADABLE):
         return None
 
 
-def missing(path: Path, names: Sequence[str] = (*FOLDERS, *ROW_FILES)) -> list[tuple[int, Path]]:
-    """Files of generations or rows that the newest checkpoint vouches for, and that are gone.
-
-    Each with the first generation that is lost with it; names: of the folders and files that are looked at.
-    """
+def missing(path: Path, folder: str) -> list[int]:
+    """The generations whose files the newest checkpoint vouches for, in one of `FOLDERS`, and that are gone."""
     vouchers = (_voucher(path, generation) for generation in reversed(checkpoint_generations(path)))
     voucher = next(filter(None, vouchers), None)  # of a damaged one, the one before tells
-    if voucher is None:
-        return []
-    rows = [(0, path / name) for name in ROW_FILES if name in names]
-    gone = [
-        (generation, arrays_path(path / name, generation))
-        for name in FOLDERS
-        if name in names
-        for generation in sorted({*chain(*voucher.recorded[name])}.difference(generations_in(path / name)))
-    ]
-    return [(generation, file) for generation, file in (*rows, *gone) if not file.is_file()]
+    recorded = chain(*voucher.recorded[folder]) if voucher else ()
+    return sorted({*recorded}.difference(generations_in(path / folder)))
 
 
 def spans(generations: Sequence[int]) -> list[list[int]]:
@@ -113,11 +90,6 @@ def spans(generations: Sequence[int]) -> list[list[int]]:
     return found
 
 
-def has_checkpoint(path: Path, generation: int) -> bool:
-    """Whether a run folder has an intact checkpoint of a generation."""
-    return _intact(path, generation) is not None
-
-
 def checkpoint_generations(path: Path) -> list[int]:
     """The generations of the checkpoints in a run folder, oldest first."""
     return generations_in(path / CHECKPOINTS)
@@ -131,11 +103,11 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
     available = checkpoint_generations(path)
     miss_last(path, available)
     if before is not None:
-        available = [one for one in available if one <= before and has_checkpoint(path, one)] or available
+        available = [one for one in available if one <= before and intact(path, one) is not None] or available
     if generation is not None and generation not in available:
         raise RunFolderError(f"{path} has no checkpoint of generation {generation}; kept: {summary(available)}.")
     for candidate in reversed(available) if generation is None else [generation]:
-        arrays = _intact(path, candidate)
+        arrays = intact(path, candidate)
         if arrays is not None:
             return candidate, arrays
         text = f"The checkpoint {arrays_path(path / CHECKPOINTS, candidate)} is damaged."
@@ -162,7 +134,7 @@ def miss_last(path: Path, available: Sequence[int]) -> None:
 def check_config(path: Path, generation: int, config: Config) -> None:
     """Refuse a configuration, or settings of JAX, that did not make a checkpoint."""
     voucher = _voucher(path, generation)
-    made_by = voucher.jax | voucher.config if voucher else {}
+    made_by = voucher.settings if voucher else {}
     now = jax_settings()
     asked = now | dict(flat(json.loads(json.dumps(to_table(config)))))
     for name in sorted(made_by.keys() & asked.keys() - MAY_CHANGE):
@@ -174,7 +146,7 @@ def check_config(path: Path, generation: int, config: Config) -> None:
             raise RunFolderError(f"{path / 'config.toml'} was edited: {what}. {may}")
 
 
-def _intact(path: Path, generation: int) -> Arrays | None:
+def intact(path: Path, generation: int) -> Arrays | None:
     """A checkpoint's arrays, if they and its voucher are as they were written."""
     try:
         return state_in(arrays_path(path / CHECKPOINTS, generation)) if _voucher(path, generation) else None

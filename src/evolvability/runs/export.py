@@ -1,6 +1,5 @@
 """Slim exports of run folders: all that figures, statistics and mutations need, without the optimizer's state."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +7,8 @@ import numpy as np
 
 from evolvability.core.errors import RunFolderError
 from evolvability.runs.checkpoints import load_checkpoint, save_checkpoint
-from evolvability.runs.contents import EXTRAS, FILES, FOLDERS, generations_in
+from evolvability.runs.contents import EXTRAS, FILES, FOLDERS, arrays_of, arrays_path, generations_in
+from evolvability.runs.files import write_output
 from evolvability.runs.folder import Run, spread_out
 from evolvability.runs.picking import check_number
 from evolvability.runs.rows import HISTOGRAMS, read_rows, to_lines
@@ -50,10 +50,9 @@ def export(
         writer.make_folders()
         for recorded in spread_out(run.recorded, behaviors):
             kept = {name: array[:, :members] for name, array in run.behaviors(recorded).items()}
-            writer.record_behaviors(recorded, kept)
-        for name in EXTRAS:
-            if (run.path / name).is_dir():
-                shutil.copytree(run.path / name, destination / name)
+            writer.record("behaviors", recorded, kept)
+        for file in (file for name in EXTRAS for file in (run.path / name).glob("*") if file.is_file()):
+            write_output(destination / file.parent.name / file.name, file.read_bytes())
         if centers:
             _copy_center(run, writer, half)
         else:
@@ -78,10 +77,9 @@ def _copy_center(run: Run, writer: RunWriter, half: bool) -> None:
     if half:
         slim["parameters/center"] = slim["parameters/center"].astype(np.float16)
     recorded = run.recorded[-1] if run.recorded else 0
-    last = Path("centers") / f"{recorded:06d}.safetensors"
-    if (run.path / last).is_file() and not half:  # a rounded center's members would not be the recorded ones
-        write_whole(writer.path / last, (run.path / last).read_bytes())
-        writer.recorded["centers"] = [recorded]
+    last = arrays_path(run.path / "centers", recorded)
+    if last.is_file() and not half:  # a rounded center's members would not be the recorded ones
+        writer.record("centers", recorded, arrays_of(last))
     save_checkpoint(writer.path, generation, slim, run.config, writer.recorded)
 
 

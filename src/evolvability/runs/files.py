@@ -4,11 +4,13 @@ import json
 import os
 import re
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from evolvability.core.cores import machine_memory
-from evolvability.core.errors import RunFolderError, UserError
+from evolvability.core.errors import RunFolderError
 
 MAX_TEXT = 1 << 30
 """Bytes of a file of text."""
@@ -17,13 +19,21 @@ MAX_ARRAYS = 0.25
 MAX_NAMED = 20  # runs that an error lists
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Errors inside, as of a full disk, as one that names the file, which those of a write do not."""
+    try:
+        yield
+    except (OSError, NotImplementedError) as error:  # the latter of locks, where a file system has none
+        why = getattr(error, "strerror", None) or error
+        raise RunFolderError(f"{path} cannot be written: {why}. Choose another place.") from None
+
+
 def write_output(output: Path, content: bytes) -> None:
     """Write a file and the folders above it, or say why it cannot be."""
-    try:
+    with writing(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_bytes(content)
-    except OSError as error:
-        raise UserError(f"{output} cannot be written: {error.strerror or error}. Choose another place.") from None
 
 
 def user_folder(kind: Literal["cache", "state"]) -> Path:

@@ -117,9 +117,7 @@ class Run(TrainedPopulation):
 
     def histograms(self) -> dict[tuple[int, int], Histogram]:
         """Of behaviors, by generation and seed."""
-        self._miss(HISTOGRAMS)
-        path = self.path / HISTOGRAMS
-        return histograms_in(path, self._rows(HISTOGRAMS)) if path.is_file() else {}
+        return histograms_in(self.path / HISTOGRAMS, self._rows(HISTOGRAMS))
 
     def _rows(self, name: str) -> Iterator[Row]:
         # First: a run may be going on, and writes checkpoints after rows.
@@ -129,7 +127,8 @@ class Run(TrainedPopulation):
             yield row
         if lost or number < done * self.config.seeds:
             which = checkpoints.summary(sorted({*lost})) if lost else f"{number // self.config.seeds} to {done - 1}"
-            text = f"{self.path / name} is damaged, and empty for the generations {which}."
+            how = "damaged" if (self.path / name).is_file() else "gone"
+            text = f"{self.path / name} is {how}, and empty for the generations {which}."
             warnings.warn(f"{text} What can be is done again by: {command_line('resume', self.path)}", stacklevel=3)
 
     @property
@@ -189,7 +188,7 @@ class Run(TrainedPopulation):
         return [names[index] for index in self.dimensions or range(number)]
 
     def _miss(self, name: str) -> None:
-        if lost := [generation for generation, _ in checkpoints.missing(self.path, [name])]:
+        if lost := checkpoints.missing(self.path, name):
             which = checkpoints.summary(lost)
             warnings.warn(f"{self.path / name} lacks the generations {which}, which were recorded.", stacklevel=3)
 
@@ -233,9 +232,10 @@ class Run(TrainedPopulation):
         checkpoints.miss_last(self.path, available)
         if available[-1:] != [last]:
             return False
-        if not (is_intact := checkpoints.has_checkpoint(self.path, last)):
+        if checkpoints.intact(self.path, last) is None:
             warnings.warn(f"{contents.arrays_path(self.path / contents.CHECKPOINTS, last)} is damaged.", stacklevel=2)
-        return is_intact
+            return False
+        return True
 
 
 def spread_out(recorded: Sequence[int], most: int) -> list[int]:

@@ -118,13 +118,13 @@ def _ends(one: Histogram, width: float) -> tuple[list[int], list[int]]:
 
 def histogram_rows(generation: int, seeds: Sequence[int], behaviors: Sequence[Array]) -> list[Row]:
     """One generation's histograms, a row per seed, of what its valid members did in each of their episodes."""
-    found = [histogram(own) for own in behaviors]
-    return [{"generation": generation, "seed": seed, **_packed(one)} for seed, one in zip(seeds, found, strict=True)]
-
-
-def _packed(one: Histogram) -> Row:
-    packed = base64.b64encode(zlib.compress(one.counts.astype(COUNT).tobytes())).decode()
-    return {"width": one.width, "low": list(one.low), "shape": list(one.counts.shape), "counts": packed}
+    rows = []
+    for seed, own in zip(seeds, behaviors, strict=True):
+        one = histogram(own)
+        packed = base64.b64encode(zlib.compress(one.counts.astype(COUNT).tobytes())).decode()
+        cells = {"width": one.width, "low": list(one.low), "shape": list(one.counts.shape), "counts": packed}
+        rows.append({"generation": generation, "seed": seed, **cells})
+    return rows
 
 
 def histograms_in(path: Path, rows: Iterable[Row]) -> dict[tuple[int, int], Histogram]:

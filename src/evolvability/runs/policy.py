@@ -16,7 +16,6 @@ import jax
 import numpy as np
 
 from evolvability.core.errors import ConfigError, UserError
-from evolvability.core.noise import Shapes
 from evolvability.core.types import PyTree
 from evolvability.runs.environment import version_of
 from evolvability.runs.files import write_output
@@ -176,11 +175,9 @@ def _read(about: dict[str, Any], arrays: Arrays, policy: MakePolicy | None) -> T
     arrays = {name: array[0] for name, array in arrays.items()}
     if not np.isfinite(arrays["parameters"]).all():
         raise ValueError("not finite")
-    make, sizes = (
-        policy or named_policy(NetworkOptions(**about["network"])),
-        (about["num_observations"], len(arrays["actions/low"])),
-    )
-    if isinstance(make, Layered) and _number(make.shapes(*sizes)) != arrays["parameters"].size:
+    make = policy or named_policy(NetworkOptions(**about["network"]))
+    sizes = about["num_observations"], len(arrays["actions/low"])
+    if isinstance(make, Layered) and sum(map(math.prod, make.shapes(*sizes))) != arrays["parameters"].size:
         raise ValueError(sizes)  # before anything as large as it says is made
     network, shapes = family_of(make, *sizes), tuple(map(tuple, about["shapes"]))
     if network.shapes != shapes or network.num_params != arrays["parameters"].size:
@@ -189,7 +186,3 @@ def _read(about: dict[str, Any], arrays: Arrays, policy: MakePolicy | None) -> T
     fields, bounds = about["actions"], {name: arrays[f"actions/{name}"] for name in BOUNDS}
     actions = Actions(**bounds, shape=tuple(fields["shape"]), dtype=fields["dtype"], first=fields["first"])
     return TrainedPolicy(about["task"], arrays["parameters"], network, memory, actions)
-
-
-def _number(shapes: Shapes) -> int:
-    return sum(map(math.prod, shapes))

@@ -10,8 +10,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -21,7 +20,7 @@ import safetensors
 import safetensors.numpy
 
 from evolvability.core.errors import RunFolderError
-from evolvability.runs.files import checked
+from evolvability.runs.files import checked, writing
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -54,15 +53,6 @@ def write_whole(path: Path, data: bytes | Iterable[bytes], *, sync: bool = True)
         temporary.replace(path)
         if sync:
             sync_to_disk(path.parent)  # where its new name is
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Errors inside, as of a full disk, as one that names the file, which those of a write do not."""
-    try:
-        yield
-    except OSError as error:
-        raise RunFolderError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def sync_to_disk(path: Path) -> None:

@@ -6,11 +6,9 @@ ours are refused by whoever reads or writes the folder: by a link files from els
 """
 
 import json
-import os
 import re
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from evolvability.config.schema import Config
@@ -22,13 +20,13 @@ from evolvability.tasks.registry import own_code
 def check_files(path: Path, names: set[str]) -> None:
     """Refuse a folder of which something under one of our names is a link, not an ordinary file, or a giant one."""
     for entry in _entries(path, names):
-        problem = f"is a link, to {Path(entry.path).readlink()}" if entry.is_symlink() else ""
+        problem = f"is a link, to {entry.readlink()}" if entry.is_symlink() else ""
         if not problem and not entry.is_dir():
-            checked(Path(entry.path))
-            if entry.name == ".lock" and Path(entry.path).stat().st_nlink > 1:  # which is written to
+            checked(entry)
+            if entry.name == ".lock" and entry.stat().st_nlink > 1:  # which is written to
                 problem = "is a file that has another name elsewhere, too"
         if problem:
-            raise RunFolderError(f"{entry.path} {problem}, so {path} is not opened. Remove it, or ask who made it.")
+            raise RunFolderError(f"{entry} {problem}, so {path} is not opened. Remove it, or ask who made it.")
 
 
 def objection(path: Path, config: Config) -> str:
@@ -56,14 +54,13 @@ def check_file_trust(file: Path, config: Config, *, trust: bool) -> None:
 
 def remember(path: Path, config: Config) -> None:
     """Believe from now on what a folder names."""
-    named = _named(config)
-    if not named or _record(path, named) in _remembered():
+    if not objection(path, config):
         return
     try:
         file = _memory()
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with file.open("a") as lines:
-            lines.write(_record(path, named) + "\n")
+            lines.write(_record(path, _named(config)) + "\n")
     except OSError as error:
         warnings.warn(f"That {path} is trusted is not remembered: {error}.", stacklevel=2)
 
@@ -92,19 +89,11 @@ def _remembered() -> set[str]:
         return set()
 
 
-def _entries(path: Path, names: set[str]) -> Iterator["os.DirEntry[str]"]:
-    try:
-        with os.scandir(path) as found:
-            entries = [entry for entry in found if _stem(entry.name) in names]
-    except OSError:  # there is none, or it cannot be read: whoever needs it says so
-        return
-    while entries:  # not by calls, which have an end sooner than folders in folders
-        yield (entry := entries.pop())
-        if entry.is_dir(follow_symlinks=False):
-            with suppress(OSError), os.scandir(entry.path) as inside:
-                entries += inside
-
-
-def _stem(name: str) -> str:
-    """The name of ours that a file's begins with; it is written, or kept when damaged, under longer ones."""
-    return re.sub(r"(\.damaged\d*)?(\.part)?$", "", name)
+def _entries(path: Path, names: set[str]) -> Iterator[Path]:
+    """What lies under names of ours, and in folders of such names: nothing that lies deeper is read or written."""
+    for entry in path.glob("*"):
+        # A file is written, or kept when damaged, under a longer name.
+        if re.sub(r"(\.damaged\d*)?(\.part)?$", "", entry.name) in names:
+            yield entry
+            if not entry.is_symlink():
+                yield from entry.glob("*")

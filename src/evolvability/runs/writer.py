@@ -1,7 +1,9 @@
-"""Writes the run folder: whole files or none, one process at a time."""
+"""Writes the run folder: whole files or none, one process at a time; and mends one that was damaged."""
 
 import os
 import socket
+import warnings
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -14,10 +16,11 @@ import numpy as np
 from evolvability.config.schema import Config, to_toml
 from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
-from evolvability.runs import checkpoints, sealed
-from evolvability.runs.contents import ARRAY_FOLDERS, FOLDERS, RUN_FOLDER_NAMES, arrays_path, generations_in, own_files
+from evolvability.runs import checkpoints, contents, sealed
 from evolvability.runs.environment import describe_environment
-from evolvability.runs.rows import HISTOGRAMS, METRICS, ROW_FILES, Row, read_rows, to_lines
+from evolvability.runs.files import writing
+from evolvability.runs.folder import Run
+from evolvability.runs.rows import METRICS, ROW_FILES, Metrics, Row, read_rows, to_lines
 from evolvability.runs.sealed import Arrays
 from evolvability.runs.trees import named_arrays
 from evolvability.runs.trust import check_files
@@ -30,7 +33,7 @@ class RunWriter:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._unsynced: list[Path] = []
-        self.recorded: dict[str, list[int]] = {folder: [] for folder in FOLDERS}
+        self.recorded: dict[str, list[int]] = {folder: [] for folder in contents.FOLDERS}
         self._newest_center: Path | None = None  # which the next one replaces
 
     def create(
@@ -47,26 +50,23 @@ class RunWriter:
         self.make_folders()
         if (robot := archive_of(getattr(config.task_options, "digest", ""))) is not None:
             sealed.write_whole(self.path / ROBOT_FILE, robot)
-        self._write_table("environment.json", describe_environment())
+        self.write_table("environment.json", describe_environment())
         if origin is not None:
-            self._write_table("origin.json", origin)
-        self.keep_names(behavior)
+            self.write_table("origin.json", origin)
+        self.write_table("behavior.json", {"names": list(behavior)})
         for name in ROW_FILES:
             sealed.write_whole(self.path / name, b"")
         if state is not None:
             self.checkpoint(state, config)
         self.write_config(config)
 
-    def keep_names(self, behavior: Sequence[str]) -> None:
-        """Keep what the behavior dimensions are called on axes and in tables."""
-        self._write_table("behavior.json", {"names": list(behavior)})
-
-    def _write_table(self, name: str, table: dict[str, Any]) -> None:
+    def write_table(self, name: str, table: dict[str, Any]) -> None:
+        """A file of JSON, see `contents.TABLES`."""
         sealed.write_whole(self.path / name, sealed.to_json(table, indent=2).encode())
 
     def make_folders(self) -> None:
         """The folders inside of a run folder."""
-        for name in ARRAY_FOLDERS:
+        for name in contents.ARRAY_FOLDERS:
             (self.path / name).mkdir(exist_ok=True)
 
     def write_config(self, config: Config) -> None:
@@ -80,34 +80,27 @@ class RunWriter:
     def rewind(self, generation: int, seeds: range) -> None:
         """Forget what was recorded from a generation on, so that it can be done again; seeds: of the run."""
         # First: whoever reads meanwhile does not miss what later checkpoints vouch for.
-        checkpoints.rewind_checkpoints(self.path, generation)
+        for old, file in contents.own_files(self.path / contents.CHECKPOINTS):
+            if old > generation and file.suffix != sealed.PART and checkpoints.intact(self.path, old) is None:
+                sealed.keep_beside(file)
+            if old > generation or file.suffix == sealed.PART:
+                file.unlink()
         for file in (self.path / name for name in ROW_FILES):
             # Rewritten even if nothing is dropped: a last line cut in the middle must not be appended to.
             rows = read_rows(file, seeds, [], at_least=generation)
             sealed.write_whole(file, to_lines(islice(rows, generation * len(seeds))))
         self.make_folders()  # or one that was lost with all its files would be missed
-        for folder in FOLDERS:
-            for recorded, file in own_files(self.path / folder):
+        for folder in contents.FOLDERS:
+            for recorded, file in contents.own_files(self.path / folder):
                 if recorded >= generation or file.suffix == sealed.PART:
                     file.unlink()
-            self.recorded[folder] = generations_in(self.path / folder)
+            self.recorded[folder] = contents.generations_in(self.path / folder)
 
-    def record_metrics(self, rows: list[Row]) -> None:
-        """Append one generation's rows."""
-        self._append(METRICS, rows)
-
-    def record_histograms(self, rows: list[Row]) -> None:
-        """Append one generation's histograms."""
-        self._append(HISTOGRAMS, rows)
-
-    def _append(self, name: str, rows: list[Row]) -> None:
-        with sealed.writing(self.path / name), (self.path / name).open("ab") as file:
+    def append(self, name: str, rows: list[Row]) -> None:
+        """One generation's rows, to one of `ROW_FILES`."""
+        with writing(self.path / name), (self.path / name).open("ab") as file:
             # All seeds in one write; a reader that meets half a generation leaves it out (`read_rows`).
             file.write(b"".join(to_lines(rows)))
-
-    def record_behaviors(self, generation: int, arrays: Arrays) -> None:
-        """Keep one generation's behaviors."""
-        self._record("behaviors", generation, arrays)
 
     def record_center(self, state: PyTree, *, newest_only: bool = False) -> None:
         """Keep what a generation is drawn around: a State with a seed axis in front.
@@ -116,14 +109,15 @@ class RunWriter:
         kept so before: the last generation's members can be rebuilt in any run, whenever it was stopped.
         """
         arrays = named_arrays(state._replace(optimizer=(), history=()))
-        path = self._record("centers", int(state.generation[0]), arrays)
+        path = self.record("centers", int(state.generation[0]), arrays)
         if (former := self._newest_center) is not None:
             self._unsynced = [file for file in self._unsynced if file != former]
             former.unlink(missing_ok=True)
         self._newest_center = path if newest_only else None
 
-    def _record(self, folder: str, generation: int, arrays: Arrays) -> Path:
-        path = arrays_path(self.path / folder, generation)
+    def record(self, folder: str, generation: int, arrays: Arrays) -> Path:
+        """Keep one generation's arrays in one of `FOLDERS`."""
+        path = contents.arrays_path(self.path / folder, generation)
         # Not synced before the next checkpoint: waiting for the disk would take longer than many a generation.
         sealed.write_whole(path, sealed.to_bytes(arrays, {"generation": path.stem}), sync=False)
         self._unsynced.append(path)
@@ -153,25 +147,60 @@ class RunWriter:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a run folder for this process alone; the lock ends with the process, however it ends."""
-    try:
+    # Not waited for: a run may go on for days.
+    lock: filelock.BaseFileLock = filelock.FileLock(path / ".lock", timeout=0)
+    with writing(path):
         path.mkdir(parents=True, exist_ok=True)
-        check_files(path, RUN_FOLDER_NAMES)  # before anything is written: by a link it would be written elsewhere
-        # Not waited for: a run may go on for days.
-        lock: filelock.BaseFileLock = filelock.FileLock(path / ".lock", timeout=0)
-        lock.acquire()
+        # Before anything is written: by a link it would be written elsewhere.
+        check_files(path, contents.RUN_FOLDER_NAMES)
+        try:
+            lock.acquire()
+        except filelock.Timeout:
+            known = (path / ".lock").read_text(errors="replace")[:100].split()
+            holder = f"process {' on '.join(known[:2])}" if known else "another process"
+            raise RunFolderError(
+                f"{path} is in use: {holder} is writing to it. Wait for it, or choose another output. If that machine "
+                f"is gone for good, remove {path / '.lock'}."
+            ) from None
         if not isinstance(lock, filelock.SoftFileLock):  # of file systems without locks, which says the same by itself
             (path / ".lock").write_text(f"{os.getpid()}\n{socket.gethostname()}\n")
-    except filelock.Timeout:
-        known = (path / ".lock").read_text(errors="replace")[:100].split()
-        holder = f"process {' on '.join(known[:2])}" if known else "another process"
-        raise RunFolderError(
-            f"{path} is in use: {holder} is writing to it. Wait for it, or choose another output. If that machine "
-            f"is gone for good, remove {path / '.lock'}."
-        ) from None
-    except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
-        why = getattr(error, "strerror", None) or error
-        raise RunFolderError(f"{path} cannot be written: {why}. Choose another output.") from None
     try:
         yield
     finally:
         lock.release()
+
+
+Damage = dict[Path, int]
+"""Damaged files, each with the first generation that it lost something of."""
+
+
+def damage_in(run: Run) -> tuple[Damage, Arrays]:
+    """What a checkpoint vouches for, and is not as it was written; and the metrics, which were read for it."""
+    done = max(checkpoints.checkpoint_generations(run.path), default=0)
+    lost = {name: list[int]() for name in ROW_FILES}
+    expected = min(done, run.config.generations)
+    rows, others = (read_rows(run.path / name, run.seeds, own, at_least=expected) for name, own in lost.items())
+    metrics = Metrics(run.path / METRICS, rows, run.config.seeds)  # or refused: what is not metrics is not a run's
+    deque(others, maxlen=0)
+    found = {run.path / name: own[0] for name, own in lost.items() if own}
+    for folder in contents.FOLDERS:
+        gone = checkpoints.missing(run.path, folder)
+        found |= {contents.arrays_path(run.path / folder, generation): generation for generation in gone}
+        for generation in contents.generations_in(run.path / folder):
+            try:
+                contents.arrays_of(file := contents.arrays_path(run.path / folder, generation))
+            except RunFolderError:
+                found |= {file: generation} if generation < done else {}
+    return found, metrics
+
+
+def set_aside(damage: Damage, generation: int) -> None:
+    """Keep damaged files beside and say so, before a run goes on from a generation."""
+    for file, lost in damage.items():
+        kept = f"damaged, and kept as {sealed.keep_beside(file).name}" if file.exists() else "missing"
+        if file.suffix != ".jsonl":  # whose other rows stay
+            file.unlink(missing_ok=True)
+        again = "What it lacks is done again."
+        if lost < generation:
+            again = f"No checkpoint is left from which generation {lost} could be done again, so that stays empty."
+        warnings.warn(f"{file} is {kept}. {again}", stacklevel=2)

@@ -15,7 +15,7 @@ import numpy as np
 from evolvability.core.errors import RunFolderError
 from evolvability.runs import sealed
 from evolvability.runs.checkpoints import checkpoint_generations
-from evolvability.runs.files import command_line, slug
+from evolvability.runs.files import command_line, slug, writing
 from evolvability.runs.folder import Run
 
 ADAPTATIONS, RACES, OFFSPRING = "adaptations", "races", "offspring"
@@ -49,7 +49,7 @@ def keep(run: Run, kind: str, name: str, table: dict[str, Any]) -> None:
         data = sealed.to_json(facts | {key: _to_lists(array) for key, array in arrays.items()}).encode()
     else:
         data = sealed.to_bytes(arrays, {key: json.dumps(value) for key, value in facts.items()})
-    with sealed.writing(path.parent):
+    with writing(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_file() and not _is_same(path, data, arrays, facts):
             beside = sealed.keep_beside(path, FORMER)

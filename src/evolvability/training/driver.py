@@ -20,15 +20,14 @@ from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Outcome
 from evolvability.methods.registry import MAML
-from evolvability.runs.damage import damage_in, set_aside
 from evolvability.runs.folder import Run
 from evolvability.runs.histograms import histogram_rows
 from evolvability.runs.population import TrainedPopulation
-from evolvability.runs.rows import PackedRows
+from evolvability.runs.rows import HISTOGRAMS, METRICS, PackedRows
 from evolvability.runs.sealed import Arrays
 from evolvability.runs.trees import named_arrays
 from evolvability.runs.trust import check_trust
-from evolvability.runs.writer import RunWriter
+from evolvability.runs.writer import RunWriter, damage_in, set_aside
 from evolvability.tasks.base import Task
 from evolvability.tasks.checking import check_is_task
 from evolvability.tasks.policies import MakePolicy
@@ -309,11 +308,11 @@ def _record(evolution: Evolution, writer: RunWriter, state: State, rows: Rows, o
         if config.objective != MAML:  # whose members are not mutations
             # Before the behaviors: who sees those finds it.
             writer.record_center(parent, newest_only=not config.record_centers)
-        writer.record_behaviors(generation, _did(evolution, parent.key, generation, did))
+        writer.record("behaviors", generation, _did(evolution, parent.key, generation, did))
     seeds, seen = [row["seed"] for row in rows], valid_episodes(jax.tree.map(np.asarray, did))
-    writer.record_histograms(histogram_rows(generation, seeds, seen))
+    writer.append(HISTOGRAMS, histogram_rows(generation, seeds, seen))
     # Last: who reads of a generation finds its behaviors.
-    writer.record_metrics(rows)
+    writer.append(METRICS, rows)
 
 
 def _generation(evolution: Evolution, state: State, rows: Rows, outcome: Outcome) -> Generation:

@@ -33,16 +33,9 @@ from evolvability.tasks.base import Task, with_episodes, world_of
 from evolvability.tasks.checking import checked, trace
 from evolvability.tasks.goals import judge, with_goal
 from evolvability.tasks.registry import make_task
+from evolvability.training import metrics
 from evolvability.training.generation import Where, exploring, in_chunks, on_workers, seed_by_seed, start, step, whole
 from evolvability.training.interrupts import delayed_interrupts
-from evolvability.training.metrics import (
-    MAX_RECORDED_CENTER,
-    Rows,
-    metric_rows,
-    outlier_notice,
-    sameness_notice,
-    with_entropy,
-)
 from evolvability.training.processes import agree
 from evolvability.training.sharding import replicated, spread_population, spread_task, usable
 from evolvability.training.starts import inherited, is_run, taken
@@ -165,27 +158,27 @@ class Evolution:
         """The shapes of a State."""
         return jax.eval_shape(lambda: self._begin(self._keys()))
 
-    def generations(self, state: State) -> Iterator[tuple[State, Rows, Outcome]]:
+    def generations(self, state: State) -> Iterator[tuple[State, metrics.Rows, Outcome]]:
         """Run from a State to the last generation; yields the State, the metrics and the outcome of each."""
         is_said = False
         # All seeds are at the same generation.
         for generation in range(int(state.generation[0]), self.config.generations):
             began = time.perf_counter()
-            is_small = math.prod(state.parameters.center.shape[1:]) <= MAX_RECORDED_CENTER
+            is_small = math.prod(state.parameters.center.shape[1:]) <= metrics.MAX_RECORDED_CENTER
             # Of the state before the step: what this generation's members are drawn around.
             centers = state.parameters.center if is_small else None
             with delayed_interrupts() if self._on_accelerator else nullcontext():
                 state, info, outcome = self._step(state)
                 # Waits for the step. What members did comes along to the host, where the neighbors are.
                 info, centers, did = jax.device_get((info, centers, outcome))
-            values = with_entropy(info, did)
+            values = metrics.with_entropy(info, did)
             seconds = time.perf_counter() - began
-            rows = metric_rows(self.config, self.task.has_fitness, generation, values, centers, seconds)
+            rows = metrics.metric_rows(self.config, self.task.has_fitness, generation, values, centers, seconds)
             # Before it is handed on: a generation that is refused is not recorded, and a resumed run does it again.
             self._check_invalid(generation, values)
-            if generation == 0 and (text := sameness_notice(self.config, self.task.behavior, did)):
+            if generation == 0 and (text := metrics.sameness_notice(self.config, self.task.behavior, did)):
                 warnings.warn(text, stacklevel=2)
-            if not is_said and (text := outlier_notice(self.config, generation, values["outlier"])):
+            if not is_said and (text := metrics.outlier_notice(self.config, generation, values["outlier"])):
                 warnings.warn(text, stacklevel=2)
                 is_said = True
             yield state, rows, outcome

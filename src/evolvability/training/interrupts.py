@@ -3,36 +3,8 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
-
-
-@contextmanager
-def delayed_interrupts() -> Iterator[None]:
-    """Let a block finish before Ctrl-C raises `KeyboardInterrupt`; a second Ctrl-C raises it at once.
-
-    Code that a device calls back, as Warp's, must not be left by an exception: the process would crash.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach the main thread alone
-        return
-    came = False
-    former = signal.getsignal(signal.SIGINT)
-
-    def remember(number: int, frame: Any) -> None:
-        nonlocal came
-        if came:
-            raise KeyboardInterrupt
-        came = True
-
-    signal.signal(signal.SIGINT, remember)
-    try:
-        yield
-    finally:
-        # First, so that the one raised below meets the former handler.
-        signal.signal(signal.SIGINT, former)
-        if came:
-            signal.raise_signal(signal.SIGINT)
 
 
 class Terminated(KeyboardInterrupt):
@@ -44,11 +16,8 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextmanager
-def terminations() -> Iterator[Callable[[], int]]:
-    """The number of SIGTERM or SIGHUP if one has come since, or 0; it ends nothing by itself, unless it comes twice.
-
-    Clusters send the one before they take a machine away; the other comes when a terminal or a connection is closed.
-    """
+def noticed(*numbers: int) -> Iterator[Callable[[], int]]:
+    """The number of a signal if one of these has come since, or 0; it ends nothing by itself, unless it comes twice."""
     came = 0
 
     def remember(number: int, frame: Any) -> None:
@@ -57,10 +26,9 @@ def terminations() -> Iterator[Callable[[], int]]:
             raise Terminated(number)
         came = number
 
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: came
-        return
-    former = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    # Signals reach the main thread alone.
+    is_main = threading.current_thread() is threading.main_thread()
+    former = {number: signal.getsignal(number) for number in numbers if is_main}
     for number, handler in former.items():
         if handler is not signal.SIG_IGN:  # as after nohup
             signal.signal(number, remember)
@@ -69,3 +37,22 @@ def terminations() -> Iterator[Callable[[], int]]:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def delayed_interrupts() -> Iterator[None]:
+    """Let a block finish before Ctrl-C raises `KeyboardInterrupt`; a second Ctrl-C raises it at once.
+
+    Code that a device calls back, as Warp's, must not be left by an exception: the process would crash.
+    """
+    try:
+        with noticed(signal.SIGINT) as has_come:
+            yield
+    finally:
+        if has_come():  # now for the former handler
+            signal.raise_signal(signal.SIGINT)
+
+
+def terminations() -> AbstractContextManager[Callable[[], int]]:
+    """Clusters send SIGTERM before they take a machine away; SIGHUP comes when a terminal or a connection is closed."""
+    return noticed(signal.SIGTERM, signal.SIGHUP)

@@ -6,7 +6,6 @@ Never a pickle, which could run code.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from itertools import zip_longest
 from os import PathLike
 from pathlib import Path
@@ -25,7 +24,7 @@ from evolvability.core.types import Parameters, PyTree
 from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.folder import Run
 from evolvability.runs.parents import num_params, parents_from
-from evolvability.runs.policy import METADATA, TrainedPolicy, load_policy
+from evolvability.runs.policy import METADATA, load_policy
 from evolvability.runs.sealed import UNREADABLE, Arrays, arrays_in, facts_in
 from evolvability.runs.trees import named_arrays
 from evolvability.tasks.base import Task
@@ -152,16 +151,6 @@ def start_in(source: PyTree, task: Task) -> Start:
     return Start(centers.astype(np.float32), memory)
 
 
-def _arrays_in(path: Path) -> Arrays:
-    if path.suffix not in (".npy", ".safetensors"):
-        advice = " A pickle could run code: hand its arrays over from Python." if path.suffix in PICKLES else ""
-        raise ConfigError(f"Parameters are read from a .safetensors or .npy file or a run folder, got {path}.{advice}")
-    try:
-        return arrays_in(path)
-    except UNREADABLE as error:
-        raise ConfigError(f"{path} cannot be read: {str(error).rstrip('.')}.") from None
-
-
 def expected_arrays(task: Task) -> dict[str, tuple[int, ...]]:
     """The shapes of the arrays that a task's parameters are made of, by name: their own, or layer by layer."""
     tree = jax.eval_shape(lambda: task.unflatten(task.init(jax.random.key(0))))
@@ -172,15 +161,16 @@ def expected_arrays(task: Task) -> dict[str, tuple[int, ...]]:
 
 
 def _of_file(path: Path, task: Task) -> Arrays:
+    if path.suffix not in (".npy", ".safetensors"):
+        advice = " A pickle could run code: hand its arrays over from Python." if path.suffix in PICKLES else ""
+        raise ConfigError(f"Parameters are read from a .safetensors or .npy file or a run folder, got {path}.{advice}")
+    try:
+        if path.suffix == ".npy" or METADATA not in facts_in(path):
+            return arrays_in(path)
+    except UNREADABLE as error:
+        raise ConfigError(f"{path} cannot be read: {str(error).rstrip('.')}.") from None
     make = task.network.make if task.network else None
-    own = None if isinstance(make, Layered) else make  # no code is in a file
-    with suppress(*UNREADABLE):  # `_arrays_in` says what is wrong
-        if path.suffix == ".safetensors" and METADATA in facts_in(path):
-            return _of_policy(load_policy(path, own))
-    return _arrays_in(path)
-
-
-def _of_policy(policy: TrainedPolicy) -> Arrays:
+    policy = load_policy(path, None if isinstance(make, Layered) else make)  # a file has no code of one's own network
     memory = jax.tree.map(lambda leaf: np.asarray(leaf)[None], policy.memory)
     return {PARAMETERS: policy.parameters[None], **named_arrays({"memory": memory})}
 

@@ -47,10 +47,8 @@ class LocalProcesses(ThreadedPool):
             raise ConfigError(f"workers must be 1 or more, got {number}.")
         super().__init__(f"{number} local worker process{'es' * (number != 1)}", deadline, number)
         self.memory = MEMORY_SHARE * machine_memory() / self.num_workers
-        self._workers = [_Worker() for _ in range(self.num_workers)]
-        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
-        for worker in self._workers:
-            self._idle.put(worker)
+        self._workers: set[_Worker] = set()
+        self._own = threading.local()  # the worker of a thread
         self._is_closed = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -58,59 +56,71 @@ class LocalProcesses(ThreadedPool):
         """End the processes."""
         self._is_closed.set()
         super().close()
-        for worker in self._workers:  # all of them, before any is waited for
-            worker.close()
+        for worker in [*self._workers]:
+            worker.process.kill()
+        self._threads.shutdown()  # whoever waits for an answer hears that its worker has gone
         for worker in self._workers:
             worker.end()
 
     @property
     def process_ids(self) -> list[int]:
         """Of the workers there are now."""
-        return [process.pid for worker in self._workers if (process := worker.process) is not None]
+        return [worker.process.pid for worker in [*self._workers]]
 
     def _watch(self) -> None:
         """Look after the workers from outside: one that hangs or fills the memory would not come to it."""
         while not self._is_closed.wait(WATCH_SECONDS):
-            for worker in self._workers:
+            for worker in [*self._workers]:
                 worker.look_after(self.memory)
 
     def call(self, function: Callable[..., WorkerReport], *arguments: Any) -> WorkerReport:
-        """By the first process that has nothing else to do."""
-        worker = self._idle.get()
+        """By the process of this thread; a new one begins where there is none, or not any more."""
+        worker: _Worker | None = getattr(self._own, "worker", None)
         try:
+            if worker is None:
+                worker = self._own.worker = _Worker()
+                self._workers.add(worker)
+                if self._is_closed.is_set():  # meanwhile, by another thread, which may not have seen this process
+                    worker.process.kill()
+                worker.call(START_SECONDS, get_ready, function, *arguments)
             report: WorkerReport = worker.call(self.deadline, function, *arguments)
             return report
-        finally:
-            self._idle.put(worker)
+        except LostError:
+            self._workers -= {worker}
+            self._own.worker = None
+            raise
 
 
 class _Worker:
-    """One worker process after another: the next begins when the last has died or was killed."""
+    """A worker process, and a pipe to it."""
 
     def __init__(self) -> None:
-        self.process: subprocess.Popen[bytes] | None = None
-        self._pipe: Connection | None = None
-        self._listener, self._ending = threading.Thread(), threading.Lock()
         self._until = float("inf")  # when the call under way is overdue
-        self._is_closed = self._is_overdue = False
+        self._is_overdue = False
         self._words = ""  # what it wrote last
+        self._pipe, theirs = Pipe()
+        start = START.format(path=[str(Path(path).absolute()) for path in sys.path], pipe=theirs.fileno())
+        # -P: without the working folder, which may be somebody else's. A session of its own: Ctrl-C is the driver's.
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", start],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        theirs.close()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def call(self, deadline: float, function: Callable[..., Any], *arguments: Any) -> Any:
         """What a function returns there. If there is no answer, there is no process any more."""
-        if self.process is None:
-            self._begin()
-            self.call(START_SECONDS, get_ready, function, *arguments)
-        # Read once: another thread may close this worker at any moment.
-        process, pipe = self.process, self._pipe
-        if process is None or pipe is None:
-            raise LostError("the workers were let go")
-        self._is_overdue, self._until = False, time.monotonic() + deadline
+        self._until = time.monotonic() + deadline
         try:
-            pipe.send_bytes(cloudpickle.dumps((function, arguments)))
-            while not pipe.poll(1.0):
-                if process.poll() is not None:  # a program that it started may hold its end of the pipe
+            self._pipe.send_bytes(cloudpickle.dumps((function, arguments)))
+            while not self._pipe.poll(1.0):
+                if self.process.poll() is not None:  # a program that it started may hold its end of the pipe
                     raise EOFError
-            is_answer, answer = pickle.loads(pipe.recv_bytes())
+            is_answer, answer = pickle.loads(self._pipe.recv_bytes())
         except (EOFError, OSError):
             words = self.end()
             raise (OverdueError(deadline) if self._is_overdue else LostError(f"its worker was lost{words}")) from None
@@ -122,45 +132,19 @@ class _Worker:
 
     def look_after(self, memory: float) -> None:
         """End it once its call is overdue, or it takes so many bytes of memory that it could take the driver along."""
-        if (process := self.process) is None:
-            return
         if time.monotonic() > self._until:
             self._is_overdue = True
-            process.kill()
+            self.process.kill()
         with contextlib.suppress(OSError, IndexError):  # it ends by itself, or this is not Linux
-            pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
+            pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
             if (taken := pages * os.sysconf("SC_PAGE_SIZE")) > memory:
-                process.kill()
+                self.process.kill()
                 self._words = f"it took {taken / 1e9:.1f} GB of memory, of {memory / 1e9:.1f} GB at most"
 
-    def close(self) -> None:
-        """Want no more of it, for good; whoever waits for its answer hears that it has gone."""
-        self._is_closed = True
-        if (process := self.process) is not None:
-            process.kill()
-
-    def _begin(self) -> None:
-        self._pipe, theirs = Pipe()
-        start = START.format(path=[str(Path(path).absolute()) for path in sys.path], pipe=theirs.fileno())
-        self._words = ""
-        # -P: without the working folder, which may be somebody else's. A session of its own: Ctrl-C is the driver's.
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", start],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        theirs.close()
-        self._listener = threading.Thread(target=self._listen, args=(self.process,), daemon=True)
-        self._listener.start()
-        if self._is_closed:  # meanwhile, by another thread, which may not have seen this process
-            self.close()
-
-    def _listen(self, process: "subprocess.Popen[bytes]") -> None:
+    def _listen(self) -> None:
         """Pass on what the process writes to its standard error, and remember the last of it."""
-        assert process.stderr is not None
-        with process.stderr as stream:
+        assert self.process.stderr is not None
+        with self.process.stderr as stream:
             while data := os.read(stream.fileno(), MAX_STDERR):
                 self._words = (self._words + (text := data.decode(errors="replace")))[-MAX_STDERR:]
                 with contextlib.suppress(Exception):  # our own may be closed
@@ -169,18 +153,12 @@ class _Worker:
 
     def end(self) -> str:
         """Wait until it has gone, or end it by force. Returns how it ended."""
-        with self._ending:
-            process, pipe = self.process, self._pipe
-            # Forgotten before it is ended, so that nobody calls it meanwhile.
-            self.process = self._pipe = None
-        if process is None or pipe is None:
-            return ""
         try:
-            code = process.wait(1.0)
+            code = self.process.wait(1.0)
         except subprocess.TimeoutExpired:
-            process.kill()
-            code = process.wait()
-        pipe.close()
+            self.process.kill()
+            code = self.process.wait()
+        self._pipe.close()
         self._listener.join(1.0)
         crash = self._words.rfind("Fatal Python error")  # of a crash, the call that it happened in comes first
         words = " ".join((self._words[crash:][:MAX_WORDS] if crash >= 0 else self._words[-MAX_WORDS:]).split())
