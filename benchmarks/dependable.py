@@ -20,8 +20,7 @@ import numpy as np
 from evolvability import evolve, make_task
 from evolvability.config.schema import layered
 from evolvability.core.keys import Purpose, key_for
-from evolvability.runs.parents import Parent
-from evolvability.runs.picking import evaluator
+from evolvability.runs.picking import Parent, evaluator
 from evolvability.studies.repeatability import repeatability
 from evolvability.tasks.base import with_episodes
 

@@ -20,8 +20,7 @@ from evolvability.methods.meta_gradient import adapt as gradient_step
 from evolvability.methods.registry import MAML, MamlOptions
 from evolvability.methods.rollouts import Actor, check_memoryless, roll_out
 from evolvability.runs.files import write_output
-from evolvability.runs.parents import Parent
-from evolvability.runs.picking import Evaluate, evaluator
+from evolvability.runs.picking import Evaluate, Parent, evaluator
 from evolvability.studies.adapters import Start, goal_vector
 from evolvability.studies.races import starts_of
 from evolvability.studies.repeatability import repeatability

@@ -24,7 +24,7 @@ from evolvability.explorer.page import playground_html
 from evolvability.explorer.shapes import robot_reach, robot_table
 from evolvability.runs.files import write_output
 from evolvability.runs.folder import Run
-from evolvability.runs.parents import Parent
+from evolvability.runs.picking import Parent
 from evolvability.studies.groups import method_name
 from evolvability.studies.rebuild import parent_of
 from evolvability.tasks.base import Task

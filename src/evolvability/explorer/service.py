@@ -15,7 +15,7 @@ from evolvability.core.errors import ConfigError, unknown
 from evolvability.explorer import data
 from evolvability.explorer.shapes import robot_table
 from evolvability.runs.folder import Run
-from evolvability.runs.parents import Parent
+from evolvability.runs.picking import Parent
 from evolvability.studies import rebuild
 from evolvability.studies.groups import run_names
 from evolvability.studies.rebuild import FRESH_TOGETHER, Brood

@@ -10,8 +10,8 @@ from evolvability.core.errors import ConfigError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.core.populations import Population
 from evolvability.core.types import PyTree
-from evolvability.runs.parents import Parent, parents_from
-from evolvability.runs.picking import PickedMutation, check_number, pick, pick_keys, with_circumstances
+from evolvability.runs import picking
+from evolvability.runs.picking import Parent, PickedMutation
 from evolvability.runs.policy import TrainedPolicy, acting
 from evolvability.runs.sealed import Arrays
 from evolvability.tasks.base import Task
@@ -52,7 +52,7 @@ class TrainedPopulation:
         """What the run ended with, one parent per seed."""
         generation, arrays = self._ended_with()
         where = str(getattr(self, "path", "The run"))
-        return parents_from(arrays, self.config, self.task, generation, where=where, population=self.population)
+        return picking.parents_from(arrays, self.config, self.task, generation, where=where, population=self.population)
 
     @property
     def seeds(self) -> range:
@@ -84,8 +84,8 @@ class TrainedPopulation:
             seed: the random seed of mutations and evaluations; with 0 they are those of ``ees adapt``.
         """
         parent = self._parent(of_seed)
-        again, _ = with_circumstances(self.config, parent.task, self.by_name, circumstances)
-        return pick(parent, [goal], again, mutations, repeats, _key(parent, seed), episodes)[0]
+        again, _ = picking.with_circumstances(self.config, parent.task, self.by_name, circumstances)
+        return picking.pick(parent, [goal], again, mutations, repeats, _key(parent, seed), episodes)[0]
 
     def mutations(self, number: int = 40, *, of_seed: int | None = None, seed: int = 0) -> PyTree:
         """Independent mutations, in the form of the task's parameters, with an axis of ``number`` in front.
@@ -97,9 +97,9 @@ class TrainedPopulation:
             of_seed: which of the run's seeds to mutate; needed where it has several.
             seed: the random seed of the mutations.
         """
-        check_number(number, "mutations")
+        picking.check_number(number, "mutations")
         parent = self._parent(of_seed)
-        key_noise, *_ = pick_keys(_key(parent, seed))
+        key_noise, *_ = picking.pick_keys(_key(parent, seed))
         return jax.vmap(parent.task.unflatten)(parent.mutations(key_noise, number).members())
 
     def policy(self, parameters: PyTree, *, of_seed: int | None = None) -> TrainedPolicy:

@@ -9,8 +9,7 @@ import numpy as np
 from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, key_for
 from evolvability.runs.folder import Run
-from evolvability.runs.parents import Parent
-from evolvability.runs.picking import Evaluate, evaluator
+from evolvability.runs.picking import Evaluate, Parent, evaluator
 from evolvability.tasks.replay import HostArray
 
 

@@ -20,8 +20,7 @@ from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Parameters, PyTree
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
-from evolvability.runs.parents import Parent, check_size
-from evolvability.runs.picking import Evaluate, evaluator, with_circumstances
+from evolvability.runs.picking import Evaluate, Parent, check_size, evaluator, with_circumstances
 from evolvability.studies.measures import Measures, MeasureScale, common_reach, measure_scale, measures
 from evolvability.studies.result_files import OFFSPRING, HostArray, keep, kept, kept_names
 from evolvability.tasks.base import Task, with_episodes

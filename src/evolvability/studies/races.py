@@ -17,8 +17,7 @@ from evolvability.methods.rollouts import Actor, roll_out
 from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.files import command_line
 from evolvability.runs.folder import Run
-from evolvability.runs.parents import Parent
-from evolvability.runs.picking import Evaluate, evaluator, mean_of_valid, scores_of, with_circumstances
+from evolvability.runs.picking import Evaluate, Parent, evaluator, mean_of_valid, scores_of, with_circumstances
 from evolvability.studies.adapters import AdaptationContext, Start, Trace, adapter_named
 from evolvability.studies.result_files import RACES, HostArray, keep, kept, kept_names
 from evolvability.tasks.base import Task, world_of

@@ -15,8 +15,7 @@ from evolvability.core.errors import ConfigError, TaskError
 from evolvability.core.keys import Purpose, episode_key, key_for, noise_key
 from evolvability.core.types import Outcome, Sample, sample_of
 from evolvability.runs.folder import Run
-from evolvability.runs.parents import Parent, parents_from
-from evolvability.runs.picking import evaluator
+from evolvability.runs.picking import Parent, evaluator, parents_from
 from evolvability.tasks.base import Task
 from evolvability.tasks.replay import HostArray, Recording
 from evolvability.tasks.simulators import Address, Trial, joined, part_of

@@ -23,7 +23,7 @@ from evolvability.core.keys import Purpose, key_for
 from evolvability.core.types import Parameters, PyTree
 from evolvability.runs.checkpoints import load_checkpoint
 from evolvability.runs.folder import Run
-from evolvability.runs.parents import num_params, parents_from
+from evolvability.runs.picking import num_params, parents_from
 from evolvability.runs.policy import METADATA, load_policy
 from evolvability.runs.sealed import UNREADABLE, Arrays, arrays_in, facts_in
 from evolvability.runs.trees import named_arrays
