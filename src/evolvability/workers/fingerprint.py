@@ -3,7 +3,7 @@
 import hashlib
 import sys
 import sysconfig
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
 """Where installed packages lie: they are known by their versions."""
 PYTHON = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib"))
+_distributions = cache(metadata.packages_distributions)  # by the names of their modules
 
 
 def code_here(known: Collection[str] = ()) -> dict[str, str]:
@@ -33,8 +34,3 @@ def version_of(package: str) -> str:
     """The version of an installed package, whose modules may have another name than it has."""
     found = {metadata.version(name) for name in _distributions().get(package, ())}
     return ",".join(sorted(found)) or str(getattr(sys.modules[package], "__version__", ""))
-
-
-@cache
-def _distributions() -> Mapping[str, list[str]]:
-    return metadata.packages_distributions()

@@ -209,6 +209,7 @@ def writer(population: Population) -> Callable[..., Array]:
 
 # A Dask worker may have several threads, and a simulator is used by one at a time.
 _own = threading.local()
+_libraries = cache(ThreadpoolController)
 
 
 def _workbench(recipe: Recipe) -> Workbench:
@@ -247,8 +248,3 @@ def _pin() -> None:
     # Both are heeded only where JAX has computed nothing in this process yet.
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
     jax.config.update("jax_platforms", "cpu")
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
