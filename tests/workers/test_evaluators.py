@@ -402,6 +402,15 @@ def test_interrupted_workers_leave_nothing_behind(tmp_path: Path) -> None:
             os.kill(process, 0)
 
 
+def test_who_waits_for_a_worker_hears_that_the_pool_is_closed() -> None:
+    pool = LocalProcesses(2)
+    calls: list[Future[Any]] = [pool.submit(time.sleep, 1000) for _ in range(3)]  # type: ignore[arg-type]
+    pool.close()  # while their processes begin
+    assert calls[2].cancelled()
+    assert [type(call.exception(PATIENCE)) for call in calls[:2]] == [LostError, LostError]
+    assert pool.process_ids == []
+
+
 def last_words(text: str) -> None:
     os.write(2, text.encode())
     os._exit(7)
