@@ -213,6 +213,14 @@ def test_every_setting_has_its_sentence(cls: type) -> None:
     assert explained == {field.name for field in dataclasses.fields(cls)}
 
 
+@pytest.mark.parametrize("cls", sorted(OPTIONS, key=str))
+def test_no_setting_is_a_number_that_compiled_programs_cannot_count_to(cls: type) -> None:
+    given: dict[str, Any] = {"task": "point"} if cls is Config else {}
+    for name in [field.name for field in dataclasses.fields(cls) if type(field.default) is int]:
+        with pytest.raises(ConfigError, match=rf"^{name} must be .*, got 2147483648"):
+            cls(**given, **{name: 2**31})
+
+
 def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(to_toml(layered("ant")).replace("format = 2", "format = 1"))
     with pytest.raises(ConfigError, match="has format 1, not format 2"):

@@ -80,7 +80,7 @@ class Config:
     """How many generations to run."""
     start_from: Annotated[str, arg(metavar="PATH"), UNSET] = ""
     """Where this run starts: a run folder of the same task, each seed from its own, or a file of weights."""
-    seed: int = setting(0, Rule("between 0 and 2^31", lambda value: 0 <= value < 2**31), same_course=True)
+    seed: int = setting(0, ZERO_OR_MORE, same_course=True)
     """The seed of the run, and of the first of several."""
     seeds: int = setting(1, ONE_OR_MORE, same_course=True)
     """How many seeds to run side by side, as one batch."""

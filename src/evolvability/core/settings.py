@@ -23,6 +23,8 @@ ZERO_OR_MORE = Rule("0 or more", lambda value: value >= 0)
 ONE_OR_MORE = Rule("1 or more", lambda value: value >= 1)
 TWO_OR_MORE = Rule("2 or more", lambda value: value >= 2)
 SHARE = Rule("above 0 and at most 1", lambda value: 0 < value <= 1)
+LARGEST_INTEGER = 2**31 - 1
+"""That JAX and compiled programs count to."""
 
 
 def setting(default: Any, rule: Rule | None = None, *, same_course: bool = False) -> Any:
@@ -44,10 +46,13 @@ def require(settings: Any, holds: bool, key: str, expected: str) -> None:
 
 
 def check_rules(settings: Any) -> None:
-    """Refuse settings of which one breaks its field's rule."""
+    """Refuse settings of which one breaks its field's rule, or cannot be counted with."""
     for f in dataclasses.fields(settings):
         value, rule = getattr(settings, f.name), f.metadata.get("rule")
         require(settings, not isinstance(value, float) or math.isfinite(value), f.name, "a finite number")
+        parts = value if isinstance(value, tuple | list) else (value,)
+        countable = all(not isinstance(part, int) or abs(part) <= LARGEST_INTEGER for part in parts)
+        require(settings, countable, f.name, f"at most {LARGEST_INTEGER:,}")
         if rule is not None:
             require(settings, rule.holds(value), f.name, rule.expected)
 
