@@ -151,6 +151,25 @@ def test_only_integers_and_one_center_a_worker_travel(
     assert not pool._sent  # a center is dropped when its generation is over
 
 
+def test_a_call_that_no_worker_comes_to_is_made_again(
+    client: Client, undisturbed: TrainingResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one of which the scheduler has lost sight."""
+    monkeypatch.setattr("evolvability.workers.dask.UNBEGUN_SECONDS", 0.0)
+    original, calls = client.submit, 0
+
+    def submit(function: Any, *arguments: Any, **where: Any) -> Any:
+        nonlocal calls
+        calls += function is work
+        nowhere = {"workers": ["tcp://127.0.0.1:1"], "allow_other_workers": False}
+        return original(function, *arguments, **where | (nowhere if function is work and calls == 1 else {}))
+
+    pool, task = DaskPool(client, DEADLINE), diary_task(Diary(tmp_path / "diary.txt"))
+    evolve(task, **SETTINGS, workers=pool)  # new workers have longer
+    monkeypatch.setattr(client, "submit", submit)
+    assert_same(evolve(task, **SETTINGS, workers=pool), undisturbed)
+
+
 def test_scheduler_that_goes_away_stops_the_run_resumably(undisturbed: TrainingResult, tmp_path: Path) -> None:
     diary = Diary(tmp_path / "diary.txt", seconds=SECONDS)
     with cluster_in(tmp_path, num_workers=1) as cluster, Client(cluster.address, timeout=PATIENCE) as client:

@@ -20,6 +20,8 @@ from evolvability.workers.worker import Broadcast, Recipe, WorkerReport
 
 GONE = (OSError, CommClosedError, TimeoutError, CancelledError, asyncio.CancelledError)
 """What a client raises while its scheduler is away."""
+UNBEGUN_SECONDS, UNBEGUN_DEADLINES = START_SECONDS, 3
+"""How long a call may wait until a worker comes to it: others are in front of it, which have a deadline each."""
 
 
 def connect(where: str) -> Client:
@@ -137,8 +139,14 @@ class DaskPool(Pool):
         scheduler: Any = self.client.scheduler
         processing = await scheduler.processing(workers=None)
         holders = {worker for worker, own in processing.items() if not keys.isdisjoint(own)}
-        if not self._trusted() or not (holders or task.done()):
+        is_begun = bool(holders) or task.done()
+        # A scheduler whose workers died may have lost sight of a call, which then waits for ever.
+        is_forgotten = waited > UNBEGUN_SECONDS + UNBEGUN_DEADLINES * self.deadline
+        if not self._trusted() or not (is_begun or is_forgotten):
             return self.deadline  # there is nobody else to do it, or nobody has come to it
+        if not is_begun:
+            self._sent.clear()  # or what is shared was forgotten
+            raise LostError(f"no worker came to it in {waited:.0f} s")
         if holders and not holders & self._known and waited < self.deadline + START_SECONDS:
             return START_SECONDS  # a new worker imports, builds and compiles
         self._shunned.update(dict.fromkeys(holders, task))
