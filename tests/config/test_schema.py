@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evolvability import Run
@@ -217,8 +218,14 @@ def test_every_setting_has_its_sentence(cls: type) -> None:
 def test_no_setting_is_a_number_that_compiled_programs_cannot_count_to(cls: type) -> None:
     given: dict[str, Any] = {"task": "point"} if cls is Config else {}
     for name in [field.name for field in dataclasses.fields(cls) if type(field.default) is int]:
-        with pytest.raises(ConfigError, match=rf"^{name} must be .*, got 2147483648"):
-            cls(**given, **{name: 2**31})
+        for value in (2**31, np.int64(2**31), 2.0**31):
+            with pytest.raises(ConfigError, match=rf"^{name} must be .*, got 2147483648"):
+                cls(**given, **{name: value})
+
+
+def test_units_in_words_are_bounded_too() -> None:
+    with pytest.raises(ConfigError, match="hidden must be 1 or more"):
+        layered("point", values={"task_options": {"hidden": "3000000000,4"}})
 
 
 def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -546,10 +547,21 @@ def test_draw_works_on_axes_of_ones_own(real: dict[str, Run]) -> None:
 
 def test_names_with_dollars_are_no_formulas(tmp_path: Path) -> None:
     def draw() -> Figure:
-        drawing = Figure()
+        drawing = Figure(figsize=(3.0, 1.2))
         drawing.subplots().set(xlabel=r"cost ($\foo$)", title="$x^{", xscale="log", xlim=(1, 1000))
         return drawing
 
     text = save_figure(draw, tmp_path / "money.svg").read_text()
     assert r"<!-- cost ($\foo$) -->" in text
     assert r"<!-- $\mathdefault{10^{2}}$ -->" in text
+
+
+@pytest.mark.parametrize("lowest", [1e-5, 1e-3, 0.3])
+def test_a_color_bar_has_ticks_whatever_its_range(lowest: float) -> None:
+    drawing = Figure(figsize=(3.0, 1.2))
+    ax = drawing.add_subplot()
+    mesh = ax.pcolormesh(np.array([[lowest, 1.0]]), norm=LogNorm(lowest, 1.0))
+    behaviors._add_colorbar(drawing, mesh, ax)
+    drawing.draw_without_rendering()
+    (bar,) = ax.child_axes
+    assert len([tick for tick in bar.get_yticks() if lowest <= tick <= 1]) >= 2

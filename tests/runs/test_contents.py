@@ -217,6 +217,14 @@ def test_a_slim_export_misses_nothing(copy: Path, tmp_path: Path) -> None:
     assert slim.rebuildable == [3, 4]
 
 
+@pytest.mark.filterwarnings("ignore:.*damaged")
+def test_a_damaged_center_does_not_keep_a_run_from_being_exported(copy: Path, tmp_path: Path) -> None:
+    (copy / "centers" / "000003.safetensors").write_bytes(b"torn")
+    slim = export(Run(copy), tmp_path / "slim")
+    assert Run(slim).is_complete
+    assert (slim / "centers" / "000003.safetensors").read_bytes() == b"torn"
+
+
 def test_stray_files_among_results_are_passed_over(copy: Path) -> None:
     shutil.copy(copy / "offspring" / "0.05.safetensors", copy / "offspring" / "notes.safetensors")
     assert kept_sigmas(Run(copy)) == [0.05]

@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import importlib
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -362,6 +363,21 @@ def test_a_worker_that_does_not_even_listen_is_overdue() -> None:
             call(len, b"x" * 10**7)  # more than a pipe holds
     finally:
         pool.close()
+
+
+def test_a_pool_can_be_closed_as_soon_as_a_call_is_answered() -> None:
+    """By the thread that brings the answer, and would wait for itself."""
+    pool, errors = LocalProcesses(1), queue.Queue[Exception | None]()
+
+    def close(_: Any) -> None:
+        try:
+            pool.close()
+            errors.put(None)
+        except Exception as error:
+            errors.put(error)
+
+    pool.submit(os.getpid).add_done_callback(close)  # type: ignore[arg-type]
+    assert errors.get(timeout=PATIENCE) is None
 
 
 def test_why_a_worker_cannot_start_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

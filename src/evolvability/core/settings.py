@@ -4,6 +4,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from evolvability.core.errors import ConfigError
@@ -51,8 +52,8 @@ def check_rules(settings: Any) -> None:
         value, rule = getattr(settings, f.name), f.metadata.get("rule")
         require(settings, not isinstance(value, float) or math.isfinite(value), f.name, "a finite number")
         parts = value if isinstance(value, tuple | list) else (value,)
-        countable = all(not isinstance(part, int) or abs(part) <= LARGEST_INTEGER for part in parts)
-        require(settings, countable, f.name, f"at most {LARGEST_INTEGER:,}")
+        counted: list[Any] = [part for part in parts if isinstance(part, Real if type(f.default) is int else Integral)]
+        require(settings, all(abs(part) <= LARGEST_INTEGER for part in counted), f.name, f"at most {LARGEST_INTEGER:,}")
         if rule is not None:
             require(settings, rule.holds(value), f.name, rule.expected)
 

@@ -270,7 +270,7 @@ def _add_colorbar(drawing: Figure, mesh: Collection, ax: Axes, digits: Sequence[
     bar = style.add_colorbar(drawing, mesh, ax, "share of population")
     low, high = mesh.get_clim()
     # Of a narrow range, more.
-    bar.locator = LogLocator(subs=digits if high > 100 * low else (1, 2, 5))
+    bar.locator = LogLocator(subs=digits if high > 100 * low else (1, 2, 5), numticks=99)
     bar.formatter = FuncFormatter(style.percent)
     bar.minorticks_off()
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from evolvability.figures.bands import Line, Lines, add_legend, distinct, draw_lines, measured, stacked
-from evolvability.figures.style import Array, in_unit, letter, new_figure
+from evolvability.figures.style import Array, in_unit, letter, new_figure, told_apart
 from evolvability.runs.folder import Run
 from evolvability.studies.groups import group_runs, metric_unit
 
@@ -41,14 +41,15 @@ def data_from_runs(runs: Sequence[Run]) -> Lines:
     known = measured(runs)
     window = -(-max(found["generation"].shape[1] for _, found in known) // MAX_POINTS)
     panels: dict[str, list[Line]] = {metric: [] for metric in metrics}
-    for group in group_runs([run for run, _ in known]):
+    groups = group_runs([run for run, _ in known])
+    for name, group in zip(told_apart([group.name for group in groups]), groups, strict=True):
         own = [(run, found) for run, found in known if run in group.runs]
-        for metric in (name for name in metrics if all(name in found for _, found in own)):
+        for metric in (one for one in metrics if all(one in found for _, found in own)):
             values = stacked(distinct(own, metric))
             if np.isfinite(values).any():
                 generation = np.arange(values.shape[1], dtype=float)
                 x, means = window_means(generation[None], window)[0], window_means(values, window)
-                panels[metric].append(Line(group.name, group.config.objective, x, means))
+                panels[metric].append(Line(name, group.config.objective, x, means))
     return Lines({metric: lines for metric, lines in panels.items() if lines}, window)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from evolvability.core.errors import RunFolderError
 from evolvability.runs.checkpoints import load_checkpoint, save_checkpoint
-from evolvability.runs.contents import EXTRAS, FILES, FOLDERS, arrays_of, arrays_path, generations_in
+from evolvability.runs.contents import EXTRAS, FILES, FOLDERS, arrays_path, generations_in
 from evolvability.runs.files import write_output
 from evolvability.runs.folder import Run, spread_out
 from evolvability.runs.picking import check_number
@@ -79,7 +79,8 @@ def _copy_center(run: Run, writer: RunWriter, half: bool) -> None:
     recorded = run.recorded[-1] if run.recorded else 0
     last = arrays_path(run.path / "centers", recorded)
     if last.is_file() and not half:  # a rounded center's members would not be the recorded ones
-        writer.record("centers", recorded, arrays_of(last))
+        write_whole(arrays_path(writer.path / "centers", recorded), last.read_bytes())  # damaged or not
+        writer.recorded["centers"] = [recorded]
     save_checkpoint(writer.path, generation, slim, run.config, writer.recorded)
 
 

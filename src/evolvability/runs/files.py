@@ -19,19 +19,22 @@ MAX_ARRAYS = 0.25
 MAX_NAMED = 20  # runs that an error lists
 
 
+ELSEWHERE = " Choose another place."
+
+
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: Path, advice: str = "") -> Iterator[None]:
     """Errors inside, as of a full disk, as one that names the file, which those of a write do not."""
     try:
         yield
     except (OSError, NotImplementedError) as error:  # the latter of locks, where a file system has none
         why = getattr(error, "strerror", None) or error
-        raise RunFolderError(f"{path} cannot be written: {why}. Choose another place.") from None
+        raise RunFolderError(f"{path} cannot be written: {why}.{advice}") from error
 
 
 def write_output(output: Path, content: bytes) -> None:
     """Write a file and the folders above it, or say why it cannot be."""
-    with writing(output):
+    with writing(output, ELSEWHERE):
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_bytes(content)
 

@@ -18,7 +18,7 @@ from evolvability.core.errors import RunFolderError
 from evolvability.core.types import PyTree
 from evolvability.runs import checkpoints, contents, sealed
 from evolvability.runs.environment import describe_environment
-from evolvability.runs.files import writing
+from evolvability.runs.files import ELSEWHERE, writing
 from evolvability.runs.folder import Run
 from evolvability.runs.rows import METRICS, ROW_FILES, Metrics, Row, read_rows, to_lines
 from evolvability.runs.sealed import Arrays
@@ -149,7 +149,7 @@ def locked(path: Path) -> Iterator[None]:
     """Hold a run folder for this process alone; the lock ends with the process, however it ends."""
     # Not waited for: a run may go on for days.
     lock: filelock.BaseFileLock = filelock.FileLock(path / ".lock", timeout=0)
-    with writing(path):
+    with writing(path, ELSEWHERE):
         path.mkdir(parents=True, exist_ok=True)
         # Before anything is written: by a link it would be written elsewhere.
         check_files(path, contents.RUN_FOLDER_NAMES)

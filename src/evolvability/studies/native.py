@@ -32,7 +32,7 @@ class Transfer(NamedTuple):
 
 def compared(trained: HostArray, native: HostArray, num_invalid: int = 0) -> Transfer:
     """What two kinds of physics did with the same mutations, see `Transfer`."""
-    others = np.roll(trained, max(1, len(trained) // 3), axis=0)  # each beside another one
+    others = np.roll(trained, -max(1, len(trained) // 3), axis=0)  # each beside another one
     tolerance = np.median(np.linalg.norm(others - trained, axis=1)) / 2
     share, by_chance = (np.mean(np.linalg.norm(native - place, axis=1) <= tolerance) for place in (trained, others))
     return Transfer(trained, native, float(share), float(by_chance), float(tolerance), num_invalid)

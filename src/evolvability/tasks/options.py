@@ -7,7 +7,7 @@ from tyro.conf import Suppress, arg
 from tyro.constructors import PrimitiveConstructorSpec
 
 from evolvability.core.errors import ConfigError, unknown
-from evolvability.core.settings import ONE_OR_MORE, POSITIVE, ZERO_OR_MORE, Options, Rule, setting
+from evolvability.core.settings import LARGEST_INTEGER, ONE_OR_MORE, POSITIVE, ZERO_OR_MORE, Options, Rule, setting
 from evolvability.tasks.circumstances import Circumstances
 from evolvability.tasks.directions import heading
 
@@ -68,7 +68,7 @@ class NetworkOptions(Options):
         given: Any = self.hidden
         units = parse_hidden(given) if isinstance(given, str) else given
         layers = tuple(units) if isinstance(units, list | tuple) else (units, units)
-        if not all(type(number) is int and number >= 1 for number in layers):
+        if not all(type(number) is int and 1 <= number <= LARGEST_INTEGER for number in layers):
             raise ConfigError(f"hidden must be 1 or more, or one such number per layer as 64,64, got {self.hidden}.")
         # One way to write it: runs are compared by their settings. Past the frozen dataclass.
         object.__setattr__(self, "hidden", layers[0] if len(layers) == 2 and layers[0] == layers[1] else layers)

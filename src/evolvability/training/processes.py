@@ -42,17 +42,20 @@ def join(processes: Processes) -> None:
             raise ConfigError("--num-processes and --process-id need --coordinator HOST:PORT, where process 0 listens.")
         return
     import jax
+    from jax.experimental import multihost_utils
 
     address = None if processes.coordinator == AUTO else _address(processes)
-    try:
-        jax.distributed.initialize(address, *given, heartbeat_timeout_seconds=HEARTBEAT_SECONDS)
-    except ValueError as error:
-        raise ConfigError(
-            f"--coordinator {AUTO}: found neither Slurm, nor Open MPI, nor a TPU pod ({error}). "
-            "Give --coordinator HOST:PORT, --num-processes N and --process-id I."
-        ) from None
-    except jax.errors.JaxRuntimeError as error:
-        raise ConfigError(f"The processes did not come together at {address}: {error}") from None
+    with _silence():
+        try:
+            jax.distributed.initialize(address, *given, heartbeat_timeout_seconds=HEARTBEAT_SECONDS)
+        except ValueError as error:
+            raise ConfigError(
+                f"--coordinator {AUTO}: found neither Slurm, nor Open MPI, nor a TPU pod ({error}). "
+                "Give --coordinator HOST:PORT, --num-processes N and --process-id I."
+            ) from None
+        except jax.errors.JaxRuntimeError as error:
+            raise ConfigError(f"The processes did not come together at {address}: {error}") from None
+        multihost_utils.sync_global_devices("joined")  # the first message also makes Gloo say that it is there
     if not is_first():
         # The descriptor, not sys.stdout: what libraries print themselves is silenced, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -125,3 +128,18 @@ def _address(processes: Processes) -> str:
             f"--process-id must be from 0 to {num_processes - 1}, below --num-processes, got {process_id}."
         )
     return address
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Nothing that C++ prints reaches standard output."""
+    # Flushed below: what Python has yet to write would vanish, too.
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    sys.stdout.flush()
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)

@@ -58,7 +58,8 @@ class LocalProcesses(ThreadedPool):
         super().close()
         for worker in [*self._workers]:
             worker.process.kill()
-        self._threads.shutdown()  # whoever waits for an answer hears that its worker has gone
+        with contextlib.suppress(RuntimeError):  # of a thread of ours, which cannot wait for itself
+            self._threads.shutdown()  # whoever waits for an answer hears that its worker has gone
         for worker in self._workers:
             worker.end()
 
