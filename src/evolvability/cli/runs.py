@@ -205,9 +205,16 @@ def export(
     from evolvability.runs.export import export as export_run
     from evolvability.runs.export import folder_size
 
-    kept: Any = {"behaviors": behaviors, "members": members, "histograms": histograms}
     for run in found:
-        copy = export_run(run, target / run.path.resolve().name, half=half, centers=centers, **kept)
+        copy = export_run(
+            run,
+            target / run.path.resolve().name,
+            behaviors=behaviors,
+            half=half,
+            members=members,
+            histograms=histograms,
+            centers=centers,
+        )
         print_text(f"wrote {copy}, {folder_size(copy) / 1000:,.0f} kB")
 
 

@@ -52,6 +52,7 @@ def check_rules(settings: Any) -> None:
         value, rule = getattr(settings, f.name), f.metadata.get("rule")
         require(settings, not isinstance(value, float) or math.isfinite(value), f.name, "a finite number")
         parts = value if isinstance(value, tuple | list) else (value,)
+        # From Python, a number of steps may come as any kind of number.
         counted: list[Any] = [part for part in parts if isinstance(part, Real if type(f.default) is int else Integral)]
         require(settings, all(abs(part) <= LARGEST_INTEGER for part in counted), f.name, f"at most {LARGEST_INTEGER:,}")
         if rule is not None:

@@ -17,9 +17,8 @@ MAX_TEXT = 1 << 30
 MAX_ARRAYS = 0.25
 """Of the machine's memory, for a file of arrays, which grows with network and population."""
 MAX_NAMED = 20  # runs that an error lists
-
-
 ELSEWHERE = " Choose another place."
+"""Advice where nothing is there yet; a run under way has its place."""
 
 
 @contextmanager

@@ -186,11 +186,11 @@ def damage_in(run: Run) -> tuple[Damage, Arrays]:
     for folder in contents.FOLDERS:
         gone = checkpoints.missing(run.path, folder)
         found |= {contents.arrays_path(run.path / folder, generation): generation for generation in gone}
-        for generation in contents.generations_in(run.path / folder):
+        for generation in (one for one in contents.generations_in(run.path / folder) if one < done):
             try:
                 contents.arrays_of(file := contents.arrays_path(run.path / folder, generation))
             except RunFolderError:
-                found |= {file: generation} if generation < done else {}
+                found[file] = generation
     return found, metrics
 
 

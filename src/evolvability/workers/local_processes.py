@@ -60,7 +60,7 @@ class LocalProcesses(ThreadedPool):
             worker.process.kill()
         with contextlib.suppress(RuntimeError):  # of a thread of ours, which cannot wait for itself
             self._threads.shutdown()  # whoever waits for an answer hears that its worker has gone
-        for worker in self._workers:
+        for worker in [*self._workers]:
             worker.end()
 
     @property
