@@ -29,8 +29,6 @@ ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 ROBOTS = ("hopper", "walker2d_v5", "half_cheetah", "ant", "humanoid")
 QUADRUPED = (HERE.parent / "src").rglob("quadruped.xml")
 """Where this folder lies in the repository of Evolvability ES."""
-SLOW_TO_COMPILE = ("hopper", "half_cheetah", "ant")
-"""Those that MJX is tried with: it takes minutes for each."""
 ON = {"cpu": ("compiled", "native"), "cuda": ("compiled", "mujoco_warp", "mjx")}
 SIZES = {"cpu": (64, 100, 5), "cuda": (8192, 300, 3)}
 """Worlds, time steps, and runs of which the best counts."""
@@ -70,8 +68,7 @@ def jobs(options: argparse.Namespace, turn: str) -> list[Job]:
         Job(engine, path, touching, options.device, *sizes, turn, options.cache)
         for engine in options.engines or ON[options.device]
         for path in options.models
-        for touching in ((False,) if engine == "mjx" else (False, True))
-        if engine != "mjx" or Path(path).stem in SLOW_TO_COMPILE
+        for touching in (False, True)
     ]
 
 
