@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -125,6 +126,13 @@ def compiled_once() -> None:
         TASKS[name] = replace(TASKS[name], make=remembered(loaded(make) if isinstance(make, str) else make))
     for module in (driver, evolutions, sweeps):  # the command line asks the second for it when it trains
         vars(module)["Evolution"] = shared_evolution
+
+
+@pytest.fixture(autouse=True, scope="session")
+def collected_seldom() -> None:
+    """What hundreds of tests have traced and compiled stays: to look at all of it before each training takes longer
+    than the training. What is left by one is collected when Python finds that there is enough of it."""
+    vars(evolutions)["gc"] = SimpleNamespace(collect=int)
 
 
 def in_tiers(cases: Iterable[Any], quick: Collection[Any]) -> list[Any]:
