@@ -162,7 +162,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--objective", default="max_entropy")
     parser.add_argument("--population-sizes", type=int, nargs="+", default=[1000, 4000, 10_000])
     parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--noise-dtype", default="float32", choices=["float32", "bfloat16", "int8"])
+    parser.add_argument("--noise-dtype", default="float32", choices=["float32", "bfloat16"])
     parser.add_argument("--solver", type=int, nargs=2, metavar=("ITERATIONS", "LINE_SEARCH"), default=())
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--output", type=Path, default=None, help="write all numbers as JSON")

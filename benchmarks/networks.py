@@ -109,7 +109,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--members", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--noise", default="bfloat16", choices=["float32", "bfloat16", "int8"])
+    parser.add_argument("--noise", default="bfloat16", choices=["float32", "bfloat16"])
     parser.add_argument("--output", type=Path)
     return parser.parse_args()
 

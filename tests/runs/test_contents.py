@@ -217,6 +217,14 @@ def test_a_slim_export_misses_nothing(copy: Path, tmp_path: Path) -> None:
     assert slim.rebuildable == [3, 4]
 
 
+def test_rows_are_said_to_be_done_again_only_where_a_checkpoint_is_left_for_it(copy: Path, tmp_path: Path) -> None:
+    slim = export(Run(copy), tmp_path / "slim")
+    for folder, advice in ((copy, "What can be is done again by: ees resume"), (slim, "No checkpoint is left")):
+        (folder / "histograms.jsonl").unlink()
+        with pytest.warns(UserWarning, match=rf"histograms\.jsonl is gone, and empty for .* 0 to 3\. {advice}"):
+            assert not Run(folder).histograms()
+
+
 @pytest.mark.filterwarnings("ignore:.*damaged")
 def test_a_damaged_center_does_not_keep_a_run_from_being_exported(copy: Path, tmp_path: Path) -> None:
     (copy / "centers" / "000003.safetensors").write_bytes(b"torn")

@@ -21,7 +21,7 @@ from evolvability.tasks.options import LocomotionOptions
 from evolvability.tasks.policies import gru, mlp
 from evolvability.tasks.robots.locomotion import robot_of
 
-SIZES = (5, 16, 16, 6)  # 470 parameters: rows of noise in 8 bits do not end with a word
+SIZES = (5, 16, 16, 6)
 POLICY = family_of(mlp(SIZES[1:-1]), SIZES[0], SIZES[-1])
 
 
@@ -45,13 +45,12 @@ def sample_of(sample: Sample, observations: Array) -> Any:
     "population",
     [
         mixture(3, 0.1),
-        normal(0.1, noise_dtype=jnp.int8),
-        pytest.param(mixture(3, 0.1, noise_dtype=jnp.int8), marks=pytest.mark.full),
+        normal(0.1, noise_dtype=jnp.bfloat16),
         pytest.param(diagonal_normal(0.1), marks=pytest.mark.full),
         pytest.param(normal(0.1), marks=pytest.mark.full),
         pytest.param(normal(0.1, mirrored=False, noise_dtype=jnp.bfloat16), marks=pytest.mark.full),
     ],
-    ids=["mixture", "8 bits", "mixture in 8 bits", "diagonal", "normal", "short and not mirrored"],
+    ids=["mixture", "short", "diagonal", "normal", "short and not mirrored"],
 )
 def test_kernel_acts_like_networks_written_out(population: Population) -> None:
     sample = draw(population, jax.random.key(0))
@@ -65,9 +64,8 @@ def test_kernel_lets_no_nan_pass_as_a_number() -> None:
     assert np.isnan(by_kernel(broken, jnp.ones((sample.num_members, SIZES[0])))).all()
 
 
-@pytest.mark.parametrize("dtype", [jnp.int8, pytest.param(jnp.bfloat16, marks=pytest.mark.full)])
-def test_kernel_keeps_seeds_apart(dtype: Any) -> None:
-    population = normal(0.1, noise_dtype=dtype)
+def test_kernel_keeps_seeds_apart() -> None:
+    population = normal(0.1, noise_dtype=jnp.bfloat16)
     samples = jax.vmap(lambda key: draw(population, key))(jax.random.split(jax.random.key(0), 3))
     observations = jax.random.normal(jax.random.key(1), (3, 18, SIZES[0]))
     found = jax.jit(jax.vmap(by_kernel))(samples, observations)
@@ -81,7 +79,6 @@ def test_kernel_is_for_noise_in_rows_of_an_even_number_and_layers_that_fit() -> 
     assert not fits(POLICY, draw(low_rank(POLICY.shapes, 1, 0.1), jax.random.key(0)))
     assert not fits(family_of(mlp((15,)), 5, 4), draw(normal(0.1), jax.random.key(0)))
     assert fits(family_of(mlp((14,)), 5, 4), draw(normal(0.1), jax.random.key(0)))
-    assert not fits(family_of(mlp((14,)), 5, 4), draw(normal(0.1, noise_dtype=jnp.int8), jax.random.key(0)))
     assert not fits(family_of(mlp((2000,)), 5, 4), draw(normal(0.1), jax.random.key(0)))
 
 

@@ -80,8 +80,8 @@ class PopulationOptions(Options):
     """Standard deviation of the population (of its start, for diagonal_normal)."""
     mirrored: bool = True
     """Draw members in pairs, center + noise and center - noise."""
-    noise_dtype: Literal["float32", "bfloat16", "int8"] = "float32"
-    """The number format that noise is kept in; int8: whole sixteenths of sigma, a quarter of the memory."""
+    noise_dtype: Literal["float32", "bfloat16"] = "float32"
+    """The number format that noise is kept in."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,6 @@ class LowRankOptions(FixedSigmaOptions):
 
     rank: int = setting(DEFAULT_RANK, ONE_OR_MORE)
     """Rank of the noise of each weight matrix."""
-    noise_dtype: Literal["float32", "bfloat16"] = "float32"
-    """The number format that noise is kept in."""
 
 
 @dataclass(frozen=True)

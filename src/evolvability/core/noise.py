@@ -7,10 +7,6 @@ $$E = \frac{1}{\sqrt r} A^\top B, \qquad A \in \mathbb{R}^{r \times m},\; B \in 
 \text{ standard normal},$$
 
 $r (m + n)$ numbers instead of $m n$. Its entries have mean zero, variance one and no correlation.
-
-Rows may be kept in 8 bits, as whole sixteenths of a standard deviation: $q = [s z]$ of a standard normal $z$ stands for
-$q / 16$. Rounding to whole numbers adds 1/12 to a variance, so $s^2 = 16^2 - 1/12$ makes that of $q / 16$ one. The
-generator's largest number is 5.4, $q = 87$: nothing is cut off. Floats of 16 and 32 bits hold $q / 16$ exactly.
 """
 
 import itertools
@@ -22,12 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.typing import DTypeLike
 
-GRAINS = 16
-"""Per standard deviation, of noise in 8 bits."""
-SPREAD = math.sqrt(GRAINS**2 - 1 / 12)
-"""The standard deviation, in grains, of what is rounded to them."""
 Shapes = tuple[tuple[int, ...], ...]  # the shapes of the arrays that a parameter vector is made of, in its order
 
 
@@ -83,23 +74,6 @@ def num_numbers(shapes: Shapes, rank: int) -> int:
     return sum(_length(shape, rank) for shape in shapes)
 
 
-def rounded(normals: Array, dtype: DTypeLike) -> Array:
-    """Standard normal numbers in the type they are kept in.
-
-    Examples:
-        >>> rounded(jnp.array([0.01, -0.5, 3.97]), jnp.int8).tolist()
-        [0, -8, 64]
-    """
-    if jnp.dtype(dtype) != jnp.int8:
-        return normals.astype(dtype)
-    return jnp.round(np.float32(SPREAD) * normals).astype(dtype)
-
-
-def lengthened(noise: Any, dtype: DTypeLike = jnp.bfloat16) -> Any:
-    """Noise in 8 bits as floats, which hold it exactly; any other as it is. Of NumPy's arrays or JAX's."""
-    return noise.astype(dtype) * (1 / GRAINS) if noise.dtype == jnp.int8 else noise
-
-
 def low_rank(numbers: Array, shapes: Shapes, rank: int) -> LowRank:
     """Noise made of standard normal numbers; numbers: (num_draws, num_numbers)."""
     num_draws = len(numbers)
@@ -141,7 +115,6 @@ def times(inputs: Any, block: Any) -> Any:
     if isinstance(inputs, np.ndarray):
         return inputs @ block
     # Factors in the noise's own type, sums in float32: short noise is not written out in a longer type.
-    block = lengthened(block)
     return jnp.matmul(inputs.astype(block.dtype), block, preferred_element_type=jnp.float32)
 
 
@@ -155,18 +128,17 @@ def noise_sum(pulls: Array, noise: Noise | Block) -> Array:
     if isinstance(noise, Factors):  # (num_inputs, num_outputs), by a single matrix product
         pulled = (pulls[:, None, None] * noise.left).astype(noise.left.dtype)
         return jnp.einsum("dri,dro->io", pulled, noise.right, preferred_element_type=jnp.float32)
-    whole = lengthened(noise)
-    return jnp.tensordot(pulls.astype(whole.dtype), whole, 1, preferred_element_type=jnp.float32)
+    return jnp.tensordot(pulls.astype(noise.dtype), noise, 1, preferred_element_type=jnp.float32)
 
 
 def rows(noise: Noise | Block) -> Array:
-    """(num_draws, num_params) written out, in floats."""
+    """(num_draws, num_params) written out."""
     if isinstance(noise, LowRank):
         parts = [rows(block) for block in noise.blocks]
         return jnp.concatenate([block.reshape(len(block), math.prod(block.shape[1:])) for block in parts], axis=1)
     if isinstance(noise, Factors):
         return jnp.einsum("dri,dro->dio", noise.left, noise.right, preferred_element_type=jnp.float32)
-    return lengthened(noise)
+    return noise
 
 
 def _length(shape: Sequence[int], rank: int) -> int:

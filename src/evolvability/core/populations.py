@@ -21,7 +21,7 @@ from jax import Array
 from jax.typing import DTypeLike
 
 from evolvability.core.entries import DEFAULT_RANK
-from evolvability.core.noise import Noise, Shapes, noise_sum, num_numbers, rounded, rows
+from evolvability.core.noise import Noise, Shapes, noise_sum, num_numbers, rows
 from evolvability.core.noise import low_rank as low_rank_noise
 from evolvability.core.normals import standard_normal
 from evolvability.core.types import Parameters, Sample, keys_of, named
@@ -69,7 +69,7 @@ def normal(sigma: Schedule = 0.02, *, mirrored: bool = True, noise_dtype: DTypeL
     Args:
         sigma: the standard deviation, or a schedule of it over generations (any optax schedule).
         mirrored: whether members come in pairs $\mu \pm \sigma\epsilon$.
-        noise_dtype: the type noise is kept in: float32, bfloat16, or int8 (see `evolvability.core.noise`).
+        noise_dtype: the type noise is kept in: float32 or bfloat16.
     """
     population = _population("normal", _full_noise(noise_dtype), _fixed(sigma, 1), _gradient, mirrored)
     return _named(population, sigma, mirrored, noise_dtype)
@@ -96,8 +96,6 @@ def low_rank(
         mirrored: whether members come in pairs.
         noise_dtype: the type noise is kept in.
     """
-    if jnp.dtype(noise_dtype) == jnp.int8:
-        raise ValueError("low_rank: noise in float32 or bfloat16 is expected, got int8. In factors, noise is small.")
     if rank < 1:
         raise ValueError(f"low_rank: a rank of 1 or more is expected, got {rank}.")
     if not any(len(shape) > 1 for shape in shapes):
@@ -213,9 +211,11 @@ def responsibilities(sample: Sample) -> Array:
 def draw_noise(
     key: Array, generation: Array | int, draws: Array, num_params: int, dtype: DTypeLike = jnp.float32
 ) -> Array:
-    """(num_draws, num_params) standard normal noise, `rounded`; each row depends on its own address alone."""
+    """(num_draws, num_params) standard normal noise; each row depends on its own address alone."""
+    if not jnp.issubdtype(dtype, jnp.floating):
+        raise ValueError(f"noise_dtype: a type of floats is expected, float32 or bfloat16, got {jnp.dtype(dtype)}.")
     # Rounded rather than drawn in a short type, whose few random bits have neither tails nor a fine grain.
-    return rounded(standard_normal(keys_of(jax.random.fold_in(key, generation), draws), num_params), dtype)
+    return standard_normal(keys_of(jax.random.fold_in(key, generation), draws), num_params).astype(dtype)
 
 
 def _population(
@@ -254,7 +254,7 @@ def _named(population: Population, sigma: Schedule, mirrored: bool, noise_dtype:
         population=population.name,
         sigma=None if callable(sigma) else float(sigma),
         mirrored=mirrored,
-        noise_dtype=dtype if dtype in ("float32", "bfloat16", "int8") else None,
+        noise_dtype=dtype if dtype in ("float32", "bfloat16") else None,
         **more,
     )
     return found
@@ -281,9 +281,7 @@ def _gradient(sample: Sample, weights: Array, learns_scale: bool = False) -> Par
         return Parameters(center)
     # The 1 is subtracted before the sum, which rounds weights to the noise's type: it would not cancel after it.
     noise = rows(sample.noise)
-    spread = noise.astype(jnp.float32) ** 2 - 1
-    if noise is sample.noise:  # not of 8 bits: squares of sixteenths lie between two short numbers, and ties add up
-        spread = spread.astype(noise.dtype)
+    spread = (noise.astype(jnp.float32) ** 2 - 1).astype(noise.dtype)
     return Parameters(center, noise_sum(per_draw.sum(axis=1), spread)[None] / sample.num_members)
 
 

@@ -46,7 +46,7 @@ class Sample(NamedTuple):
     scale: Array
     """(num_components, 1) or (num_components, num_params) the standard deviations."""
     noise: Noise
-    """(num_draws, num_params) standard normal, also kept in 8 bits, or in factors: see `evolvability.core.noise`."""
+    """(num_draws, num_params) standard normal, or in factors: see `evolvability.core.noise`."""
     component: Array
     """(num_draws,) which component each draw belongs to."""
     sign: Array

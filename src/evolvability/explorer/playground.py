@@ -178,7 +178,7 @@ def _center(run: Run, parent: Parent, half: bool) -> dict[str, Any]:
             "components": population.num_components,
             "scale": packed(scales),
             "size": center.shape[1],
-            "format": config.options.get("noise_dtype", "float32"),
+            "short": config.options.get("noise_dtype") == "bfloat16",
             "shapes": parent.task.shapes,
             "rank": config.options.get("rank", 1),
         },

@@ -121,15 +121,19 @@ class Run(TrainedPopulation):
 
     def _rows(self, name: str) -> Iterator[Row]:
         # First: a run may be going on, and writes checkpoints after rows.
-        done, number, lost = max(checkpoints.checkpoint_generations(self.path), default=0), 0, list[int]()
+        kept, number, lost = checkpoints.checkpoint_generations(self.path), 0, list[int]()
         for row in read_rows(self.path / name, self.seeds, lost):
             number += 1
             yield row
+        done = max(kept, default=0)
         if lost or number < done * self.config.seeds:
-            which = checkpoints.summary(sorted({*lost})) if lost else f"{number // self.config.seeds} to {done - 1}"
+            first = lost[0] if lost else number // self.config.seeds
+            which = checkpoints.summary(sorted({*lost})) if lost else f"{first} to {done - 1}"
             how = "damaged" if (self.path / name).is_file() else "gone"
-            text = f"{self.path / name} is {how}, and empty for the generations {which}."
-            warnings.warn(f"{text} What can be is done again by: {command_line('resume', self.path)}", stacklevel=3)
+            again = f"What can be is done again by: {command_line('resume', self.path)}"
+            if not kept or first < kept[0]:  # as in an export, which has the last alone or none
+                again = "No checkpoint is left from which these could be done again."
+            warnings.warn(f"{self.path / name} is {how}, and empty for the generations {which}. {again}", stacklevel=3)
 
     @property
     def metrics(self) -> Arrays:

@@ -18,7 +18,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from evolvability.core.errors import ConfigError
-from evolvability.core.noise import Noise, Shapes, blocks, lengthened, rows, times
+from evolvability.core.noise import Noise, Shapes, blocks, times
 from evolvability.core.types import PyTree, Sample
 from evolvability.tasks.own_code import explain_errors
 from evolvability.tasks.policies import Layered, MakePolicy, Policy
@@ -206,7 +206,7 @@ def noise_and_step(sample: Sample) -> tuple[Noise, Array]:
     if scale.shape[1] == 1:
         return sample.noise, scale * sample.sign
     ones = sample.sign.__array_namespace__().ones_like(scale[:, :1])
-    noise: Any = rows(sample.noise)  # noise of low rank has one standard deviation
+    noise: Any = sample.noise  # in rows: noise of low rank has one standard deviation
     return (scale * noise).astype(noise.dtype), ones * sample.sign
 
 
@@ -219,7 +219,7 @@ def _affine(networks: Networks, number: int, inputs: Array) -> Array:
     shared = _shared_product(inputs.reshape(-1, num_inputs), weight)
     shared += bias[:, None]  # in place here and below: NumPy's arrays are large
     outputs = times(inputs, weight_noise)
-    outputs += lengthened(bias_noise)[:, None]
+    outputs += bias_noise[:, None]
     outputs *= networks.step[..., None]
     outputs += _choose(shared.reshape(-1, num_draws, num_signs, shared.shape[-1]), networks.component)
     return outputs

@@ -13,7 +13,6 @@ from jax import Array
 from threadpoolctl import ThreadpoolController
 
 from evolvability.core.cores import num_cores
-from evolvability.core.noise import lengthened
 from evolvability.core.types import Sample
 from evolvability.tasks.engines.drawing import Drawn, draw
 from evolvability.tasks.normalizer import Moments, pool
@@ -124,6 +123,4 @@ def host_replay(robot: Any, options: EpisodeOptions, episodes: Episodes) -> Repl
 
 def _in_float32(sample: Sample) -> Sample:
     """A sample with noise in the only type that NumPy is fast in."""
-    return sample._replace(
-        noise=jax.tree.map(lambda leaf: lengthened(leaf, np.float32).astype(np.float32), sample.noise)
-    )
+    return sample._replace(noise=jax.tree.map(lambda leaf: leaf.astype(np.float32), sample.noise))

@@ -16,14 +16,18 @@ import warp as wp
 from jax import Array
 from mujoco_fused import FLOAT, epilogue, jax_function, make_kernel, prelude
 
-from evolvability.core.noise import GRAINS, Shapes
+from evolvability.core.noise import Shapes
 from evolvability.core.types import PyTree, Sample
 from evolvability.tasks.engines.network_text import ACTIVATIONS
 from evolvability.tasks.families import NetworkFamily, noise_and_step
 from evolvability.tasks.policies import Mlp
 
-WIDTH = 256
-"""Units that the threads of a block have together."""
+THREADS = 128
+"""Per block."""
+UNITS = 2
+"""Neighbors that a thread has."""
+DRAWS = 2
+"""Per block: they share what is read of the center."""
 PARTS = 4
 """Of a sum in the last layer, whose few outputs would leave most threads without work."""
 MEMORY = 40_000
@@ -37,19 +41,8 @@ class Format(NamedTuple):
     """Warp's."""
     number: str
     """One of its numbers in C++."""
-    units: int
-    """Neighboring units that a thread has: what it reads at once is 32 bits or more."""
-    draws: int
-    """Per block: they share what is read of the center."""
-    apart: bool
-    """Whether products with the center and with noise are summed apart, or each weight is put together first."""
     reads: str
     """C++ to read one number, and those of neighboring units."""
-
-    @property
-    def threads(self) -> int:
-        """Per block."""
-        return WIDTH // self.units
 
 
 _WIDE = """
@@ -62,16 +55,7 @@ auto one = [&](const N* at) { return lengthened((unsigned)*at << 16); };
 auto read = [&](const N* at) { const unsigned bits = ONCE(*(const unsigned*)at);
   return Units{{lengthened(bits << 16), lengthened(bits & 0xffff0000u)}}; };
 """
-_WHOLE = """
-auto one = [](const N* at) { return R(*at); };
-auto read = [&](const N* at) { const unsigned bits = ONCE(*(const unsigned*)at);
-  return Units{{R((N)bits), R((N)(bits >> 8)), R((N)(bits >> 16)), R((N)(bits >> 24))}}; };
-"""
-FORMATS = {
-    "float32": Format(wp.float32, "R", 2, 2, True, _WIDE),
-    "bfloat16": Format(wp.bfloat16, "unsigned short", 2, 2, True, _LONG),
-    "int8": Format(wp.int8, "signed char", 4, 4, False, _WHOLE),  # half the sums, for which there are twice the units
-}
+FORMATS = {"float32": Format(wp.float32, "R", _WIDE), "bfloat16": Format(wp.bfloat16, "unsigned short", _LONG)}
 """By the noise's type."""
 
 
@@ -84,26 +68,24 @@ def actor(networks: NetworkFamily, sample: Sample) -> Callable[[Array, PyTree], 
 
 
 def fits(networks: NetworkFamily, sample: Sample) -> bool:
-    """Whether the kernel can do it: noise in rows, whole numbers of what is read at once, layers not too wide."""
-    known = FORMATS.get(sample.noise.dtype.name) if isinstance(sample.noise, Array) else None
-    if not (known and isinstance(networks.make, Mlp)):
+    """Whether the kernel can do it: noise in rows, even numbers of what is read in pairs, layers not too wide."""
+    if not (isinstance(sample.noise, Array) and sample.noise.dtype.name in FORMATS and isinstance(networks.make, Mlp)):
         return False
     shapes = networks.shapes
     sizes = [math.prod(shape) for shape in shapes]
-    whole = all(size % known.units == 0 for size in sizes[1:-1]) and sum(sizes) % 2 == 0  # centers are read in pairs
+    even = all(size % UNITS == 0 for size in [*sizes[1:-1], sum(sizes)])
     # A mirrored pair at least: by one sign at a time its noise would be read twice.
-    return whole and _most_signs(shapes, known) >= min(2, len(sample.sign))
+    return even and _most_signs(shapes) >= min(2, len(sample.sign))
 
 
-def _most_signs(shapes: Shapes, noise: Format) -> int:
+def _most_signs(shapes: Shapes) -> int:
     """Members per draw, episodes counted, that a block has room for."""
-    return MEMORY // (2 * 4 * _width(shapes) * noise.draws)
+    return MEMORY // (2 * 4 * _width(shapes) * DRAWS)
 
 
 def grouped_actor(networks: NetworkFamily, sample: Sample) -> Callable[[Array], Array]:
     """By the kernel, as many signs of a draw at a time as it has room for: noise is read once per group of them."""
-    noise: Any = sample.noise
-    most, number = _most_signs(networks.shapes, FORMATS[noise.dtype.name]), len(sample.sign)
+    most, number = _most_signs(networks.shapes), len(sample.sign)
     if number <= most:
         return kernel_actor(networks, sample)
     size = math.ceil(number / math.ceil(number / most))
@@ -129,13 +111,8 @@ def kernel_actor(networks: NetworkFamily, sample: Sample) -> Callable[[Array], A
     assert isinstance(networks.make, Mlp)
     activation = ACTIVATIONS[networks.make.activation]
     call = _call(networks.shapes, activation, step.shape[1], len(sample.center), noise.dtype.name)
-    own = FORMATS[noise.dtype.name]
-    threads = own.threads if jax.default_backend() == "gpu" else 1
-    if noise.dtype == jnp.int8:
-        step = step / GRAINS
-        # Rows of whole words: of the cheetah's 74,246 numbers every other row would begin in the middle of one.
-        noise = jnp.pad(noise, ((0, 0), (0, -noise.shape[1] % own.units)))
-    launch = math.ceil(sample.num_draws / own.draws) * threads
+    threads = THREADS if jax.default_backend() == "gpu" else 1
+    launch = math.ceil(sample.num_draws / DRAWS) * threads
     dims = {"actions": (sample.num_members, networks.num_outputs)}
 
     def act(observations: Array) -> Array:
@@ -151,22 +128,21 @@ def _call(shapes: Shapes, activation: str, num_signs: int, num_components: int, 
     types = dict.fromkeys(("observations", "center", "noise", "component", "step", "actions"), rows)
     types |= {"noise": wp.array2d(dtype=own.type), "component": wp.array(dtype=wp.int32)}
     text = prelude(FLOAT) + _text(shapes, activation, num_signs, num_components, own) + epilogue()
-    kernel = make_kernel(f"act_{dtype}", text, types, threads=own.threads)
-    return jax_function(kernel, 1, own.threads)
+    kernel = make_kernel(f"act_{dtype}", text, types, threads=THREADS)
+    return jax_function(kernel, 1, THREADS)
 
 
 def _text(shapes: Shapes, activation: str, num_signs: int, num_components: int, noise: Format) -> str:
     """The program of a thread. Activations are sorted by unit, then by member."""
-    draws, units, threads, width = noise.draws, noise.units, noise.threads, _width(shapes)
-    members, layers = draws * num_signs, list(zip(shapes[::2], shapes[1::2], strict=True))
+    width, members, layers = _width(shapes), DRAWS * num_signs, list(zip(shapes[::2], shapes[1::2], strict=True))
     num_inputs, num_params = shapes[0][0], sum(map(math.prod, shapes))
     text = f"""
 #ifdef __CUDA_ARCH__
-#define EACH(i, n) for (int i = threadIdx.x; i < (n); i += {threads})
+#define EACH(i, n) for (int i = threadIdx.x; i < (n); i += {THREADS})
 #define TOGETHER __syncthreads()
 #define SHARED __shared__ __align__(16)
 #define ONCE(x) __ldcs(&(x))
-const int block = tid / {threads};
+const int block = tid / {THREADS};
 #else
 #define EACH(i, n) for (int i = 0; i < (n); i++)
 #define TOGETHER
@@ -174,18 +150,18 @@ const int block = tid / {threads};
 #define ONCE(x) (x)
 const int block = tid;
 #endif
-struct alignas(8) Units {{ R x[{units}]; }};
+struct alignas(8) Units {{ R x[{UNITS}]; }};
 typedef {noise.number} N;
 SHARED R layer0[{width * members}], layer1[{width * members}];
 // Seeds side by side: each has its own centers, and as many draws as the others.
 const int num_seeds = center.shape[0] / {num_components}, num_draws = noise.shape[0] / num_seeds;
-const int seed = block / ((num_draws + {draws - 1}) / {draws});
-const int first = block % ((num_draws + {draws - 1}) / {draws}) * {draws};
-int draw[{draws}]; const R* p[{draws}]; const N* e[{draws}];
-{_each("g", draws)} {{  // what is beyond the last draw does the last once more
+const int seed = block / ((num_draws + {DRAWS - 1}) / {DRAWS});
+const int first = block % ((num_draws + {DRAWS - 1}) / {DRAWS}) * {DRAWS};
+int draw[{DRAWS}]; const R* p[{DRAWS}]; const N* e[{DRAWS}];
+{_each("g", DRAWS)} {{  // what is beyond the last draw does the last once more
   draw[g] = seed * num_draws + (first + g < num_draws ? first + g : num_draws - 1);
   p[g] = center.data + (size_t)(seed * {num_components} + component.data[draw[g]]) * {num_params};
-  e[g] = (const N*)noise.data + (size_t)draw[g] * {num_params + -num_params % units};
+  e[g] = (const N*)noise.data + (size_t)draw[g] * {num_params};
 }}
 {noise.reads}
 R size[{members}];
@@ -199,9 +175,9 @@ TOGETHER;
     for number, (shape, _) in enumerate(layers):
         names = f"layer{number % 2}", f"layer{1 - number % 2}"
         if number < len(layers) - 1:
-            text += _hidden(shape, offset, activation, num_signs, noise, num_components == 1, *names)
+            text += _hidden(shape, offset, activation, num_signs, num_components == 1, *names)
         else:
-            text += _last(shape, offset, num_signs, draws, *names)
+            text += _last(shape, offset, num_signs, *names)
         offset += (shape[0] + 1) * shape[1]
     return text + "".join(f"#undef {name}\n" for name in ("EACH", "TOGETHER", "SHARED", "ONCE"))
 
@@ -217,55 +193,43 @@ def _each(name: str, number: int) -> str:
 
 
 def _hidden(
-    shape: tuple[int, ...],
-    offset: int,
-    activation: str,
-    num_signs: int,
-    noise: Format,
-    shared: bool,
-    source: str,
-    target: str,
+    shape: tuple[int, ...], offset: int, activation: str, num_signs: int, shared: bool, source: str, target: str
 ) -> str:
     """A thread has neighboring units of all draws. ``shared``: whether all draws have the same center."""
-    (num_in, num_out), draws, units, members = shape, noise.draws, noise.units, noise.draws * num_signs
-    bias, each_unit = offset + num_in * num_out, _each("j", units)
-    centers, read = (1, "const Units w = *(const Units*)center_at[0];") if shared else (draws, "")
-    if noise.apart:
-        sums = f"R n[{members}][{units}]; {_each('m', members)} {each_unit} n[m][j] = R(0);"
-        add, total = "c[m][j] += h * w.x[j]; n[m][j] += h * own.x[j];", "size[m] * (n[m][j] + own.x[j])"
-    else:
-        sums, add, total = "", "c[m][j] += h * (w.x[j] + size[m] * own.x[j]);", "size[m] * own.x[j]"
+    (num_in, num_out), members = shape, DRAWS * num_signs
+    bias, each_unit = offset + num_in * num_out, _each("j", UNITS)
+    centers, read = (1, "const Units w = *(const Units*)center_at[0];") if shared else (DRAWS, "")
     return f"""
-EACH(u, {num_out // units}) {{
-  R c[{members}][{units}]; {_each("m", members)} {each_unit} c[m][j] = R(0);
-  {sums}
+EACH(u, {num_out // UNITS}) {{
+  R c[{members}][{UNITS}]; {_each("m", members)} {each_unit} c[m][j] = R(0);
+  R n[{members}][{UNITS}]; {_each("m", members)} {each_unit} n[m][j] = R(0);
   // Pointers that move, rather than an index: fewer instructions per number.
-  const R* center_at[{centers}]; const N* at[{draws}];
-  {_each("g", centers)} center_at[g] = p[g] + {offset} + {units} * u;
-  {_each("g", draws)} at[g] = e[g] + {offset} + {units} * u;
+  const R* center_at[{centers}]; const N* at[{DRAWS}];
+  {_each("g", centers)} center_at[g] = p[g] + {offset} + {UNITS} * u;
+  {_each("g", DRAWS)} at[g] = e[g] + {offset} + {UNITS} * u;
   _Pragma("unroll 8") for (int k = 0; k < {num_in}; k++) {{
     {read}
-    {_each("g", draws)} {{
+    {_each("g", DRAWS)} {{
       {"" if shared else "const Units w = *(const Units*)center_at[g];"}
       const Units own = read(at[g]);
       {_each("s", num_signs)} {{ const int m = g * {num_signs} + s; const R h = {source}[k * {members} + m];
-        {each_unit} {{ {add} }} }}
+        {each_unit} {{ c[m][j] += h * w.x[j]; n[m][j] += h * own.x[j]; }} }}
       at[g] += {num_out}; }}
     {_each("g", centers)} center_at[g] += {num_out}; }}
   {_each("m", members)} {{ const int g = m / {num_signs};
-    const Units b = *(const Units*)(p[g] + {bias} + {units} * u), own = read(e[g] + {bias} + {units} * u);
-    {each_unit} {{ const R x = c[m][j] + b.x[j] + {total};
-      {target}[({units} * u + j) * {members} + m] = {activation.format("x")}; }} }} }}
+    const Units b = *(const Units*)(p[g] + {bias} + {UNITS} * u), own = read(e[g] + {bias} + {UNITS} * u);
+    {each_unit} {{ const R x = c[m][j] + b.x[j] + size[m] * (n[m][j] + own.x[j]);
+      {target}[({UNITS} * u + j) * {members} + m] = {activation.format("x")}; }} }} }}
 TOGETHER;
 """
 
 
-def _last(shape: tuple[int, ...], offset: int, num_signs: int, draws: int, source: str, target: str) -> str:
+def _last(shape: tuple[int, ...], offset: int, num_signs: int, source: str, target: str) -> str:
     """A thread has a part of one draw's sums, and then the whole of one."""
-    (num_in, num_out), members = shape, draws * num_signs
+    (num_in, num_out), members = shape, DRAWS * num_signs
     bias = offset + num_in * num_out
     return f"""
-EACH(i, {draws * PARTS * num_out}) {{
+EACH(i, {DRAWS * PARTS * num_out}) {{
   const int o = i % {num_out}, part = i / {num_out} % {PARTS}, g = i / {num_out * PARTS};
   R c[{num_signs}], n[{num_signs}];
   {_each("s", num_signs)} c[s] = n[s] = R(0);

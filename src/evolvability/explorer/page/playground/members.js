@@ -29,8 +29,8 @@ export function parametersAt(population, center, { noise: key, draw }, factor = 
   return found;
 }
 
-function noiseOf({ kind, size, format, shapes, rank }, key) {
-  const round = ROUNDED[format];
+function noiseOf({ kind, size, short, shapes, rank }, key) {
+  const round = short ? shortened : (numbers) => numbers;
   if (kind !== "low_rank") return round(normals(key, size));
   const lengths = shapes.map((shape) => lengthOf(shape, rank));
   const numbers = round(normals(key, lengths.reduce((a, b) => a + b, 0)));
@@ -72,14 +72,6 @@ function shortened(numbers) {
   const rounded = words.map((word) => (word + 0x7fff + ((word >>> 16) & 1)) & 0xffff0000);
   return new Float32Array(rounded.buffer);
 }
-
-// To whole sixteenths, as `rounded` in evolvability.core.noise; adding and subtracting rounds ties to even.
-const GRAINS = 16;
-const SPREAD = f(Math.sqrt(GRAINS ** 2 - 1 / 12));
-const WHOLE = 1.5 * 2 ** 52;
-const inSixteenths = (numbers) => numbers.map((one) => (f(SPREAD * one) + WHOLE - WHOLE) / GRAINS);
-
-const ROUNDED = { float32: (numbers) => numbers, bfloat16: shortened, int8: inSixteenths };
 
 // Where a robot's joints are at the start; those that are named by their places may vary.
 export function startPose({ start, noise, joints }, key) {

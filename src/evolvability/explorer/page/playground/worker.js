@@ -11,10 +11,20 @@ const centers = new Map();
 // {of, who, factor, changes}: a mutation to try, with so many times the standard deviation, in a changed world. It is
 // always answered: with what was found, or with the text of what went wrong.
 onmessage = ({ data: { of, setup, center, ...data } }) => {
-  if (setup) simulators.set(of, new (setup.program ? Robot : World)(setup));
+  if (setup) setUp(of, setup);
   else if (center) centers.set(of, { center, ...data });
   else postMessage(answer(of, data));
 };
+
+function setUp(of, setup) {
+  try {
+    simulators.set(of, new (setup.program ? Robot : World)(setup));
+  } catch (error) {
+    const episode = () => { throw error; }; // the first cause answers whatever is tried there
+    simulators.set(of, { episode });
+    throw error; // the page says it at once
+  }
+}
 
 function answer(of, task) {
   try {
