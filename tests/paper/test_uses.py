@@ -49,7 +49,7 @@ def test_starts_are_compared_by_seeds_and_species_must_walk(tmp_path: Path) -> N
     with pytest.raises(RunFolderError, match="no rows"):
         uses.report(tmp_path)
     (tmp_path / "uses").mkdir()
-    rows = []
+    rows: list[dict[str, object]] = []
     for seed in range(6):
         for start, level in (("MaxVar", 10.0), ("MaxCov", 20.0), (uses.RANDOM, 0.0)):
             rows.append({"use": "further", "from": start, "fitness": [level + seed] * 21})
