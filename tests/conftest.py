@@ -80,6 +80,13 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(COMPILED)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 os.environ.setdefault("WARP_CACHE_PATH", str(OURS.with_name("kernels")))
+os.environ.setdefault("NUMBA_OPT", "0")  # what a library beside ours compiles, anew in each process
+
+# JAX sets up MLIR anew for each program, 5 ms and some 100 KB that stay; one for all does. Where another version of JAX
+# has no such function, there is nothing to share.
+with contextlib.suppress(ImportError, AttributeError):
+    mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
+    mlir.make_ir_context = lru_cache(1)(mlir.make_ir_context)
 
 
 @pytest.fixture(autouse=True, scope="session")
