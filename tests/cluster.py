@@ -83,8 +83,6 @@ class Cluster:
         self.folder, self.file = folder, folder / "scheduler.json"
         self.environment = os.environ | {
             "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
-            "JAX_COMPILATION_CACHE_DIR": str(folder / "xla"),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "20",  # many deaths on purpose
         }
         self.scheduler = self._dask(

@@ -58,7 +58,7 @@ def pytest_collection_finish() -> None:
     """Imported modules stay: the garbage collector need not look at them, nor as often at what JAX traces."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 10, 10)
+    gc.set_threshold(100_000, 10, 2)
 
 
 OURS = Path(__file__).parents[1] / ".pytest_cache" / "compiled"
