@@ -28,7 +28,7 @@ from evolvability.runs.picking import Parent
 from evolvability.studies.groups import method_name
 from evolvability.studies.rebuild import parent_of
 from evolvability.tasks.base import Task
-from evolvability.tasks.circumstances import Circumstances, circumstances_in
+from evolvability.tasks.circumstances import Circumstances, circumstances_in, rubs_by_pairs
 from evolvability.tasks.normalizer import Moments, scaling
 from evolvability.tasks.options import EpisodeOptions, NetworkOptions
 from evolvability.tasks.replay import HostArray
@@ -38,6 +38,7 @@ CLICK = "Click anywhere on the ground: fresh mutations of the center are tried, 
 CHANGE = " Then change the world, and see which of them still go where they went."
 MOST_BYTES = 2_000_000  # of centers, or they are kept as 16-bit numbers
 SHOWN_MEMBERS = 1500  # of a recorded population
+MAX = float(np.finfo(np.float32).max)
 CHANGED = ("friction", "gear")  # parameters of the physics that are inputs of a page's program, sorted
 
 
@@ -150,9 +151,10 @@ def _setup(run: Run, task: Task) -> dict[str, Any]:
         "positions": robot.model.nq,
         "velocities": robot.model.nv,
         "pushes": list(robot.ground),
-        "touches": bool(robot.floors or robot.links),
+        "touches": bool(robot.floors or robot.links) and not rubs_by_pairs(robot.model),
         **{name: robot.parameters[name].tolist() for name in CHANGED},
         "joints": list(robot.joints),
+        "range": None if robot.start_range is None else np.clip(robot.start_range, -MAX, MAX).tolist(),
         "followed": robot.followed,
         "start": robot.start.astype(np.float32).tolist(),
         "noise": options.start_noise,

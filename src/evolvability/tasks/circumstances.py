@@ -69,11 +69,27 @@ def usual_circumstances(options: Any) -> Circumstances:
 
 def check_circumstances(circumstances: Circumstances, robot: Any) -> None:
     """Refuse what a robot cannot be put into."""
+    from mujoco import mjtTrn  # here: options are read without MuJoCo, too
+
     most, got = robot.num_motors, circumstances.failed_motors
     if got > most:
         raise ConfigError(f"failed_motors must be {most} or less (the {robot.name} has {most} motors), got {got}.")
-    if circumstances.push and not robot.ground:
-        raise ConfigError(f"push: the {robot.name} stands on a fixed base, and cannot be pushed. Set push to 0.")
-    if circumstances.motor_strength and robot.model.actuator_biasprm[:, 1:].any():
-        text = f"the {robot.name} has motors that hold a position or a speed, whose strength is not one number"
-        raise ConfigError(f"motor_strength: {text}. Set motor_strength to 0.")
+    model, name = robot.model, robot.name
+    gains = model.actuator_gainprm[:, 1:] * (model.actuator_gaintype > 0)[:, None]
+    is_sticky = (model.actuator_trntype == int(mjtTrn.mjTRN_BODY)).any()  # whose gear does not count
+    no_strength = "motors that hold a position or a speed, or stick, whose strength is not one number"
+    cannot = {
+        "push": (not robot.ground, "stands on a fixed base, and cannot be pushed"),
+        "friction": (not model.geom_friction[:, 0].any(), "has no geom with friction"),
+        "slope": (not model.opt.gravity.any(), "has no gravity"),
+        "motor_strength": (model.actuator_biasprm[:, 1:].any() or gains.any() or is_sticky, f"has {no_strength}"),
+        "failed_motors": (is_sticky, "has actuators that stick (adhesion), which cannot fail"),
+    }
+    for key, (is_so, why) in cannot.items():
+        if is_so and getattr(circumstances, key):
+            raise ConfigError(f"{key}: the {name} {why}. Set {key} to 0.")
+
+
+def rubs_by_pairs(model: Any) -> bool:
+    """Whether a model has a <pair> of geoms with friction of its own, which a compiled program cannot change."""
+    return bool((model.pair_dim > 1).any())

@@ -49,7 +49,8 @@ def _pose(key: Array, robot: Any, noise: float) -> Array:
         return pose
     offset = jax.random.uniform(key, (robot.num_joints,), minval=-noise, maxval=noise)
     # The root starts where it always does.
-    return pose.at[np.array(robot.joints)].add(offset)
+    pose = pose.at[np.array(robot.joints)].add(offset)
+    return pose if robot.start_range is None else jnp.clip(pose, *jnp.asarray(robot.start_range, jnp.float32))
 
 
 def _velocity(luck: Luck, robot: Any, push: float) -> Array:
@@ -65,14 +66,15 @@ def _whole(name: str, luck: Luck, robot: Any, circumstances: Circumstances) -> A
 def _gear(luck: Luck, robot: Any, circumstances: Circumstances) -> Array:
     strengths, chances = (luck[name][:, : robot.num_motors] for name in ("motor_strength", "failed_motors"))
     works = jnp.argsort(jnp.argsort(chances)) >= circumstances.failed_motors
-    return _own(robot, "gear") * _factors(strengths, circumstances.motor_strength) * works
+    factors, own = _factors(strengths, circumstances.motor_strength) * works, _own(robot, "gear")
+    return own * factors.reshape(*factors.shape, *(1,) * (own.ndim - 1))
 
 
 def _gravity(luck: Luck, robot: Any, circumstances: Circumstances) -> Array:
     angle = np.deg2rad(circumstances.slope) * luck["slope"][:, :1]
     level = jnp.sin(angle) * _directions(luck["slope"], robot)
-    down = [level, jnp.zeros((len(angle), 2 - level.shape[1])), -jnp.cos(angle)]
-    return jnp.linalg.norm(_own(robot, "gravity")) * jnp.concatenate(down, axis=1)
+    down = jnp.zeros((len(angle), 3)).at[:, 2:].set(-jnp.cos(angle)).at[:, np.array(robot.ground_axes)].set(level)
+    return jnp.linalg.norm(_own(robot, "gravity")) * down
 
 
 DRAWS: dict[str, Callable[[Luck, Any, Circumstances], Array]] = {

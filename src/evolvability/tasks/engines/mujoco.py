@@ -10,6 +10,7 @@ import numpy as np
 from mujoco.batch import Batch, SimulationError
 
 from evolvability.core.types import Sample
+from evolvability.tasks.circumstances import rubs_by_pairs
 from evolvability.tasks.engines.base import Engine, EpisodeResults, on_threads
 from evolvability.tasks.engines.drawing import Drawn
 from evolvability.tasks.families import NetworkFamily
@@ -37,7 +38,7 @@ def _give(batch: Batch, physics: dict[str, Any]) -> None:
     """Give simulations parameters of their own, as the compiled physics understands them."""
     places = {
         "friction": ("geom_friction", (..., 0)),
-        "gear": ("actuator_gear", (..., 0)),
+        "gear": ("actuator_gear", ... if np.ndim(physics.get("gear", 0)) == 3 else (..., 0)),
         "gravity": ("opt.gravity", ...),
     }
     for name, rows in physics.items():
@@ -48,7 +49,11 @@ def _give(batch: Batch, physics: dict[str, Any]) -> None:
             mass[:] = rows
         else:
             field, place = places[name]
-            batch.expand(field)[place] = rows
+            own = batch.expand(field)
+            if name == "friction" and rubs_by_pairs(batch.model):
+                geom = int(np.argmax(own[0, :, 0]))  # all by one factor, which is read off one that rubs
+                batch.expand("pair_friction")[..., :2] *= (rows[:, geom] / own[:, geom, 0])[:, None, None]
+            own[place] = rows
 
 
 class _Block:
@@ -68,6 +73,8 @@ class _Block:
         own = [robot.model.sensor(name) for name in robot.sensors]
         self.read = [int(one.adr[0]) + k for one in own for k in range(int(one.dim[0]))]
         self.qpos[:] = drawn.qpos  # in float64, which is MuJoCo's only type; policies are in float32
+        if robot.activation is not None:
+            self.batch.bind("act")[:] = robot.activation
         if drawn.qvel is not None:
             self.qvel[:] = drawn.qvel
         self.running = np.ones(number, bool)

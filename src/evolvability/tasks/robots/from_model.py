@@ -1,7 +1,8 @@
 """A `Robot` of any MuJoCo model: what it sees, how it is driven and what counts as its behavior, by defaults."""
 
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -46,14 +47,14 @@ class OwnFunctions(NamedTuple):
 
 def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: OwnFunctions = OwnFunctions()) -> Robot:  # noqa: B008
     """A robot of a model, as its options say."""
-    start, home = _keyframe(model, options.start, name)
+    start, home, activation = _keyframe(model, options.start, name)
     root = _root(model, options.root, name)
     outline = Outline(model, root, start)
     behavior = Part(_as_array(own.behavior), ()) if own.behavior else outline.behavior(options.behavior)
     look = _as_array(own.observation) if own.observation else outline.observation(options.observation)
     kinematics = Kinematics(model)
     steps = max(1, round(options.control_step / model.opt.timestep))
-    followed = root or outline.tip
+    followed, floors = root or outline.tip, floor_flags(kinematics)
     robot = Robot(
         name=name,
         model=model,
@@ -68,11 +69,15 @@ def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: Own
         num_observations=0,
         joints=outline.joints,
         joint_range=np.array(model.jnt_range[list(outline.turning)]),
-        ends=outline.ends(options),
-        ground=outline.ground,
+        # Robots that come with the package are trained as they always were, a little beyond their limits.
+        start_range=outline.start_range if type(options) is RobotOptions else None,
+        activation=activation,
+        ends=outline.ends(options, floors),
+        ground=tuple(outline.ground.values()),
+        ground_axes=tuple(outline.ground) or (0, 1),
         followed=followed,
         root=root,
-        floors=floor_flags(kinematics),
+        floors=floors,
         is_averaged=options.average,
     )
     return _measured(robot)
@@ -119,16 +124,30 @@ class Outline:
         """Where they are in positions."""
         self.loose = tuple(j for j in joints if model.jnt_type[j] in (FREE, BALL))
         """Other joints: of balls, and of things that lie around."""
-        self.ground = _ground(model, chain) if root else ()
+        self.ground = _ground(model, chain) if root else {}
+        """By axis of the ground, 0 for x and 1 for y, along which the root moves: where in velocities that is."""
         depth = [len(_chain(model, body)) for body in range(model.nbody)]
         self.tip = int(np.argmax(depth))
         """The end of the longest chain of bodies."""
 
+    @property
+    def start_range(self) -> HostArray:
+        """(2, nq) where a start may be: hinges within their limits, or where they begin; what slides does not vary."""
+        model, found = self.model, np.outer((-np.inf, np.inf), np.ones(self.model.nq))
+        for joint, at in zip(self.turning, self.joints, strict=True):
+            if model.jnt_type[joint] == SLIDE:
+                found[:, at] = self.start[at]
+            elif model.jnt_limited[joint]:
+                low, high = model.jnt_range[joint]
+                found[:, at] = min(low, self.start[at]), max(high, self.start[at])
+        return found
+
     def behavior(self, text: str) -> Part:
         """A behavior by name."""
         if text == AUTO:
-            axes = "xy" if len(self.ground) == 2 else "x"
-            text = f"root.{axes}" if self.root else f"body:{self.model.body(self.tip).name or self.tip}.xyz"
+            if not self.root:
+                return self._place("body", self.tip, self.model.body(self.tip).name or str(self.tip), "xyz")
+            text = f"root.{''.join('xy'[axis] for axis in self.ground) or 'x'}"
         return self._part(text)
 
     def observation(self, text: str) -> Function:
@@ -138,12 +157,15 @@ class Outline:
 
         return lambda view: view.xp.concatenate([one(view) for one in looks], axis=-1)
 
-    def ends(self, options: RobotOptions) -> Function | None:
+    def ends(self, options: RobotOptions, floors: Collection[int]) -> Function | None:
         """When an episode is over; None for never before its time."""
         low, high, touching = options.min_height, options.max_height, options.must_not_touch
         if (low or high) and not self.root:
             raise ConfigError("min_height and max_height are those of a root, and this model stands on a fixed base.")
         bodies = [named(self.model, "body", name) for name in touching]
+        if never := [name for name, body in zip(touching, bodies, strict=True) if body not in floors]:
+            text = f"'{never[0]}' can touch no fixed plane, which is what counts as the floor, and would end nothing"
+            raise ConfigError(f"must_not_touch: {text}. Name a body with a geom that collides with a plane.")
         if not (low or high or bodies):
             return None
 
@@ -190,7 +212,10 @@ class Outline:
         """A place, such as ``site:tray.xyz``, or a sensor."""
         if found := re.fullmatch(r"(?:root|(body|site):(.+))\.([xyz]+)", text):
             kind, name, axes = found.groups()
-            return self._place(kind or "body", name or "", axes)
+            if not (name or self.root):
+                text = "The model stands on a fixed base and has no root. Name a body or a site: site:NAME.xyz."
+                raise ConfigError(text)
+            return self._place(kind or "body", named(self.model, kind, name) if name else self.root, name or "", axes)
         name = text.removeprefix("sensor:")
         if text.startswith("sensor:") or name in [self.model.sensor(k).name for k in range(self.model.nsensor)]:
             size = int(self.model.sensor_dim[named(self.model, "sensor", name)])
@@ -199,13 +224,9 @@ class Outline:
             )
         raise ConfigError(unknown("part of a robot", text, [*PARTS, *FORMS.replace(" or", ",").split(", ")]))
 
-    def _place(self, kind: str, name: str, axes: str) -> Part:
-        """Where a body or a site is: by its name, by its number where it has none, and the root where none is given."""
+    def _place(self, kind: str, number: int, name: str, axes: str) -> Part:
+        """Where a body or a site is; without a name it is the root."""
         model, columns = self.model, np.array(["xyz".index(axis) for axis in axes])
-        if not (name or self.root):
-            raise ConfigError("The model stands on a fixed base and has no root. Name a body or a site: site:NAME.xyz.")
-        is_number = name.isdecimal() and int(name) < getattr(model, f"n{kind}")
-        number = int(name) if is_number else named(model, kind, name) if name else self.root
         # A root counts from where it starts, along the ground; others from the world's origin.
         data, first = mujoco.MjData(model), np.zeros(3)
         data.qpos[:] = self.start
@@ -218,15 +239,24 @@ class Outline:
         return Part(look, tuple(f"{name} {axis} (m)".strip() for axis in axes))
 
 
-def _keyframe(model: mujoco.MjModel, name: str, robot: str) -> tuple[HostArray, HostArray | None]:
-    """A keyframe's pose, and its controls if it has any; of `home`, the model's own pose where it has no such one."""
+def _keyframe(model: mujoco.MjModel, name: str, robot: str) -> tuple[HostArray, HostArray | None, HostArray | None]:
+    """A keyframe's pose, its controls and its actuators' states, if it has any; of `home`, the model's own pose where
+    it has no such one. Its mocap bodies become the model's, which do not move.
+    """
     names = [model.key(number).name for number in range(model.nkey)]
-    if name in names:
-        controls = np.array(model.key(name).ctrl)
-        return np.array(model.key(name).qpos), controls if controls.any() else None
-    if name != "home":
-        raise ConfigError(f"{robot}: {unknown('keyframe', name, [*names, 'home'])}")
-    return np.array(model.qpos0), None
+    if name not in names:
+        if name != "home":
+            raise ConfigError(f"{robot}: {unknown('keyframe', name, [*names, 'home'])}")
+        return np.array(model.qpos0), None, None
+    key, mocap = model.key(name), model.body_mocapid >= 0
+    model.body_pos[mocap] = key.mpos.reshape(-1, 3)[model.body_mocapid[mocap]]
+    model.body_quat[mocap] = key.mquat.reshape(-1, 4)[model.body_mocapid[mocap]]
+    if key.qvel.any():
+        warnings.warn(
+            f"{robot} starts at rest: the velocities (qvel) of the keyframe '{name}' do not count.", stacklevel=2
+        )
+    controls, states = (np.array(part) if part.any() else None for part in (key.ctrl, key.act))
+    return np.array(key.qpos), controls, states
 
 
 def _root(model: mujoco.MjModel, name: str, robot: str) -> int:
@@ -261,8 +291,8 @@ def _chain(model: mujoco.MjModel, body: int) -> list[int]:
     return found
 
 
-def _ground(model: mujoco.MjModel, chain: set[int]) -> tuple[int, ...]:
-    """Where in velocities a root's along x and y are."""
+def _ground(model: mujoco.MjModel, chain: set[int]) -> dict[int, int]:
+    """Where in velocities a root's along x and y are, by axis."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     found: dict[int, int] = {}
@@ -274,7 +304,7 @@ def _ground(model: mujoco.MjModel, chain: set[int]) -> tuple[int, ...]:
             found |= {0: dof, 1: dof + 1}
         elif model.jnt_type[joint] == SLIDE:
             found[int(np.argmax(np.abs(data.xaxis[joint])))] = dof
-    return tuple(found[axis] for axis in (0, 1) if axis in found)
+    return {axis: found[axis] for axis in (0, 1) if axis in found}
 
 
 def _followed(kinematics: Kinematics, body: int) -> Callable[[Arrays, Arrays], Torso]:

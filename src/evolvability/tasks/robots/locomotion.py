@@ -13,7 +13,7 @@ from jax import Array
 from evolvability.core.errors import ConfigError, install_line, missing_extra
 from evolvability.core.types import Outcome, Sample
 from evolvability.tasks.base import Task
-from evolvability.tasks.circumstances import check_circumstances
+from evolvability.tasks.circumstances import check_circumstances, rubs_by_pairs
 from evolvability.tasks.directions import check_planar, heading
 from evolvability.tasks.engines.base import Engine, host_replay
 from evolvability.tasks.families import NetworkFamily, family_of
@@ -90,11 +90,14 @@ def _engine(robot: Any, networks: NetworkFamily, options: EpisodeOptions) -> Eng
     """The engine that is asked for, or the faster one where it can be."""
     if options.engine == "fused":
         _require_warp("The engine fused")
-    if options.engine == "mujoco" or importlib.util.find_spec("warp") is None or obstacles(robot):
+    reasons = obstacles(robot)
+    if options.friction and rubs_by_pairs(robot.model):
+        reasons += ("It has contacts of <pair>, whose friction a compiled program cannot vary.",)
+    if options.engine == "mujoco" or importlib.util.find_spec("warp") is None or reasons:
         if options.engine == "auto":
-            warnings.warn(_slower(robot), stacklevel=2)
+            warnings.warn(_slower(robot, reasons), stacklevel=2)
         elif options.engine == "fused":
-            raise ConfigError(f"The {robot.name} is not compiled. {' '.join(obstacles(robot))}")
+            raise ConfigError(f"The {robot.name} is not compiled. {' '.join(reasons)}")
         from evolvability.tasks.engines.mujoco import mujoco_engine
 
         return mujoco_engine(robot, networks, options)
@@ -136,15 +139,13 @@ def obstacles(robot: Any) -> tuple[str, ...]:
     return (*found, *(f"Its {name} can be computed neither by it nor by JAX ({reason})." for name, reason in aside))
 
 
-def _slower(robot: Any) -> str:
+def _slower(robot: Any, reasons: tuple[str, ...]) -> str:
     """Why MuJoCo's library steps a robot, and what would be faster."""
     if importlib.util.find_spec("warp") is None:
         text = "MuJoCo's library steps the robots; with warp-lang they are several times faster. Install it with:"
         return f"{text} {install_line('warp')}"
-    reasons = " ".join(obstacles(robot))
-    return (
-        f"MuJoCo's library steps the {robot.name}, as it cannot be compiled, which is several times faster. {reasons}"
-    )
+    text = f"MuJoCo's library steps the {robot.name}, as it cannot be compiled, which is several times faster."
+    return f"{text} {' '.join(reasons)}"
 
 
 def _require_warp(what: str) -> None:

@@ -151,6 +151,7 @@ def _robot(
         joint_range=joint_range,
         ends=fallen,
         ground=tuple(range(len(behavior))),  # x comes first, then y if there is one
+        ground_axes=tuple(range(len(behavior))),
         followed=model.body("torso").id,
         root=model.body("torso").id,
         links=tuple(model.geom(link).id for link in links),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import mujoco
+import numpy as np
 from mujoco_fused import Kinematics, own_parameters
 
 from evolvability.tasks.actions import Actions
@@ -54,13 +55,20 @@ class Robot:
     num_observations: int
     """The length of an observation."""
     joints: tuple[int, ...]
-    """Where in positions the joints are that a start varies: all that turn or slide, but for the root's own."""
+    """Where in positions the joints are that a start varies: all that turn or slide, but for the root's own.
+    `start_range` holds those that slide."""
     joint_range: HostArray
     """(num_joints, 2) their limits."""
+    start_range: HostArray | None = None
+    """(2, num_positions) the lowest and highest positions at the start, of a robot of one's own; None for any."""
+    activation: HostArray | None = None
+    """(na,) the states of its actuators at the start; None for 0."""
     ends: Callable[[View], Arrays] | None = None
     """`(view) -> (...)`, whether its episode is over; None where it never is before its time."""
     ground: tuple[int, ...] = ()
     """Where in velocities its root's along x and y are; empty where it stands on a fixed base."""
+    ground_axes: tuple[int, ...] = (0, 1)
+    """The axes that it can go along, 0 for x and 1 for y."""
     followed: int = 0
     """The body that `torso` is about: its root, or the end of an arm."""
     root: int = 0
@@ -90,7 +98,13 @@ class Robot:
     @property
     def parameters(self) -> dict[str, HostArray]:
         """What circumstances may change of its physics: the model's own values, by name."""
-        return own_parameters(self.model)
+        model, own = self.model, own_parameters(self.model)
+        is_hinge = np.isin(
+            model.actuator_trnid[:, 0], np.flatnonzero(model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE))
+        )
+        if not (is_hinge & (model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_JOINT))).all():
+            own["gear"] = model.actuator_gear.copy()  # (num_motors, 6): others have six, and are not compiled
+        return own
 
     @property
     def num_joints(self) -> int:

@@ -9,6 +9,8 @@ from mujoco_fused import LEAST_FRICTION, contact_pairs, needs_double, unsupporte
 
 from evolvability.core.errors import ConfigError
 
+BITS = 31
+"""Of contype and conaffinity, that are used."""
 Change = Callable[[mujoco.MjModel], str]
 """Edits a model, and says how; empty where there was nothing to do."""
 
@@ -24,7 +26,8 @@ def simplified(model: mujoco.MjModel, name: str) -> tuple[mujoco.MjModel, list[s
             is_compiled = not (unsupported(model) or needs_double(model))
     mujoco.mj_setConst(model, mujoco.MjData(model))
     if reasons := unsupported(model):
-        raise ConfigError(f"{name} cannot be simplified until it is compiled. {' '.join(reasons)}")
+        floor = " Contacts with what is fixed stay. Let it stand on a plane." if _on_other_floors(model) else ""
+        raise ConfigError(f"{name} cannot be simplified until it is compiled.{floor} {' '.join(reasons)}")
     return model, said
 
 
@@ -96,18 +99,28 @@ def _ball_limits(model: mujoco.MjModel) -> str:
 
 
 def _touching(model: mujoco.MjModel) -> str:
-    """Contacts with fixed planes alone: what moves passes through itself."""
-    is_floor = (model.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE)) & (model.body_weldid[model.geom_bodyid] == 0)
-    pairs = contact_pairs(model)
-    floors = {pair.plane for pair in pairs if is_floor[pair.plane]}
-    if all(pair.plane in floors for pair in pairs):
+    """Contacts with what is fixed alone: what moves passes through itself."""
+    kept = _standing(model)
+    floors = sorted({floor for _, floor in kept})
+    if len(kept) == len(contact_pairs(model)) or len(floors) > BITS:
         return ""
-    # One bit for floors, one for what may touch them.
-    on_floors = {pair.geom for pair in pairs if pair.plane in floors}
+    # A bit for each fixed thing, for all that may touch it.
     model.geom_contype[:], model.geom_conaffinity[:] = 0, 0
-    model.geom_contype[list(floors)] = 1
-    model.geom_conaffinity[list(on_floors)] = 1
-    return "it does not touch itself, nor other things than the floor"
+    for geom, floor in kept:
+        model.geom_contype[floor] = 1 << floors.index(floor)
+        model.geom_conaffinity[geom] |= 1 << floors.index(floor)
+    return "it does not touch itself, nor other things that move"
+
+
+def _standing(model: mujoco.MjModel) -> list[tuple[int, int]]:
+    """All geoms that may touch something fixed, each with that."""
+    is_fixed = model.body_weldid[model.geom_bodyid] == 0
+    both = [(pair.geom, pair.plane) for pair in contact_pairs(model)]
+    return [two if is_fixed[two[1]] else two[::-1] for two in both if is_fixed[list(two)].any()]
+
+
+def _on_other_floors(model: mujoco.MjModel) -> bool:
+    return any(model.geom_type[floor] != int(mujoco.mjtGeom.mjGEOM_PLANE) for _, floor in _standing(model))
 
 
 def _shapes(model: mujoco.MjModel) -> str:

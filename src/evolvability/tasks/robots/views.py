@@ -150,10 +150,12 @@ def floor_flags(kinematics: Kinematics) -> dict[int, Any]:
 
 
 def named(model: Any, kind: str, name: str) -> int:
-    """The number of a body, site or sensor by its name."""
+    """The number of a body, site or sensor by its name; where none has this name, it may be the number itself."""
     number = getattr(model, f"n{kind}")
     names = [getattr(model, kind)(index).name for index in range(number)]
     if name not in names:
+        if name.isdecimal() and int(name) < number:
+            return int(name)
         known = [one for one in names if one]
         if not known:
             raise ConfigError(f"The model has no {kind} with a name, so there is no '{name}'.")

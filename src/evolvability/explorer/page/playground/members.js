@@ -73,9 +73,9 @@ function shortened(numbers) {
   return new Float32Array(rounded.buffer);
 }
 
-// Where a robot's joints are at the start; those that are named by their places may vary.
-export function startPose({ start, noise, joints }, key) {
+// Where a robot's joints are at the start; those that are named by their places may vary, within a range if it has one.
+export function startPose({ start, noise, joints, range }, key) {
   const pose = [...start];
   if (noise) for (const [k, at] of joints.entries()) pose[at] = f(start[at] + uniform(key, k, -noise, noise));
-  return pose;
+  return range && noise ? pose.map((value, k) => f(Math.min(Math.max(value, range[0][k]), range[1][k]))) : pose;
 }
