@@ -83,6 +83,10 @@ MODELS = {
       <geom type="capsule" size="0.1 0.5"/></body></worldbody></mujoco>""",
     "a ball in a static capsule": """<mujoco><worldbody><geom type="capsule" fromto="-1 0 0 1 0 0" size="0.1"/>
       <body pos="0 0.02 0.15"><freejoint/><geom size="0.1" condim="1"/></body></worldbody></mujoco>""",
+    "negative damping alone": hinge(joint='damping="-0.5"'),
+    "an impratio of zero": sphere('<option impratio="0"/>'),
+    "a negative impratio": sphere('<option impratio="-1"/>'),
+    "a negative solmix": sphere(plane='solmix="-1" solref="0.05 1"', geom='solref="0.03 1"'),
     "no motion along the normal": """<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.09">
       <joint type="slide" axis="1 0 0"/><geom size="0.1"/></body></worldbody></mujoco>""",
 }
@@ -115,6 +119,20 @@ def test_it_moves_as_mujoco_has_it(name: str) -> None:
     found = compiled(model, speed, np.ones(model.nu), num_steps)
     np.testing.assert_allclose(found.qpos[0], expected.qpos, atol=1e-8)
     np.testing.assert_allclose(found.qvel[0], expected.qvel, atol=1e-7)
+
+
+@pytest.mark.parametrize("precision", [mujoco_fused.FLOAT, mujoco_fused.DOUBLE])
+@pytest.mark.parametrize("integrator", ["Euler", "RK4"])
+def test_a_quaternion_of_zeros_is_not_turned(precision: Any, integrator: str) -> None:
+    model = mujoco.MjModel.from_xml_string(f"""<mujoco><option integrator="{integrator}"/><worldbody>
+      <body pos="0 0 1"><freejoint/><geom size="0.1"/>
+      <body><joint type="ball"/><geom size="0.1" pos="0 0.1 0.2" contype="0"/></body></body></worldbody></mujoco>""")
+    data, speed = mujoco.MjData(model), np.linspace(-1, 1, model.nv)
+    data.qpos[3:], data.qvel[:] = 0, speed
+    state = mujoco_fused.State(data.qpos[None].copy(), speed[None], 0 * speed[None])
+    mujoco.mj_step(model, data)
+    after, _ = mujoco_fused.compile(model, precision=precision)(state, np.zeros((1, 0)))
+    np.testing.assert_allclose(after.qpos[0], data.qpos, atol=1e-12 if precision is mujoco_fused.DOUBLE else 1e-6)
 
 
 CONTROLS = [np.nan, np.inf, 1e11, -2.0]

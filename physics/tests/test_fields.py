@@ -132,18 +132,15 @@ def test_what_is_used_is_used_by_mujoco_too() -> None:
 PARTS = {
     "neq": '<equality><joint joint1="j" polycoef="0 1 0 0 0"/></equality>',
     "nflex": '<deformable><flex name="f" dim="1" body="b c" element="0 1" vertex="0 0 0 0 0 0"/></deformable>',
-    "nmocap": "<worldbody><body mocap='true'/></worldbody>",
     "na": '<actuator><general joint="j" dyntype="integrator" ctrlrange="0 1"/></actuator>',
     "nhistory": '<actuator><motor joint="j" delay="0.01" nsample="10"/></actuator>',
     "pair": '<contact><pair geom1="floor" geom2="ball"/></contact>',
     "tendon": '<tendon><fixed><joint joint="j" coef="1"/></fixed></tendon>',
     "actuator": '<actuator><motor joint="j"/></actuator>',
 }
-HARD = {"nplugin", "nplastic"}
-"""Counts of what no small model has: a test beside this one changes the fields that go with them."""
 
 
-@pytest.mark.parametrize("name", sorted(set(REFUSED) - HARD))
+@pytest.mark.parametrize("name", sorted(REFUSED))
 def test_what_is_refused_is_refused_by_its_own_reason(name: str) -> None:
     part = PARTS.get(name) or PARTS.get(name.partition("_")[0], "")
     own = mujoco.MjModel.from_xml_string(f"""<mujoco>{part}<worldbody><geom name="floor" type="plane" size="1 1 1"/>
@@ -187,6 +184,14 @@ def test_all_reasons_are_given_at_once_with_names_and_no_advice_that_breaks_the_
         mujoco_fused.compile(own)
     assert caught.value.reasons == reasons
     assert "contype" not in " ".join(reasons)
+
+
+@pytest.mark.parametrize("kind", ["ball", "free"])
+@pytest.mark.parametrize("stiffness", [-5, 5])
+def test_springs_that_turn_are_refused(kind: str, stiffness: float) -> None:
+    own = mujoco.MjModel.from_xml_string(f"""<mujoco><worldbody><body><joint name="j" type="{kind}"
+      stiffness="{stiffness}"/><geom size="0.1"/></body></worldbody></mujoco>""")
+    assert mujoco_fused.unsupported(own) == ["It has springs of free or ball joints. Remove stiffness. Joints: 'j'."]
 
 
 def test_the_solver_is_not_a_reason() -> None:

@@ -128,6 +128,55 @@ def test_no_world_is_no_error(cheetah: Any) -> None:
     assert heights.shape == (0, 0)
 
 
+def test_batches_may_be_empty() -> None:
+    robot = mujoco.MjModel.from_xml_string(PENDULUM)
+    step = mujoco_fused.compile(robot, parameters=("gravity",))
+    none, gravity = mujoco_fused.start(robot, 0), np.zeros((0, 3))
+    for library in (np, jnp):
+        state = mujoco_fused.State(*map(library.asarray, none))
+        after, _ = step(state, library.zeros((0, 0)), gravity=library.asarray(gravity))
+        assert after.qpos.shape == (0, 1)
+        states, heights = step.rollout(mujoco_fused.start(robot, 2), library.zeros((0, 2, 0)), gravity=np.zeros((2, 3)))
+        assert states.qvel.shape == (0, 2, 1)
+        assert heights.shape == (0, 2, 0)
+
+
+ANY: Any = mujoco_fused
+"""What is called with arguments of wrong types."""
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda robot: ANY.compile(robot, num_steps=0),
+            "'num_steps' is 0, expected a whole number of 1 or more",
+        ),
+        (lambda robot: ANY.compile(robot, num_steps=-1), "'num_steps' is -1"),
+        (lambda robot: ANY.compile(robot, num_steps=1.5), "'num_steps' is 1.5"),
+        (lambda robot: ANY.verify(robot, num_worlds=0), "'num_worlds' is 0"),
+        (lambda robot: ANY.compile(robot, precision="double"), "precision is 'double', expected .*FLOAT or"),
+        (lambda robot: ANY.start(robot, 2, precision="double"), "precision is 'double'"),
+        (lambda robot: ANY.compile(robot, watched="gyro"), "'watched' is the text 'gyro', expected several"),
+        (lambda robot: ANY.start(robot, 3, np.zeros((2, 1))), r"\(2, 1\), expected .* \(3, 1\)"),
+        (lambda robot: ANY.unsupported("robot.xml"), "Expected a mujoco.MjModel, got a str"),
+        (lambda robot: ANY.compile("robot.xml"), "Expected a mujoco.MjModel, got a str"),
+        (lambda robot: ANY.verify("robot.xml"), "Expected a mujoco.MjModel, got a str"),
+        (lambda robot: ANY.start("robot.xml", 1), "Expected a mujoco.MjModel, got a str"),
+    ],
+)
+def test_what_is_given_is_checked(call: Any, said: str) -> None:
+    with pytest.raises(mujoco_fused.FusedError, match=said):
+        call(mujoco.MjModel.from_xml_string(PENDULUM))
+
+
+def test_where_no_state_survives_there_is_nothing_to_compare() -> None:
+    none = mujoco_fused.start(mujoco.MjModel.from_xml_string(PENDULUM), 0)
+    verified = mujoco_fused.Verified(np.zeros(0), none, np.zeros((0, 0)), 0.0)
+    assert str(verified) == "nothing to compare: native MuJoCo breaks down from all states"
+    assert np.isnan([verified.median, verified.worst]).all()
+
+
 def test_a_cache_that_cannot_be_written_is_replaced_and_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     program = "from mujoco_fused.kernel import warp; print(warp().config.kernel_cache_dir)"

@@ -69,6 +69,15 @@ def test_a_models_own_parameters_change_nothing() -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
+def test_negative_damping_alone_is_not_looked_ahead_at() -> None:
+    robot = model("mixed")
+    rows = np.random.default_rng(0).uniform(-0.3, 0.1, (40, robot.nv))
+    rows[:20] = -np.abs(rows[:20])
+    robot = tight(robot)
+    robot.dof_dampingpoly[:] = 0
+    assert mujoco_fused.verify(robot, num_worlds=40, parameters={"damping": rows}).worst < 1e-10
+
+
 def test_what_is_not_a_parameter_costs_nothing() -> None:
     robot = model("cheetah")
     plain = mujoco_fused.emit(robot)
@@ -78,8 +87,12 @@ def test_what_is_not_a_parameter_costs_nothing() -> None:
 
 def test_parameters_are_asked_for_by_name_and_shape() -> None:
     robot = model("mixed")
-    with pytest.raises(mujoco_fused.FusedError, match=r"gears.*Available: gear"):
+    with pytest.raises(mujoco_fused.FusedError, match=r"gears.*Available, once each: gear"):
         mujoco_fused.compile(robot, parameters=("gears",))
+    with pytest.raises(mujoco_fused.FusedError, match=r"repeated parameters \['gear', 'gear'\]"):
+        mujoco_fused.compile(robot, parameters=("gear", "mass", "gear"))
+    with pytest.raises(mujoco_fused.FusedError, match="'parameters' is the text 'gear', expected several names"):
+        mujoco_fused.compile(robot, parameters="gear")
     step, state = mujoco_fused.compile(robot, parameters=("gravity",)), mujoco_fused.start(robot, 2)
     controls = np.zeros((2, robot.nu))
     for given in ({}, {"friction": np.ones((2, robot.ngeom))}):

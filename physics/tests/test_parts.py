@@ -149,7 +149,7 @@ def test_the_solver_reads_and_writes_what_its_scope_declares(name: str) -> None:
     traced = Traced(name)
     found, stops = contacts(traced.tree, traced.motion), limits(traced.tree, traced.symbols["q"], traced.symbols["v"])
     constraints = Constraints(found, stops, rubbing(traced.tree), Between(traced.tree, traced.motion))
-    solver = Solver(traced.tree, traced.motion, constraints, itertools.count(10**6))
+    solver = Solver(traced.tree, traced.motion, constraints, itertools.count(10**6), {})
     text = re.sub(r'"[^"]*"|//[^\n]*|R\([-+.\de]+\)', "", solver.declarations() + solver.detection() + solver.code())
     own = set(re.findall(r"(?:const )?(?:R|int|bool|unsigned long long) (\w+)", text))
     for line in re.findall(r"\b(?:R|int|unsigned long long) ([^;{}()]*[,;])", text):

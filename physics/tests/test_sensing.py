@@ -74,7 +74,7 @@ def test_places_motions_and_sensors_in_arrays_are_those_of_mujoco(xp: Any) -> No
 def test_a_sensor_that_is_not_compiled_says_so() -> None:
     with pytest.raises(mujoco_fused.FusedError, match="The sensor 'accelerometer' is not compiled"):
         mujoco_fused.compile(mujoco.MjModel.from_xml_string(ROBOT), watched=("accelerometer",))
-    with pytest.raises(KeyError):
+    with pytest.raises(mujoco_fused.FusedError, match=r"no sensor 'nothing' to watch\. Its sensors: none"):
         mujoco_fused.compile(model("mixed"), watched=("nothing",))
 
 

@@ -15,7 +15,7 @@ from mujoco_fused.errors import FusedError, MissingPackageError, ShapeError, Uns
 from mujoco_fused.expressions import Tape, literal, within
 from mujoco_fused.kernel import jax_function, load_kernel, make_kernel, read_row, write_row
 from mujoco_fused.moments import Frame, Kinematics
-from mujoco_fused.pairs import LEAST_FRICTION, Pair, needs_double
+from mujoco_fused.pairs import LEAST_FRICTION, needs_double
 from mujoco_fused.pairs import pairs as contact_pairs
 from mujoco_fused.parameters import NAMES as PARAMETERS
 from mujoco_fused.parameters import own_parameters
@@ -35,7 +35,6 @@ __all__ = [
     "FusedError",
     "Kinematics",
     "MissingPackageError",
-    "Pair",
     "Precision",
     "Program",
     "ShapeError",

@@ -4,6 +4,7 @@ MuJoCo's constraints are soft: a row with the violation $x$ pulls its velocity t
 impedance $d(x)$ between 0 and 1, and yields by $R$, which is written here as its inverse $D = 1/R$.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -205,15 +206,12 @@ def parameters_of(tree: Tree, pair: Pair, friction: Value = None, weight: Value 
     if weight is None:
         weight = float(model.body_invweight0[model.geom_bodyid[[pair.geom, pair.plane]], 0].sum())
     square = friction * friction
-    edges = 2 * square * (1 + square) / float(model.opt.impratio) if has_friction else 4.0
+    edges = 2 * square * (1 + square) / max(float(model.opt.impratio), MIN_VALUE) if has_friction else 4.0
     return Parameters(Softness.of(model, pair.solref, pair.solimp), friction, pair.margin, weight * edges)
 
 
 def _largest(values: list[Value]) -> Value:
-    found = values[0]
-    for value in values[1:]:
-        found = select(found < value, value, found)
-    return found
+    return functools.reduce(lambda found, value: select(found < value, value, found), values)
 
 
 def limits(tree: Tree, position: Vector, velocity: Vector) -> list[Limit]:

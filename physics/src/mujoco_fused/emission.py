@@ -11,8 +11,8 @@ import numpy as np
 from mujoco_fused.between import Between
 from mujoco_fused.constraints import contacts, limits, rubbing
 from mujoco_fused.dynamics import bias_forces, damping_of, joint_forces, mass_matrix, momenta, speed_slopes
-from mujoco_fused.errors import UnsupportedModelError
-from mujoco_fused.expressions import Scalar, Tape, Value, is_zero, literal, within
+from mujoco_fused.errors import FusedError, UnsupportedModelError, check_number
+from mujoco_fused.expressions import Scalar, Tape, Value, literal, within
 from mujoco_fused.kernel import warp
 from mujoco_fused.kinematics import Motion, moving
 from mujoco_fused.parameters import Numbers
@@ -44,6 +44,12 @@ class Precision(NamedTuple):
 FLOAT, DOUBLE = Precision("float"), Precision("double")
 
 
+def check_precision(precision: Any) -> None:
+    """Raise an error for what is neither of the two."""
+    if precision not in (FLOAT, DOUBLE):
+        raise FusedError(f"The precision is {precision!r}, expected mujoco_fused.FLOAT or mujoco_fused.DOUBLE.")
+
+
 def prelude(precision: Precision) -> str:
     """What a program needs before it."""
     return Path(__file__).with_name(f"{precision.name}.h").read_text()
@@ -71,6 +77,7 @@ def emit(
         parameters: names of what differs between worlds (see `PARAMETERS`): of each the array, or pointer, ``p_NAME``
             has a world's values in a row, as many as `own_parameters` has.
     """
+    check_number("num_steps", num_steps)
     if reasons := unsupported(model):
         raise UnsupportedModelError(reasons)
     tape = Tape()
@@ -153,7 +160,7 @@ _Pragma("unroll 1") for (int stage = 0; stage < 4; stage++) {{
 {forward}{told}
 R turn[{nv}];
 for (int i = 0; i < {nv}; i++) {{ turn[i] = share * speed[i]; speed[i] = v[i]; }}
-{"".join(_untwisted(spin) for _, spin in _quaternions(tree))}
+{"".join(_untwisted(spin) for _, spin in _quaternions(tree.model))}
 const R weight = stage == 0 || stage == 3 ? R(1) / R(6) : R(1) / R(3);
 share = stage < 2 ? R(0.5) * {step} : {step};
 for (int i = 0; i < {nv}; i++) {{
@@ -182,9 +189,9 @@ def _untwisted(spin: int) -> str:
 """
 
 
-def _quaternions(tree: Tree) -> list[tuple[int, int]]:
+def _quaternions(model: mujoco.MjModel) -> list[tuple[int, int]]:
     """Where quaternions begin in positions, and their angular velocities in velocities."""
-    model, found = tree.model, []
+    found = []
     for joint in range(model.njnt):
         offset = {FREE: 3, BALL: 0}.get(int(model.jnt_type[joint]))
         if offset is not None:
@@ -194,23 +201,41 @@ def _quaternions(tree: Tree) -> list[tuple[int, int]]:
 
 def _normalized_quaternions(tree: Tree) -> str:
     lines = []
-    for first, _ in _quaternions(tree):
-        square = " + ".join(f"q[{first + k}] * q[{first + k}]" for k in range(4))
+    for first, _ in _quaternions(tree.model):
         scaled = " ".join(f"q[{first + k}] *= scale;" for k in range(4))
-        lines.append(f"{{ const R scale = R(1) / SQRT({square}); {scaled} }}")
+        lines.append(f"{{ const R scale = R(1) / SQRT({_square(first)}); {scaled} }}")
     return "\n".join(lines) + "\n"
+
+
+def from_nothing(model: mujoco.MjModel) -> str:
+    """Quaternions of zeros as MuJoCo takes them: not turned."""
+    return "".join(f"if ({_square(first)} < R(1e-30)) q[{first}] = R(1);\n" for first, _ in _quaternions(model))
+
+
+def _square(first: int) -> str:
+    """The square of a quaternion's length."""
+    return " + ".join(f"q[{first + k}] * q[{first + k}]" for k in range(4))
 
 
 def _integrated(tree: Tree, number: Iterator[int]) -> str:
     """Euler's rule: new velocities first, then positions."""
     model, step = tree.model, float(tree.model.opt.timestep)
-    is_damped = any(not is_zero(own) for dof in range(model.nv) for own in damping_of(tree, dof))
     is_implicit = model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    is_damped = is_implicit or (is_damped and not disabled(model, "EULERDAMP"))
-    return f"""{_damped(tree, number, is_implicit) if is_damped else ""}
-for (int i = 0; i < {model.nv}; i++) v[i] += {literal(step)} * {"Ma" if is_damped else "w"}[i];
+    when = "1" if is_implicit else _when_damped(tree)
+    rate = {"0": "w[i]", "1": "Ma[i]"}.get(when, f"({when} ? Ma[i] : w[i])")
+    return f"""{_damped(tree, number, is_implicit) if when != "0" else ""}
+for (int i = 0; i < {model.nv}; i++) v[i] += {literal(step)} * {rate};
 {_moved(tree, "v", literal(step))}
 """
+
+
+def _when_damped(tree: Tree) -> str:
+    """Whether Euler's rule looks ahead at damping, as MuJoCo decides: where it is not constant, or some is positive."""
+    constants, *others = zip(*(damping_of(tree, dof) for dof in range(tree.num_dofs)), strict=True)
+    if np.any(others) or disabled(tree.model, "EULERDAMP"):
+        return str(int(not disabled(tree.model, "EULERDAMP")))
+    given = [f"{own.name} > 0" for own in constants if isinstance(own, Scalar)]
+    return f"({' || '.join(given)})" if given else str(int(any(own > 0 for own in constants)))
 
 
 def _moved(tree: Tree, speed: str, step: str) -> str:
@@ -220,17 +245,15 @@ def _moved(tree: Tree, speed: str, step: str) -> str:
         index, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         size = 3 if model.jnt_type[joint] == FREE else 1
         moved += [f"q[{index + k}] += {step} * {speed}[{dof + k}];" for k in range(size)]
-    turned = "".join(_turned(first, speed, spin, step) for first, spin in _quaternions(tree))
+    turned = "".join(_turned(first, speed, spin, step) for first, spin in _quaternions(tree.model))
     return " ".join(moved) + "\n" + turned
 
 
 def _damped(tree: Tree, number: Iterator[int], is_implicit: bool) -> str:
     """Accelerations in ``Ma``, with damping as it is at the end of the time step; ``is_implicit``: motors' too."""
-    step, tape, stiffer = float(tree.model.opt.timestep), Tape(number), []
-    inputs = (
-        tape.inputs(name, size) for name, size in (("q", tree.model.nq), ("v", tree.model.nv), ("u", tree.model.nu))
-    )
-    motors = speed_slopes(tree, *inputs) if is_implicit else {}
+    model, step, tape, stiffer = tree.model, float(tree.model.opt.timestep), Tape(number), []
+    sizes = {"q": model.nq, "v": model.nv, "u": model.nu}
+    motors = speed_slopes(tree, *(tape.inputs(*own) for own in sizes.items())) if is_implicit else {}
     for dof in range(tree.num_dofs):
         constant, linear, square = damping_of(tree, dof)
         speed = Scalar(tape, f"v[{dof}]")

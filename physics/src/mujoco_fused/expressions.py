@@ -158,8 +158,7 @@ def function(name: str) -> Callable[..., Value]:
     return apply
 
 
-sin, cos, sqrt, floor = (function(name) for name in ("sin", "cos", "sqrt", "floor"))
-raised = function("power")
+sin, cos, sqrt, floor, raised = (function(name) for name in ("sin", "cos", "sqrt", "floor", "power"))
 arctan2, arcsin, isfinite = (function(name) for name in ("arctan2", "arcsin", "isfinite"))
 
 

@@ -27,7 +27,7 @@ body_rootid body_treeid body_simple body_sameframe body_subtreemass body_geomnum
 body_contype body_conaffinity body_margin jnt_bodyid jnt_actuatorid dof_Madr dof_M0 dof_simplenum dof_length dof_treeid
 geom_aabb geom_rbound geom_sameframe pair_signature tendon_treenum tendon_treeid
 actuator_ctrladr actuator_ctrlnum actuator_outadr actuator_outnum actuator_actadr actuator_actnum actuator_historyadr
-actuator_length0 actuator_acc0
+actuator_length0 actuator_acc0 jnt_plasticadr tendon_plasticadr
 """
 """What MuJoCo computes of other fields when it reads a model. It is trusted to be what MuJoCo made it."""
 
@@ -47,9 +47,6 @@ opt.o_friction stat.meanmass stat.meansize stat.extent stat.center
 REFUSED: dict[str, tuple[float, str]] = {
     "neq": (0, "It has equality constraints. Remove <equality>, or disable it: <flag equality='disable'/>."),
     "nflex": (0, "It has flexible bodies. Remove <deformable>."),
-    "nplugin": (0, "It has plugins. Remove <extension>."),
-    "nmocap": (0, "It has mocap bodies. A body that is fixed, or that a motor drives, may serve."),
-    "nplastic": (0, "It has joints or tendons that yield. Remove springyield."),
     "na": (0, "It has actuators with a state. Actuators without dynamics (dyntype none) are compiled."),
     "nhistory": (0, "It has actuators or sensors with a delay. Remove delay and nsample."),
     "opt.density": (0, "It is in a medium with a density. Set density to 0."),
@@ -60,7 +57,6 @@ REFUSED: dict[str, tuple[float, str]] = {
     "body_mocapid": (-1, "It has mocap bodies. A body that is fixed, or that a motor drives, may serve."),
     "body_plugin": (-1, "It has bodies with a plugin. Remove <extension>."),
     "jnt_springyield": (0, "It has springs that yield. Remove springyield."),
-    "jnt_plasticadr": (-1, "It has joints that yield. Remove springyield."),
     "jnt_stiffnesspoly": (0, "It has springs that are not linear. Give one number as stiffness."),
     "jnt_actgravcomp": (0, "It has joints whose motors compensate gravity. Remove actuatorgravcomp."),
     "geom_surfacevel": (0, "It has surfaces that move. Remove surfacevel."),
@@ -79,11 +75,13 @@ REFUSED: dict[str, tuple[float, str]] = {
     "tendon_stiffness": (0, "It has tendons with springs. Remove stiffness."),
     "tendon_stiffnesspoly": (0, "It has tendons with springs. Remove stiffness."),
     "tendon_springyield": (0, "It has tendons that yield. Remove springyield."),
-    "tendon_plasticadr": (-1, "It has tendons that yield. Remove springyield."),
     "tendon_damping": (0, "It has tendons with damping. Remove damping."),
     "tendon_dampingpoly": (0, "It has tendons with damping. Remove damping."),
 }
 """What is refused where it is not at its default: that value, and a sentence with what would help."""
+
+NOT_NEGATIVE = "body_mass body_inertia dof_armature dof_frictionloss"
+"""What is refused where it is less than 0."""
 
 
 def kind_of(name: str) -> str:

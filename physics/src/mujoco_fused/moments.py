@@ -54,9 +54,8 @@ class Kinematics:
         body, offset, quaternion = frame_of(self.model, "xbody" if kind == "body" else kind, number)
         turn, place = motion.rotation[body], motion.place[body] + motion.rotation[body] @ clean(offset)
         spin, speed = motion.velocity[body][:3], motion.velocity[body][3:]
-        return Frame(
-            place + motion.origin[body], turn @ rotation(quaternion), speed + np.cross(spin, place), np.array(spin)
-        )
+        velocity = speed + np.cross(spin, place)
+        return Frame(place + motion.origin[body], turn @ rotation(quaternion), velocity, np.array(spin))
 
     def sensor(self, name: str) -> list[Value]:
         """What a sensor reads; refused where positions and velocities do not decide it."""

@@ -6,9 +6,8 @@ import mujoco
 
 from mujoco_fused.tree import disabled
 
-PLANE, SPHERE, CAPSULE, BOX = (
-    int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}")) for name in ("PLANE", "SPHERE", "CAPSULE", "BOX")
-)
+KINDS = "PLANE SPHERE CAPSULE BOX"
+PLANE, SPHERE, CAPSULE, BOX = (int(getattr(mujoco.mjtGeom, f"mjGEOM_{name}")) for name in KINDS.split())
 ON_PLANES = {SPHERE: "sphere", CAPSULE: "capsule", BOX: "box"}
 """Geoms whose contacts with planes are compiled."""
 
@@ -77,8 +76,8 @@ def _mixed(model: mujoco.MjModel, geom: int, plane: int) -> Pair:
     both = [geom, plane]
     first, second = model.geom_priority[both]
     deciding = both if first == second else [both[int(second > first)]]
-    total = model.geom_solmix[both].sum()
-    share = model.geom_solmix[geom] / total if total else 0.5
+    weight, other = (max(float(own), 0.0) for own in model.geom_solmix[both])
+    share = weight / (weight + other) if weight + other else 0.5
     share = share if first == second else float(first > second)
     solref, solimp = (share * own[geom] + (1 - share) * own[plane] for own in (model.geom_solref, model.geom_solimp))
     if first == second and (model.geom_solref[both, 0] <= 0).any():

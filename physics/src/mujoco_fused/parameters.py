@@ -6,7 +6,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mujoco_fused.errors import FusedError
+from mujoco_fused.errors import FusedError, check_model, several
 from mujoco_fused.expressions import Scalar, Tape, Value
 
 NAMES = {
@@ -26,6 +26,7 @@ def own_parameters(model: mujoco.MjModel) -> dict[str, Any]:
     A world whose rows have these values moves as the model does. What MuJoCo derives of the model when it is read
     (`body_invweight0` and the like) stays that of the model, as it does if fields of a `MjModel` are edited.
     """
+    check_model(model)
     return {
         "gear": model.actuator_gear[:, 0].copy(),
         "friction": model.geom_friction[:, 0].copy(),
@@ -46,9 +47,9 @@ class Numbers:
     """
 
     def __init__(self, model: mujoco.MjModel, given: Iterable[str] = (), tape: Tape | None = None) -> None:
-        self.given, self.tape = tuple(given), tape or Tape()
-        if unknown := [name for name in self.given if name not in NAMES]:
-            raise FusedError(f"Unknown parameters {unknown}. Available: {', '.join(NAMES)}.")
+        self.model, self.given, self.tape = model, several("parameters", given), tape or Tape()
+        if wrong := [name for name in self.given if name not in NAMES or self.given.count(name) > 1]:
+            raise FusedError(f"Unknown or repeated parameters {wrong}. Available, once each: {', '.join(NAMES)}.")
         self.shapes = {name: array.shape for name, array in own_parameters(model).items()}
         self.own = {name: np.ravel(array) for name, array in own_parameters(model).items()}
 
@@ -56,15 +57,10 @@ class Numbers:
         """One number of a parameter: its value, or the input that has it."""
         return Scalar(self.tape, f"p_{name}[{index}]") if name in self.given else float(self.own[name][index])
 
-    @property
-    def num_given(self) -> int:
-        """How many inputs there are."""
-        return sum(self.own[name].size for name in self.given)
-
     def pointers(self, array: str, kind: str) -> str:
         """Statements that declare ``p_NAME`` of all inputs: a world's row of one array, one after another."""
-        text, offset = "", 0
+        text, offset, whole = "", 0, sum(self.own[name].size for name in self.given)
         for name in self.given:
-            text += f"const {kind}* p_{name} = {array}.data + (size_t)tid * {self.num_given} + {offset};\n"
+            text += f"const {kind}* p_{name} = {array}.data + (size_t)tid * {whole} + {offset};\n"
             offset += self.own[name].size
         return text

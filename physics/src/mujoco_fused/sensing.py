@@ -1,5 +1,6 @@
 """What is told beside a state: heights of geoms above planes, and what a model's own sensors read."""
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from mujoco_fused.dynamics import motor_force
 from mujoco_fused.errors import FusedError
 from mujoco_fused.expressions import Value, Vector, cos, select, sin, within
 from mujoco_fused.kinematics import Motion
+from mujoco_fused.pairs import listed
 from mujoco_fused.tree import BALL, FREE, SLIDE, Tree, clean, rotation
 
 Watched = int | str
@@ -52,15 +54,15 @@ def lowest(touching: list[Contact], geom: int) -> Value:
     heights = [contact.distance for contact in touching if contact.geom == geom]
     if not heights:
         raise FusedError(f"The geom {geom} is watched and may touch no plane. Watch geoms that may.")
-    result: Value = heights[0]
-    for height in heights[1:]:
-        result = select(height < result, height, result)
-    return result
+    return functools.reduce(lambda lower, height: select(height < lower, height, lower), heights)
 
 
 def kind_of(model: mujoco.MjModel, name: str) -> str:
     """The kind of a sensor; refused where it is not compiled."""
-    number = int(model.sensor(name).id)
+    number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, name)
+    if number < 0:
+        known = listed([model.sensor(k).name for k in range(model.nsensor)]) or "none"
+        raise FusedError(f"The model has no sensor '{name}' to watch. Its sensors: {known}.")
     kind = KINDS.get(int(model.sensor_type[number]))
     if kind is None or model.sensor_refid[number] >= 0 or model.sensor_delay[number]:
         raise FusedError(f"The sensor '{name}' is not compiled. Compiled are {SENSORS}, without a reference frame.")

@@ -71,9 +71,9 @@ class Solver:
     """
 
     def __init__(
-        self, tree: Tree, motion: Motion, constraints: Constraints, number: Any, felt: dict[int, Touch] | None = None
+        self, tree: Tree, motion: Motion, constraints: Constraints, number: Any, felt: dict[int, Touch]
     ) -> None:
-        self.tree, self.motion, self.number, self.felt = tree, motion, number, felt or {}
+        self.tree, self.motion, self.number, self.felt = tree, motion, number, felt
         self.contacts, self.limits, self.rubbing, self.between = constraints
         # Bodies that may touch something, each with a slot in the arrays of motions and forces.
         bodies = sorted({tree.weld(contact.body)[0] for contact in self.contacts})
@@ -94,7 +94,7 @@ class Solver:
     @cached_property
     def rows(self) -> list[str]:
         """The rows of a contact: along the normal, and the directions of friction in which anything moves."""
-        motion = zip("n12", self._point_motion(self._tape()), strict=True)
+        motion = zip("n12", self._point_motion(Tape(self.number)), strict=True)
         return [row for row, value in motion if row == "n" or not is_zero(value)] if self.contacts else []
 
     @cached_property
@@ -107,9 +107,6 @@ class Solver:
     def limit_words(self, text: str, sign: str = ", ") -> str:
         """A text per number that has 64 limits as bits, with what is at the end of its name."""
         return sign.join(text.format(first // 64 or "") for first in range(0, max(len(self.limits), 1), 64))
-
-    def _tape(self) -> Tape:
-        return Tape(self.number)
 
     def _field(self, tape: Tape, name: str) -> Value:
         return self.common.get(name, Scalar(tape, f"c_{name}[c]"))
@@ -172,7 +169,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
 
     def body_motion(self, vector: str) -> str:
         """``X``: the motion of every body that may touch, if joints move by ``vector``."""
-        tape = self._tape()
+        tape = Tape(self.number)
         motion: dict[int, Vector] = {0: np.zeros(6).astype(object)}
         for body in self.tree.rigid:
             motion[body] = motion[self.tree.weld(self.tree.parent[body])[0]]
@@ -184,11 +181,10 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
 
     def point_motion(self, result: str) -> str:
         """Of contact ``c``: arrays named ``result`` and a row, from ``X``."""
-        tape = self._tape()
+        tape = Tape(self.number)
         values = dict(zip("n12", self._point_motion(tape), strict=True))
-        return (
-            "{ const int b = c_slot[c];\n" + tape.code((f"{result}_{row}[c]", values[row]) for row in self.rows) + "}\n"
-        )
+        moved = tape.code((f"{result}_{row}[c]", values[row]) for row in self.rows)
+        return "{ const int b = c_slot[c];\n" + moved + "}\n"
 
     def _edge_values(self, tape: Tape, name: str) -> list[Value]:
         """An array's values on a contact's edges."""
@@ -199,7 +195,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
 
     def slope(self) -> str:
         """Of contact ``c`` along the search direction at ``step``, added to ``slope`` and ``curve``."""
-        tape = self._tape()
+        tape = Tape(self.number)
         step, first, second = Scalar(tape, "step"), [], []
         values = zip(self._edge_values(tape, "error"), self._edge_values(tape, "change"), self.edges, strict=True)
         for error, change, (_, number) in values:
@@ -213,7 +209,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
 
     def cost(self) -> str:
         """Of contact ``c`` after a full step, added to ``cost``."""
-        tape = self._tape()
+        tape = Tape(self.number)
         pairs = zip(self._edge_values(tape, "error"), self._edge_values(tape, "change"), self.edges, strict=True)
         there = [(error + change, number) for error, change, (_, number) in pairs]
         terms = [select(value < 0.0, 0.5 * number * value * value, 0.0) for value, number in there]
@@ -221,18 +217,16 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
 
     def moved(self) -> str:
         """Of contact ``c``, after a ``step``: its errors, and whether other edges push now."""
-        tape = self._tape()
+        tape = Tape(self.number)
         active = [error < 0.0 for error in self._edge_values(tape, "error")]
         bits = " + ".join(f"({literal(edge)} ? {2**k} : 0)" for k, edge in enumerate(active))
-        return (
-            "".join(f"error_{row}[c] += step * change_{row}[c]; " for row in self.rows)
-            + tape.code(keep=active)
-            + f"const int now = {bits}; changed |= now != c_active[c]; c_active[c] = now;\n"
-        )
+        errors = "".join(f"error_{row}[c] += step * change_{row}[c]; " for row in self.rows)
+        told = f"const int now = {bits}; changed |= now != c_active[c]; c_active[c] = now;\n"
+        return errors + tape.code(keep=active) + told
 
     def reaction(self) -> str:
         """Of contact ``c``: its force and stiffness, added to its body's ``W`` and ``C``."""
-        tape = self._tape()
+        tape = Tape(self.number)
         strength = self._field(tape, "strength")
         force: dict[str, Value] = dict.fromkeys("n12", 0.0)
         stiffness: dict[tuple[str, str], Value] = {}
@@ -273,7 +267,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
 
     def joint_push(self) -> str:
         """``s``: the contacts' forces on joints, from ``W``."""
-        tape = self._tape()
+        tape = Tape(self.number)
         wrench = self._up_the_tree(tape, "W", len(self.components))
         owners = self.tree.model.dof_bodyid
         axes = [tape.here(self.motion.axes[dof])[self.components] for dof in range(self.tree.num_dofs)]
@@ -281,7 +275,7 @@ R M[{num_entries}], H[{num_entries}], Di[{nv}], force[{nv}], a[{nv}], Ma[{nv}];
 
     def hessian(self) -> str:
         """``H``, from the mass matrix and ``C``."""
-        tape = self._tape()
+        tape = Tape(self.number)
         parts, outputs = self._up_the_tree(tape, "C", len(self.pairs)), []
         axes = [tape.here(self.motion.axes[dof])[self.components] for dof in range(self.tree.num_dofs)]
         for dof, chain in enumerate(self.tree.chains):
@@ -353,7 +347,7 @@ R s[{nv}], step = R(1), decrease = R(0); unsigned long long {before};{self._seco
 for (int i = 0; i < {nv}; i++) {{ a[i] = R(0); Ma[i] = R(0); s[i] = w[i]; }}
 for (int iteration = 0; ; iteration++) {{
   R Ms[{nv}];
-  {multiply(self.tree, self._tape(), "M", "s", "Ms")}
+  {multiply(self.tree, Tape(self.number), "M", "s", "Ms")}
   {self.body_motion("s")}
   {self.each_contact(self.point_motion("change"))}
   {self.each_limit("l_change[{k}] = {sign} * s[{dof}];")}{self.each_rubbing(rubbed)}{self.between.change("change", "s")}
@@ -376,7 +370,7 @@ for (int i = 0; i < {nv}; i++) w[i] = a[i];
         """Touch sensors, after the accelerations are known."""
         text = ""
         for place, touch in self.felt.items():
-            where, tape = f"{array}[{place}]", self._tape()
+            where, tape = f"{array}[{place}]", Tape(self.number)
             edges = zip(self._edge_values(tape, "error"), self.edges, strict=True)
             firm = [select(error < 0.0, -number * error, 0.0) for error, (_, number) in edges]
             force = self._field(tape, "strength") * sum(firm, 0.0)
@@ -384,7 +378,7 @@ for (int i = 0; i < {nv}; i++) w[i] = a[i];
             ray = self._vector(tape, "point"), -self._vector(tape, "normal")
             added = touch.added(tape, where, force, ray) if self.contacts else ""
             text += f"{where} = R(0);\n{self.each_contact(f'if (c_body[c] == {touch.body}) {added}')}"
-            text += self.between.felt(touch, where, self._tape()) + touch.limited(where)
+            text += self.between.felt(touch, where, Tape(self.number)) + touch.limited(where)
         return text
 
     def _second_start(self) -> str:
@@ -411,7 +405,7 @@ for (int i = 0; i < {len(self.tree.entries)}; i++) H[i] = M[i];
 for (int which = 0; which < 2; which++) {{
   R Ms[{nv}], cost = R(0);
   for (int i = 0; i < {nv}; i++) s[i] = which > 0 ? smooth[i] : w[i];
-  {multiply(self.tree, self._tape(), "M", "s", "Ms")}
+  {multiply(self.tree, Tape(self.number), "M", "s", "Ms")}
   {self.body_motion("s")}
   {self.each_contact(self.point_motion("change") + self.cost())}
   {self.each_limit(limit)}{self.each_rubbing(rubbing)}{self.between.change("change", "s")}{self.between.cost()}
@@ -422,7 +416,7 @@ if (!(costs[0] <= costs[1])) {chosen} }}"""
 
     def _targets(self) -> str:
         """What every row of a contact and every limit should do, as errors of accelerations that are zero."""
-        tape = self._tape()
+        tape = Tape(self.number)
         damped = {row: self._field(tape, "damping") * Scalar(tape, f"error_{row}[c]") for row in self.rows}
         if self.rows:
             damped["n"] = damped["n"] + self._field(tape, "pull")

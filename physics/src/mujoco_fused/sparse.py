@@ -114,9 +114,8 @@ for (int i = 0; i < {tree.num_dofs}; i++) {{ {ANY_ORDER} R sum = R(0);
 def multiply(tree: Tree, tape: Tape, matrix: str, vector: str, result: str) -> str:
     """``result = matrix @ vector``, with a symmetric matrix that is not factored."""
     if tree.is_long:
-        both = (
-            f"{APART} for (int k = first; k <= row; k++) {{ {result}[k] += own[k] * x; sum += own[k] * {vector}[k]; }}"
-        )
+        summed = f"{result}[k] += own[k] * x; sum += own[k] * {vector}[k];"
+        both = f"{APART} for (int k = first; k <= row; k++) {{ {summed} }}"
         return f"""for (int i = 0; i < {tree.num_dofs}; i++) {{ {ANY_ORDER} const R x = {vector}[i];
   R sum = {matrix}[d_last[i]] * x; {_each_run(matrix, both)} {result}[i] = sum; }}
 """

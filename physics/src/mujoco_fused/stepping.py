@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from mujoco_fused.emission import DOUBLE, FLOAT, Precision, emit, epilogue, prelude
-from mujoco_fused.errors import FusedError, ShapeError
+from mujoco_fused.emission import DOUBLE, FLOAT, Precision, check_precision, emit, epilogue, from_nothing, prelude
+from mujoco_fused.errors import FusedError, ShapeError, check_model, several
 from mujoco_fused.kernel import jax, jax_function, load_kernel, make_kernel, read_row, warp, write_row
 from mujoco_fused.pairs import LEAST_FRICTION, needs_double
 from mujoco_fused.parameters import Numbers
@@ -39,7 +39,11 @@ def start(model: mujoco.MjModel, num_worlds: int, qpos: Any = None, *, precision
         qpos: (num_worlds, nq) their poses; default: the model's first pose.
         precision: of the numbers.
     """
+    check_model(model)
+    check_precision(precision)
     poses = np.tile(model.qpos0, (num_worlds, 1)) if qpos is None else np.asarray(qpos)
+    if poses.shape != (num_worlds, model.nq):
+        raise ShapeError(f"'qpos' has the shape {poses.shape}, expected (num_worlds, nq): ({num_worlds}, {model.nq}).")
     still = np.zeros((num_worlds, model.nv), precision.dtype)
     return State(poses.astype(precision.dtype), still, still)
 
@@ -63,26 +67,19 @@ def compile(
         watched: what is returned beside the state: heights of geoms above planes, by the geoms' numbers, and what
             sensors of the model read, by their names.
     """
-    return Step(model, num_steps, precision, tuple(parameters), tuple(watched))
+    return Step(Numbers(model, parameters), num_steps, precision, several("watched", watched))
 
 
 class Step:
     """A compiled model, made by `compile`. Gradients are not offered: MuJoCo's contacts have few that would help."""
 
-    def __init__(
-        self,
-        model: mujoco.MjModel,
-        num_steps: int,
-        precision: Precision,
-        parameters: tuple[str, ...],
-        watched: tuple[Watched, ...],
-    ) -> None:
-        self.precision, self.parameters = precision, parameters
+    def __init__(self, numbers: Numbers, num_steps: int, precision: Precision, watched: Sequence[Watched]) -> None:
+        check_precision(precision)
+        self.precision, self.parameters, self._numbers, model = precision, numbers.given, numbers, numbers.model
         self._inside = DOUBLE if needs_double(model) else precision
-        self._numbers = Numbers(model, parameters)
         self._inputs = {"qpos": model.nq, "qvel": model.nv, "qacc_warmstart": model.nv, "controls": model.nu}
         self._outputs = {"q_out": model.nq, "v_out": model.nv, "w_out": model.nv, "low": num_watched(model, watched)}
-        self._kernel = _kernel(model, num_steps, (precision, self._inside), self._numbers, watched)
+        self._kernel = _kernel(numbers, num_steps, (precision, self._inside), watched)
         self._call = jax_function(self._kernel, len(self._outputs))
 
     def __call__(self, state: State, controls: Any, **parameters: Any) -> tuple[State, Any]:
@@ -118,12 +115,13 @@ class Step:
             The worlds after each call, and heights as of a call; all arrays have the axis (num_calls,) in front.
         """
         if not any(map(_is_jax, (*state, controls, *parameters.values()))):
-            found = []
-            for own in np.asarray(controls):
+            shape = len(controls), len(state.qpos)
+            found = [np.zeros((*shape, size), self.precision.dtype) for size in self._outputs.values()]
+            for number, own in enumerate(controls):
                 state, heights = self(state, own, **parameters)
-                found.append((*state, heights))
-            *states, heights = map(np.stack, zip(*found, strict=True))
-            return State(*states), heights
+                for rows, row in zip(found, (*state, heights), strict=True):
+                    rows[number] = row
+            return State(*found[:3]), found[3]
 
         def call(now: State, own: Any) -> tuple[State, tuple[State, Any]]:
             after, heights = self(now, own, **parameters)
@@ -158,7 +156,9 @@ class Step:
             raise FusedError("JAX's arrays are float32: call jax.config.update('jax_enable_x64', True) to use DOUBLE.")
         number = len(arrays["qpos"])
         inputs = [numpy.asarray(arrays[name], dtype) for name in self._inputs]
-        rows = [numpy.asarray(arrays[name], dtype).reshape(number, -1) for name in self.parameters]
+        rows = [
+            numpy.asarray(arrays[name], dtype).reshape(number, self._numbers.own[name].size) for name in self.parameters
+        ]
         inputs.append(numpy.concatenate(rows, axis=1) if rows else numpy.zeros((number, 1), dtype))
         # Warp knows no array without columns: one that nothing is read of or written to stands for it.
         inputs = [array if array.size else numpy.zeros((number, 1), dtype) for array in inputs]
@@ -171,7 +171,9 @@ class Step:
         load_kernel(self._kernel, "cpu")
         number = len(arrays["qpos"])
         inputs = [arrays[name] for name in self._inputs]
-        rows = [np.asarray(arrays[name], dtype).reshape(number, -1) for name in self.parameters]
+        rows = [
+            np.asarray(arrays[name], dtype).reshape(number, self._numbers.own[name].size) for name in self.parameters
+        ]
         inputs.append(np.concatenate([np.zeros((number, 0), dtype), *rows], axis=1))
         inputs = [np.ascontiguousarray(array, dtype) for array in inputs]  # the program counts on rows without gaps
         outputs = [np.zeros((number, size), dtype) for size in self._outputs.values()]
@@ -198,20 +200,14 @@ def _is_jax(array: Any) -> bool:
     return "jax" in sys.modules and isinstance(array, jax().Array)
 
 
-def _kernel(
-    model: mujoco.MjModel,
-    num_steps: int,
-    precisions: tuple[Precision, Precision],
-    numbers: Numbers,
-    watched: tuple[Watched, ...],
-) -> Any:
+def _kernel(numbers: Numbers, num_steps: int, kinds: tuple[Precision, Precision], watched: Sequence[Watched]) -> Any:
     """A kernel that advances worlds, one row each of every array.
 
     Its arguments: qpos, qvel, the last accelerations, controls and parameters, which are read; the first three after
-    the time steps and heights of watched geoms, which are written. Precisions are those of the arrays and of what is
-    computed in between.
+    the time steps and heights of watched geoms, which are written. The kinds are the precisions of the arrays and of
+    what is computed in between.
     """
-    wp, (precision, inside) = warp(), precisions
+    wp, model, (precision, inside) = warp(), numbers.model, kinds
 
     names = ("qpos", "qvel", "warm", "ctrl", "given", "q_out", "v_out", "w_out", "low")
     types = dict.fromkeys(names, wp.array2d(dtype=precision.warp))
@@ -220,7 +216,7 @@ def _kernel(
     text = numbers.pointers("given", precision.name) + f"R clearance[{max(told, 1)}];\n"
     for (name, size), source in zip(sizes.items(), names, strict=False):
         text += f"R {name}[{max(size, 1)}];\n" + read_row(size, name, source)
-    text += emit(model, num_steps, watched, numbers.given)
+    text += from_nothing(model) + emit(model, num_steps, watched, numbers.given)
     for name in "qvw":
         text += write_row(sizes[name], f"{name}_out", name)
     text += write_row(told, "low", "clearance")

@@ -5,7 +5,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mujoco_fused.fields import REFUSED
+from mujoco_fused.errors import check_model
+from mujoco_fused.fields import NOT_NEGATIVE, REFUSED
 from mujoco_fused.pairs import listed, pair_problems, pairs
 from mujoco_fused.tree import BALL, FREE, disabled
 
@@ -20,11 +21,14 @@ def unsupported(model: mujoco.MjModel) -> list[str]:
 
     The solver is not a reason: Newton's method, which is compiled, solves the problem that others (PGS, CG) solve.
     """
+    check_model(model)
     reasons = [
         text + _about(model, name, mask)
         for name, (default, text) in REFUSED.items()
         if (mask := np.asarray(field(model, name)) != default).any() and not _is_off(model, name)
     ]
+    negative = {name: np.asarray(field(model, name)) < 0 for name in NOT_NEGATIVE.split()}
+    reasons += [f"It has a negative {name}.{_about(model, name, own)}" for name, own in negative.items() if own.any()]
     found = reasons + _options(model) + _joints(model) + _actuators(model)
     return list(dict.fromkeys(found + pair_problems(model)))
 
@@ -76,9 +80,11 @@ def _options(model: mujoco.MjModel) -> list[str]:
 def _joints(model: mujoco.MjModel) -> list[str]:
     turning = model.jnt_type <= BALL
     limited = (model.jnt_limited > 0) & (not disabled(model, "LIMIT", "CONSTRAINT"))
-    sprung = (model.jnt_stiffness > 0) & (not disabled(model, "SPRING"))
+    sprung = (model.jnt_stiffness != 0) & (not disabled(model, "SPRING"))
     narrow = limited & (np.diff(model.jnt_range)[:, 0] <= 2 * model.jnt_margin)
+    masses = np.bincount(model.body_weldid, model.body_mass)
     problems = {
+        "It has joints of bodies without mass. Give them mass": masses[model.jnt_bodyid] <= 0,
         "It has ball joints with limits. Remove range": limited & turning,
         "It has springs of free or ball joints. Remove stiffness": sprung & turning,
         "It has joints whose limits are nearer to each other than their margins. Make margin smaller": narrow,
@@ -107,13 +113,11 @@ def _actuators(model: mujoco.MjModel) -> list[str]:
     elsewhere = (model.actuator_trntype > 0) | (model.jnt_type[joints] <= BALL if model.njnt else True)
     kinds = mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE
     none, fixed, affine = map(int, kinds)
-    biases = (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE))
+    gains, biases = model.actuator_gaintype, (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE))
     problems = {
         "It has actuators that drive something else than one hinge or slide. Let them drive joints": elsewhere,
         "It has actuators with a state. Set dyntype to none": (model.actuator_dyntype != none) & (model.na == 0),
-        "It has actuators with a gain that is neither fixed nor affine. Set gaintype": ~np.isin(
-            model.actuator_gaintype, (fixed, affine)
-        ),
+        "It has actuators with a gain that is neither fixed nor affine. Set gaintype": ~np.isin(gains, (fixed, affine)),
         "It has actuators with a bias that is not affine. Set biastype": ~np.isin(model.actuator_biastype, biases),
     }
     return [

@@ -73,9 +73,7 @@ class Touch(NamedTuple):
         if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
             ends = [_round(point - np.array([0, 0, end * size[1]]), way, size[0]) for end in (1, -1)]
             return _reaches(*inside) | _reaches(ends[0]) | _reaches(ends[1])
-        raise FusedError(
-            "Touch sensors are compiled for sites that are spheres, capsules, ellipsoids, cylinders or boxes."
-        )
+        raise FusedError("Compiled are touch sensors of spheres, capsules, ellipsoids, cylinders and boxes.")
 
 
 def touches(tree: Tree, motion: Motion, watched: Sequence[int | str]) -> dict[int, Touch]:

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from mujoco_fused.emission import DOUBLE, Precision
+from mujoco_fused.errors import check_number
 from mujoco_fused.parameters import own_parameters
 from mujoco_fused.stepping import State, compile
 
@@ -31,14 +32,16 @@ class Verified(NamedTuple):
     @property
     def median(self) -> float:
         """The median world's error."""
-        return float(np.median(self.errors))
+        return float(np.median(self.errors)) if len(self.errors) else np.nan
 
     @property
     def worst(self) -> float:
-        """The largest error; nan if a compiled world has a number that is not finite."""
-        return float(np.max(self.errors))
+        """The largest error; nan if a compiled world has a number that is not finite, or if there is no world."""
+        return float(np.max(self.errors)) if len(self.errors) else np.nan
 
     def __str__(self) -> str:
+        if not len(self.errors):
+            return "nothing to compare: native MuJoCo breaks down from all states"
         about = f"{len(self.errors)} worlds with {self.num_contacts:.1f} contacts each on average"
         return f"{about}: errors {self.median:.1e} (median), {self.worst:.1e} (largest)"
 
@@ -55,7 +58,8 @@ def verify(
     """Compare a compiled model with MuJoCo's own library, from random states.
 
     In `DOUBLE` precision one time step agrees to rounding where the solver has as many iterations as it needs. With few
-    (`model.opt.iterations`), and with a coarse `model.opt.tolerance`, both end at slightly different accelerations.
+    (`model.opt.iterations`), and with a coarse `model.opt.tolerance`, both end at slightly different accelerations. At
+    a friction near 0 the default of 1e-8 is coarse: set it to 0 to see how far the physics itself parts.
     Over many steps contacts part any two computations that round differently.
 
     Args:
@@ -66,9 +70,10 @@ def verify(
         parameters: rows of parameters per world (see `PARAMETERS`): both get them. Default: the model's own.
         seed: of the states.
     """
-    state, controls = random_states(model, num_worlds, seed)
+    check_number("num_worlds", num_worlds)
     given = parameters or {}
     step = compile(model, num_steps=num_steps, precision=precision, parameters=tuple(given))
+    state, controls = random_states(model, num_worlds, seed)
     after, _ = step(state, controls, **given)
     native, num_contacts = native_steps(model, state, controls, num_steps, given)
     ours, theirs = (np.concatenate([one.qpos, one.qvel], axis=1) for one in (after, native))
