@@ -1,5 +1,6 @@
 """Models that are not like the robots that come with the package: nothing asked of them is silently left out."""
 
+import re
 from typing import Any
 
 import jax
@@ -196,3 +197,39 @@ def test_a_body_that_cannot_touch_the_floor_cannot_end_an_episode() -> None:
 
 def test_all_circumstances_are_tried_here() -> None:
     assert {*CASES, "start_noise"} == {*circumstances_in(Circumstances())}
+
+
+@pytest.mark.parametrize("ends", [Ends(height=(1.0, 0.2)), Ends(height=(0.8, 0.0)), Ends(height=(0.0, 0.05))])
+def test_episodes_that_would_be_over_where_they_start_are_refused(ends: Ends) -> None:
+    with pytest.raises(ConfigError, match=r"over where they start: its root is at 0\.1 m, not between min_height"):
+        made(model(), ends=ends)
+    made(model(), ends=ends, early_termination=False)
+
+
+def test_values_that_cannot_be_meant_are_refused() -> None:
+    refused: dict[str, dict[str, Any]] = {
+        "Unknown engine 'gpu'. Available: auto, fused, mujoco": {"engine": "gpu"},
+        "control_step must be a number, got x": {"control_step": "x"},
+        "its behavior must be (3, 2) values of 3 robots": {"behavior": lambda view: view.qpos[:2]},
+    }
+    for message, options in refused.items():
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            made(model(), **options)
+    wrong: Any = 0.2
+    with pytest.raises(ConfigError, match=r"height must be a pair.* got 0\.2"):
+        Ends(height=wrong)
+    for timestep in (0.0, -0.01):
+        spec = model()
+        spec.option.timestep = timestep
+        with pytest.raises(ConfigError, match=f"has a timestep of {timestep:g} s"):
+            made(spec.compile())
+
+
+def test_a_model_in_memory_is_simplified_too() -> None:
+    pytest.importorskip("warp", reason="Warp is not installed")
+    spec = model()
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    with pytest.warns(UserWarning, match="thing is simplified: friction cones are pyramidal"):
+        task = made(spec.compile(), simplify=True)
+    assert task.stage
+    assert task.stage.robot.model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL

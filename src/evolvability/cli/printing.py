@@ -112,17 +112,20 @@ def resumable(path: Path) -> Iterator[None]:
         raise
 
 
-def finish(path: Path, *, is_watchable: bool = True) -> None:
-    """What became of a run, and what to look at next; the explorer, where there is something to watch."""
+def finish(path: Path, *, is_watchable: bool = True, seconds: float | None = None) -> None:
+    """What became of a run, and what to look at next; the explorer, where there is something to watch.
+
+    The seconds are those that it took with all that was compiled; default: those of its generations alone.
+    """
     from evolvability.runs.folder import Run
 
     run = Run(path)
-    print_text(f"{_summary(run)}\nfigures: {command_line('figure', 'curves', path)}")
+    print_text(f"{_summary(run, seconds)}\nfigures: {command_line('figure', 'curves', path)}")
     if is_watchable:
         print_text(f"watch its mutations: {command_line('explore', path)}")
 
 
-def _summary(run: "Run") -> str:
+def _summary(run: "Run", seconds: float | None) -> str:
     metrics = run.metrics
     if not metrics:
         return f"{run.path}: no generation yet"
@@ -136,6 +139,7 @@ def _summary(run: "Run") -> str:
         )
         if name in metrics and any(map(math.isfinite, metrics[name][:, -1]))
     ]
-    # Of the first seed: all seeds are one batch, with the same seconds.
-    seconds = sum(filter(math.isfinite, metrics["seconds"][0]))  # a lost row has none
+    if seconds is None:
+        # Of the first seed: all seeds are one batch, with the same seconds.
+        seconds = sum(filter(math.isfinite, metrics["seconds"][0]))  # a lost row has none
     return f"{run.path}: {', '.join(parts)} in {plural(metrics['generation'].shape[1], 'generation')}, {seconds:.1f} s"

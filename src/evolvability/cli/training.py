@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -81,6 +82,7 @@ class TrainOptions:
 def train(arguments: Sequence[str]) -> None:
     """Run a task into a new run folder."""
     options, workers, processes, config = parse_train(arguments)
+    began = time.monotonic()
     # Before the task is made: the processes must have met when JAX first looks for devices.
     join(processes)
     output = options.output or free_folder(config)
@@ -102,7 +104,7 @@ def train(arguments: Sequence[str]) -> None:
         with _followed(evolution.config, options.quiet, pool, options.log, output, expected) as follow:
             train_run(evolution, output, follow, overwrite=options.overwrite)
     if is_first():
-        finish(output, is_watchable=task.stage is not None)
+        finish(output, is_watchable=task.stage is not None, seconds=time.monotonic() - began)
 
 
 def resume(

@@ -5,9 +5,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
-from evolvability.core.errors import ConfigError
+from evolvability.core.errors import ConfigError, unknown
 
 
 class Rule(NamedTuple):
@@ -59,9 +59,19 @@ def check_rules(settings: Any) -> None:
             require(settings, rule.holds(value), f.name, rule.expected)
 
 
+def check_types(settings: Any) -> None:
+    """Refuse a text where a number is expected, and a choice that does not exist."""
+    for f in dataclasses.fields(settings):
+        value, choices = getattr(settings, f.name), get_args(f.type) if get_origin(f.type) is Literal else ()
+        require(settings, f.type not in (int, float) or hasattr(value, "__float__"), f.name, "a number")
+        if choices and value not in choices:
+            raise ConfigError(unknown(f.name, str(value), choices))
+
+
 @dataclass(frozen=True)
 class Options:
     """Options of a task, an objective or a population; without fields, those of one that has none."""
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_rules(self)

@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from evolvability.core.errors import ConfigError, TaskError, given, in_words
+from evolvability.core.errors import ConfigError, TaskError, in_words
 from evolvability.core.noise import Shapes
 from evolvability.core.types import Outcome, PyTree, Sample, described, merge_episodes
 from evolvability.tasks.actions import Actions
@@ -71,7 +71,7 @@ def with_episodes(task: Task, number: int) -> Task:
         start_noise = in_words("task_options={'start_noise': 0.1}", "--start-noise 0.1")
         raise ConfigError(
             f"Task '{task.name}' does not vary: all {number} episodes of a member would be the same. Let its "
-            f"circumstances differ ({start_noise} for robots), or ask for {given(episodes=1)}."
+            f"circumstances differ ({start_noise} for robots), or take an objective that needs one episode alone."
         )
 
     def evaluate(key: Array, sample: Sample, memory: PyTree) -> tuple[Outcome, PyTree]:
@@ -92,7 +92,11 @@ def world_of(task: Task) -> World:
 def flattened(start: PyTree) -> tuple[Array, Callable[[Array], PyTree]]:
     """A pytree of floats as one vector, and the way back."""
     # Integers become floats, too: a center moves by fractions.
-    return ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
+    try:
+        return ravel_pytree(jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), start))
+    except (TypeError, ValueError):
+        expected = "Parameters must be numbers, arrays, or a pytree of them"
+        raise TaskError(f"{expected}, got {described(start)}. Give start=np.zeros(number).") from None
 
 
 def checked_names(task: str, names: Iterable[str], num_behaviors: int) -> tuple[str, ...]:
@@ -117,7 +121,8 @@ def checked_result(behavior: Any, fitness: Any) -> int:
 
 def _is_numeric(value: Any) -> bool:
     kind = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
-    return bool(jnp.issubdtype(kind, jnp.number) or jnp.issubdtype(kind, jnp.bool_))
+    is_real = jnp.issubdtype(kind, jnp.number) and not jnp.issubdtype(kind, jnp.complexfloating)
+    return bool(is_real or jnp.issubdtype(kind, jnp.bool_))
 
 
 def behavior_and_fitness(result: Any, is_pair: bool) -> tuple[Any, Any]:

@@ -240,6 +240,15 @@ class Ends:
     touch: tuple[str, ...] = ()
     """Bodies that must not touch the floor."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.height, tuple | list) or len(self.height) != 2:
+            raise ConfigError(
+                f"Ends: height must be a pair, the lowest and the highest (0 for none), got {self.height}."
+            )
+        touch: Any = self.touch
+        if isinstance(touch, str):
+            raise ConfigError(f"Ends: touch must be a tuple of bodies' names, got '{touch}'. Write ('{touch}',).")
+
 
 @dataclass(frozen=True)
 class GymnasiumOptions(NetworkOptions):

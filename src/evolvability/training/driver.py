@@ -64,7 +64,7 @@ class TrainingResult(TrainedPopulation):
 
     def __repr__(self) -> str:
         what = f"{self.config.task_title}, {self.config.objective}"
-        return f"TrainingResult({what}, seeds {self.seeds}, {self.generations_done} generations)"
+        return f"TrainingResult({what}, seeds: {', '.join(map(str, self.seeds))}; generations: {self.generations_done})"
 
     def _ended_with(self) -> tuple[int, Arrays]:
         """The number of generations that were done, and the last State's arrays by name, as in a checkpoint."""
@@ -134,6 +134,8 @@ def evolve(
     settings, pieces = split_pieces(settings)
     settings, start = split_start(settings)
     config = _settled(task, config, policy, settings)
+    if not isinstance(output, str | Path | None):
+        raise ConfigError(f"output must be the path of a folder, or None, got {output!r}.")
     rows, path = PackedRows(config.seeds), None if output is None else Path(output)
     own_task = None if isinstance(task, str) else task
     if "task" in config.from_python and isinstance(task, str):

@@ -85,19 +85,27 @@ def robot_from(name: str, model: mujoco.MjModel, options: RobotOptions, own: Own
 
 def _measured(robot: Robot) -> Robot:
     """The robot with the sizes of what it sees and does, by a look at it in its first pose."""
-    still = np.zeros(robot.model.nv)
     try:
-        readings = robot.readings(np.zeros(robot.num_readings))
-        sizes = [
-            np.shape(part(robot.view(robot.start, still, readings=readings))) for part in (robot.look, robot.measure)
-        ]
+        sizes, batches = (
+            [np.shape(part(view)) for part in (robot.look, robot.measure)]
+            for view in (_at_rest(robot), _at_rest(robot, 3))
+        )
     except NotCompiledError as error:
         return _measured(replace(robot, sensors=(*robot.sensors, error.args[0])))
-    for what, shape in zip(("observation", "behavior"), sizes, strict=True):
+    for what, shape, batch in zip(("observation", "behavior"), sizes, batches, strict=True):
         if len(shape) != 1 or not shape[0]:
             raise ConfigError(f"{robot.name}: its {what} must be (..., number) values, got an array of shape {shape}.")
+        if batch != (3, *shape):
+            text = f"{robot.name}: its {what} must be {(3, *shape)} values of 3 robots, got an array of shape {batch}"
+            raise ConfigError(f"{text}. Begin indices with an ellipsis, as view.qpos[..., :2].")
     names = robot.behavior or tuple(f"behavior {k}" for k in range(sizes[1][0]))
     return replace(robot, num_observations=sizes[0][0], behavior=names)
+
+
+def _at_rest(robot: Robot, *rows: int) -> View:
+    """The robot in its first pose; rows: of so many of them."""
+    pose, still = (np.broadcast_to(part, (*rows, len(part))) for part in (robot.start, np.zeros(robot.model.nv)))
+    return robot.view(pose, still, readings=robot.readings(np.zeros((*rows, robot.num_readings))))
 
 
 def _as_array(function: Function) -> Function:

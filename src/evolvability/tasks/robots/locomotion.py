@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from evolvability.core.errors import ConfigError, install_line, missing_extra
@@ -18,7 +19,7 @@ from evolvability.tasks.directions import check_planar, heading
 from evolvability.tasks.engines.base import Engine, host_replay
 from evolvability.tasks.families import NetworkFamily, family_of
 from evolvability.tasks.normalizer import Moments, merge, no_moments
-from evolvability.tasks.options import AntOptions, EpisodeOptions, LocomotionOptions
+from evolvability.tasks.options import AntOptions, EpisodeOptions, LocomotionOptions, RobotOptions
 from evolvability.tasks.policies import MakePolicy, named_policy
 from evolvability.tasks.replay import Stage
 from evolvability.tasks.world import World
@@ -40,6 +41,7 @@ def ant(options: AntOptions = AntOptions(), policy: MakePolicy | None = None) ->
 def driven(robot: Any, options: EpisodeOptions, policy: MakePolicy | None = None) -> Task:
     """A robot as a task: networks drive it."""
     check_circumstances(options, robot)
+    _check_start(robot, options)
     networks = family_of(policy or named_policy(options), robot.num_observations, robot.num_motors)
     engine = _engine(robot, networks, options)
     number = len(robot.behavior)
@@ -75,6 +77,19 @@ def driven(robot: Any, options: EpisodeOptions, policy: MakePolicy | None = None
         network=networks,
         actions=robot.actions,
     )
+
+
+def _check_start(robot: Any, options: EpisodeOptions) -> None:
+    """Refuse heights that a robot of one's own does not start in."""
+    if not isinstance(options, RobotOptions) or not options.early_termination:
+        return
+    low, high = options.min_height, options.max_height or np.inf
+    height = float(robot.torso(robot.start, np.zeros(robot.model.nv)).position[2])
+    if (low or options.max_height) and not low <= height <= high:
+        text = f"Episodes of the {robot.name} would be over where they start: its root is at {height:.3g} m"
+        raise ConfigError(
+            f"{text}, not between min_height ({low:g}) and max_height ({high:g}). Change these, or start."
+        )
 
 
 def robot_of(name: str, options: LocomotionOptions) -> Any:

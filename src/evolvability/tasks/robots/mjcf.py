@@ -100,6 +100,8 @@ def checked_model(model: mujoco.MjModel, name: str) -> mujoco.MjModel:
     model = copy.copy(model)
     # A simulation that breaks down must be seen to be left out.
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    if model.opt.timestep <= 0:
+        raise ConfigError(f"{name} has a timestep of {model.opt.timestep:g} s. Set <option timestep> to more than 0.")
     if not model.njnt:
         raise ConfigError(f"{name} has no joint, so nothing of it can move. Give its bodies joints.")
     if not model.nu:

@@ -5,7 +5,7 @@ import importlib.util
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,12 +95,19 @@ def _task(source: Any, options: RobotOptions, own: dict[str, Any], policy: MakeP
 
         from evolvability.tasks.robots.from_model import OwnFunctions, robot_from
         from evolvability.tasks.robots.mjcf import checked_model, packed
+        from evolvability.tasks.robots.simplify import simplified
     except ModuleNotFoundError as error:
         raise missing_extra("A robot", error.name, "locomotion") from None
     if isinstance(source, mujoco.MjModel):
         # Without a file: it is Python's alone, and no run folder can hold it.
         name = source.names[: source.names.index(b"\0")].decode() or "robot"
-        return driven(robot_from(name, checked_model(source, name), options, OwnFunctions(**own)), options, make)
+        model, changes = checked_model(source, name), list[str]()
+        if options.simplify:
+            model, changes = simplified(model, name)
+            _tell(name, changes)
+        return driven(
+            replace(robot_from(name, model, options, OwnFunctions(**own)), changes=tuple(changes)), options, make
+        )
     name, archive = packed(source) if (known := archive_of(options.digest)) is None else (_stem(options.model), known)
     digest = digest_of(archive)
     if options.digest not in ("", digest):
@@ -110,13 +117,17 @@ def _task(source: Any, options: RobotOptions, own: dict[str, Any], policy: MakeP
         simple = replace(options, simplify=True, engine="fused", threads=num_cores())
         made = _timed(made, lambda: driven(_made(archive, name, _defining(simple), OwnFunctions(**own)), simple, make))
     if options.simplify:
-        text = "; ".join(made.stage.robot.changes if made.stage else ()) or "nothing had to be changed"
-        after = "ees measure RUN --native compares with the file as it is"
-        warnings.warn(f"{name} is simplified: {text}. {after}.", stacklevel=3)
+        after = " ees measure RUN --native compares with the file as it is."
+        _tell(name, made.stage.robot.changes if made.stage else (), after)
     if own or options.policy.startswith(FROM_PYTHON):
         return made
     offer(digest, archive)
     return replace(made, options=replace(options, model=options.model or f"{name}.xml", digest=digest))
+
+
+def _tell(name: str, changes: Iterable[str], after: str = "") -> None:
+    text = "; ".join(changes) or "nothing had to be changed"
+    warnings.warn(f"{name} is simplified: {text}.{after}", stacklevel=4)
 
 
 def _stem(model: str) -> str:
