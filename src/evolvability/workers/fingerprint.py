@@ -11,6 +11,7 @@ from pathlib import Path
 INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
 """Where installed packages lie: they are known by their versions."""
 PYTHON = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib"))
+_distributions = cache(metadata.packages_distributions)  # by the names of their modules
 
 
 def code_here(known: Collection[str] = ()) -> dict[str, str]:
@@ -31,16 +32,5 @@ def _mark_of(name: str) -> str:
 @cache
 def version_of(package: str) -> str:
     """The version of an installed package, whose modules may have another name than it has."""
-    found = {distribution.version for distribution in _distributions().get(package, ())}
+    found = {metadata.version(name) for name in _distributions().get(package, ())}
     return ",".join(sorted(found)) or str(getattr(sys.modules[package], "__version__", ""))
-
-
-@cache
-def _distributions() -> dict[str, list[metadata.Distribution]]:
-    """What is installed, by the names of its modules. The standard library looks for each file of it: a second."""
-    found: dict[str, list[metadata.Distribution]] = {}
-    for distribution in metadata.distributions():
-        lines = (distribution.read_text("RECORD") or distribution.read_text("top_level.txt") or "").splitlines()
-        for name in {line.partition(",")[0].partition("/")[0].partition(".")[0] for line in lines}:
-            found.setdefault(name, []).append(distribution)
-    return found
