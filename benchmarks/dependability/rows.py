@@ -71,9 +71,13 @@ class Work:
         """Train what is not trained yet, then judge every center."""
         if self.run.status() != "done":
             self.run.conduct(show)
-        rows = list(rows_of(Run(self.run.path), self.arm, self.scale))
+        rows = list(self.rows(Run(self.run.path)))
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_output(self.path, "".join(f"{json.dumps(row)}\n" for row in rows).encode())
+
+    def rows(self, run: Run) -> Iterator[dict[str, Any]]:
+        """What is measured of the run."""
+        return rows_of(run, self.arm, self.scale)
 
 
 def rows_of(run: Run, arm: Arm, scale: Scale) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.dependability.__main__ import lane_of, watch
 from benchmarks.dependability.arms import ARMS, SCALES, Scale, runs_of
-from benchmarks.dependability.rows import TRIES, UNSEEN, WAYS, Place, best, directions
+from benchmarks.dependability.rows import TRIES, UNSEEN, WAYS, Place, Work, best, directions
 from evolvability import Config, Run, RunFolderError
 from evolvability.config.schema import changed
 from evolvability.core.keys import Purpose, key_for
@@ -27,7 +27,7 @@ from evolvability.studies.comparison import p_text
 from evolvability.studies.measures import measure_scale, specialization
 from evolvability.studies.repeatability import repeatability
 from evolvability.studies.statistics import corrected, mann_whitney, median_interval
-from evolvability.studies.sweeps import FURTHER_GENERATIONS, SPLIT_GENERATIONS, Planned, Show, Status, work_off
+from evolvability.studies.sweeps import FURTHER_GENERATIONS, SPLIT_GENERATIONS, Planned, work_off
 
 FROM, RANDOM = ("MaxVar", "MaxCov"), "random"
 SEEDS = 6
@@ -37,49 +37,24 @@ WALKS = 6.0  # meters: a component whose mutations come no farther on average ha
 
 
 @dataclass(frozen=True)
-class Use:
-    """A run that starts from a center of the study, or at random, and its rows."""
+class Use(Work):
+    """A run that starts from a center of an arm, or at random, and its rows."""
 
-    task: str
-    """The robot."""
     kind: str
     """``further`` or ``split``."""
     start: str
-    """The arm whose centers it starts from, or ``random``."""
-    run: Planned
-    """The run."""
-    scale: Scale
-    """The study's size."""
-    output: Path
-    """The study's folder."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return self.run.name
+    """The arm's name, or ``random``."""
 
     @property
     def path(self) -> Path:
         """Where its rows are."""
         return self.output / "uses" / f"{self.run.path.name}.jsonl"
 
-    def status(self) -> Status:
-        """How far it has come; what has rows is done, whether its run is kept or not."""
-        if self.path.is_file():
-            return "done"
-        state = self.run.status()
-        return "begun" if state == "done" else state
-
-    def conduct(self, show: Show) -> None:
-        """Make the run, then its rows."""
-        if self.run.status() != "done":
-            self.run.conduct(show)
-        run = Run(self.run.path)
+    def rows(self, run: Run) -> Iterator[dict[str, Any]]:
+        """One row per seed."""
         found = species(run, self.scale) if self.kind == "split" else fitness(run)
-        what = {"task": self.task, "use": self.kind, "from": self.start}
-        rows = [what | {"seed": seed} | own for seed, own in zip(run.seeds, found, strict=True)]
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_output(self.path, "".join(f"{json.dumps(row)}\n" for row in rows).encode())
+        what = {"task": self.arm.task, "use": self.kind, "from": self.start}
+        return (what | {"seed": seed} | own for seed, own in zip(run.seeds, found, strict=True))
 
 
 def plan(scale: Scale, output: Path) -> list[Use]:
@@ -96,7 +71,7 @@ def plan(scale: Scale, output: Path) -> list[Use]:
             for kind, start, config in own if seeds > 0 else ():
                 name = f"uses/{arm.task}-{start}-{kind}_seeds-{config.seed}-{config.seed + seeds - 1}"
                 run = Planned(name, replace(config, seeds=seeds), output / "runs", slim=True)
-                uses.append(Use(arm.task, kind, start, run, scale, output))
+                uses.append(Use(arm, run, scale, output, kind, start))
     return sorted(uses, key=lambda use: (use.start == RANDOM, use.run.config.seed))
 
 

@@ -18,10 +18,10 @@ def test_every_start_has_six_seeds_and_the_same_further_evolution(tmp_path: Path
     found: dict[tuple[str, str, str], list[int]] = {}
     for use in planned:
         config = use.run.config
-        found.setdefault((use.task, use.kind, use.start), []).extend(range(config.seed, config.seed + config.seeds))
+        found.setdefault((use.arm.task, use.kind, use.start), []).extend(range(config.seed, config.seed + config.seeds))
         assert config.population_size * config.episodes == 10_000
         assert (config.start_from == "") == (use.start == uses.RANDOM)
-        assert f"/{use.task}/{use.start}_seeds-" in config.start_from or not config.start_from
+        assert f"/{use.arm.task}/{use.start}_seeds-" in config.start_from or not config.start_from
     kinds = {("further", "MaxVar"), ("further", "MaxCov"), ("further", uses.RANDOM), ("split", "MaxVar")}
     assert {key[1:] for key in found} == {*kinds, ("split", "MaxCov")}
     assert all(seeds == list(range(FIRST_SEED, FIRST_SEED + uses.SEEDS)) for seeds in found.values())
@@ -36,7 +36,7 @@ def test_smoke_makes_a_row_per_seed_of_every_use(tmp_path: Path) -> None:
     (origin,) = [work.run for work in plan_study(scale, tmp_path) if work.name.startswith("cheetah/MaxCov")]
     origin.conduct(lambda rows: None)
     for use in uses.plan(scale, tmp_path):
-        if (use.task, use.start) == ("cheetah", "MaxCov"):
+        if (use.arm.task, use.start) == ("cheetah", "MaxCov"):
             use.conduct(lambda rows: None)
             assert use.status() == "done"
     further, split = ([json.loads(line) for line in path.open()] for path in sorted((tmp_path / "uses").iterdir()))
