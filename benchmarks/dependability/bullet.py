@@ -1,0 +1,138 @@
+"""The study's centers in PyBullet, the paper's own simulator: do mutations go there where they went here?
+
+    pip install -e '.[locomotion,bullet]'
+    python -m benchmarks.dependability.bullet results/dependable-study --output results/dependable-study/bullet.jsonl
+    python -m benchmarks.dependability.bullet results/dependable-study/bullet.jsonl
+
+The section "PyBullet" of `results/dependable-study/RULES.md` has the rules. Networks act as they are: nothing is trained
+on. A row per center that is kept; with the rows' file in the study's place, only its table is printed.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from benchmarks.dependability.arms import ARMS, START_NOISE, Arm
+from benchmarks.dependability.rows import WAYS, along
+from evolvability import make_task
+from evolvability.core.cores import num_cores
+from evolvability.core.types import sample_of
+from evolvability.runs.files import write_output
+from evolvability.studies.repeatability import repeatability
+from evolvability.tasks.base import with_episodes
+from evolvability.tasks.normalizer import Moments
+from evolvability.tasks.simulators import Address
+
+Array = np.ndarray[Any, Any]
+MUTATIONS, EPISODES, SIGMA = 16, 4, 0.02
+
+
+def rows(study: Path, mutations: int, steps: int) -> Iterator[dict[str, Any]]:
+    """What mutations of each kept center do here and there."""
+    with ProcessPoolExecutor(num_cores(), get_context("spawn")) as processes:
+        for arm in ARMS:
+            name = f"{arm.task}-{arm.name.replace(', ', '-').replace(' ', '-')}"
+            for path in sorted((study / "centers").glob(f"{name}-2??.npz")):
+                seed = int(path.stem[-3:])
+                center = dict(np.load(path))
+                memory = Moments(*(np.asarray(center[part], np.float32) for part in Moments._fields))
+                noise = np.random.default_rng(seed).standard_normal((mutations, center["center"].shape[1]))
+                members = (center["center"].astype(np.float32) + SIGMA * noise).astype(np.float32)
+                falls = arm.task == "ant" and "task_options" not in arm.settings
+                calls = [processes.submit(there, arm.task, falls, steps, one, memory) for one in members]
+                ours = here(arm, falls, steps, members, memory)
+                theirs = np.stack([call.result() for call in calls])
+                yield {"task": arm.task, "arm": arm.name, "seed": seed} | compared(ours, theirs)
+
+
+def here(arm: Arm, falls: bool, steps: int, members: Array, memory: Moments) -> Array:
+    """(num_mutations, EPISODES, num_behaviors) in the body that PyBullet's robots were fitted by."""
+    ends = {"early_termination": falls} if arm.task == "ant" else {}
+    task = make_task(arm.task, {"body": "paper", "start_noise": START_NOISE, "num_steps": steps, **ends})
+    sample = sample_of(jax.numpy.asarray(members))
+    outcome, _ = with_episodes(task, EPISODES).evaluate(jax.random.key(0), sample, memory)
+    return np.asarray(outcome.episodes, np.float64)
+
+
+def there(robot: str, falls: bool, steps: int, member: Array, memory: Moments) -> Array:
+    """(EPISODES, num_behaviors) of one mutation in PyBullet, whose start poses differ by up to 0.1 rad as well."""
+    simulate = _simulator(robot, falls, steps)
+    trials = [simulate(member, Address((0,), 0, number), memory) for number in range(EPISODES)]
+    return np.stack([np.asarray(trial.behavior, np.float64) for trial in trials])
+
+
+@cache
+def _simulator(robot: str, falls: bool, steps: int) -> Any:
+    from pybullet_envs_gymnasium import gym_locomotion_envs as environments
+
+    if robot == "ant" and not falls:
+        # PyBullet's ant ends when its torso sinks; most of these were trained without.
+        environments.AntBulletEnv._isDone = lambda self: False
+    task = make_task(f"{robot}-bullet", {"num_steps": steps})
+    assert task.simulator is not None
+    return task.simulator()
+
+
+def compared(ours: Array, theirs: Array) -> dict[str, Any]:
+    """Both (num_mutations, EPISODES, num_behaviors): by its first episode a mutation is picked, by the others judged."""
+    means = [(one.mean(axis=1) - one.mean(axis=(0, 1))).ravel() for one in (ours, theirs)]
+    row: dict[str, Any] = {"agreement": float(np.corrcoef(*means)[0, 1])}
+    for place, did in (("here", ours), ("there", theirs)):
+        found = repeatability(did)
+        row[place] = {"distance": float(np.linalg.norm(did, axis=2).mean()), "repeatability": found.share}
+    for name, source in (("picked_here", ours), ("picked_there", theirs)):
+        ways = {way: along(source[:, 0], angle) for way, angle in WAYS[ours.shape[2]].items()}
+        row[name] = {
+            way: float(along(theirs[np.argmax(first), 1:], WAYS[ours.shape[2]][way]).mean())
+            for way, first in ways.items()
+        }
+    return row
+
+
+def table(found: list[dict[str, Any]]) -> str:
+    """The rows as Markdown: of every arm both seeds."""
+    lines = ["| | distance there / here | agreement | repeatability here | there | best of 16, picked here | there |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    for arm in ARMS:
+        own = [row for row in found if (row["task"], row["arm"]) == (arm.task, arm.name)]
+        if not own:
+            continue
+        cells = (
+            [f"{row['there']['distance'] / row['here']['distance']:.2f}" for row in own],
+            [f"{row['agreement']:.2f}" for row in own],
+            *([f"{row[place]['repeatability']:.2f}" for row in own] for place in ("here", "there")),
+            *([f"{np.mean(list(row[name].values())):.1f}" for row in own] for name in ("picked_here", "picked_there")),
+        )
+        lines.append(f"| {arm.task}, {arm.name} | {' | '.join(map(', '.join, cells))} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", type=Path, help="the study's folder, or rows that were made")
+    parser.add_argument("--output", type=Path, default=None, help="where rows are written")
+    parser.add_argument("--mutations", type=int, default=MUTATIONS)
+    parser.add_argument("--steps", type=int, default=1000)
+    options = parser.parse_args()
+    if options.study.is_file():
+        found = [json.loads(line) for line in options.study.read_text().splitlines()]
+    else:
+        found = []
+        for row in rows(options.study, options.mutations, options.steps):
+            print(json.dumps(row), flush=True)
+            found.append(row)
+        if options.output:
+            write_output(options.output, "".join(f"{json.dumps(row)}\n" for row in found).encode())
+    print(table(found))
+
+
+if __name__ == "__main__":
+    main()
