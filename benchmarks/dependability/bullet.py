@@ -4,8 +4,8 @@
     python -m benchmarks.dependability.bullet results/dependable-study --output results/dependable-study/bullet.jsonl
     python -m benchmarks.dependability.bullet results/dependable-study/bullet.jsonl
 
-The section "PyBullet" of `results/dependable-study/RULES.md` has the rules. Networks act as they are: nothing is trained
-on. A row per center that is kept; with the rows' file in the study's place, only its table is printed.
+The section "PyBullet" of `results/dependable-study/RULES.md` has the rules. Networks act as they are. A row per center
+that is kept; with the rows' file in the study's place, only its table is printed.
 """
 
 import argparse
@@ -82,18 +82,16 @@ def _simulator(robot: str, falls: bool, steps: int) -> Any:
 
 
 def compared(ours: Array, theirs: Array) -> dict[str, Any]:
-    """Both (num_mutations, EPISODES, num_behaviors): by its first episode a mutation is picked, by the others judged."""
+    """Both (num_mutations, EPISODES, num_behaviors): the first episode picks a mutation, the others judge it."""
     means = [(one.mean(axis=1) - one.mean(axis=(0, 1))).ravel() for one in (ours, theirs)]
     row: dict[str, Any] = {"agreement": float(np.corrcoef(*means)[0, 1])}
     for place, did in (("here", ours), ("there", theirs)):
         found = repeatability(did)
         row[place] = {"distance": float(np.linalg.norm(did, axis=2).mean()), "repeatability": found.share}
+    ways = WAYS[ours.shape[2]]
     for name, source in (("picked_here", ours), ("picked_there", theirs)):
-        ways = {way: along(source[:, 0], angle) for way, angle in WAYS[ours.shape[2]].items()}
-        row[name] = {
-            way: float(along(theirs[np.argmax(first), 1:], WAYS[ours.shape[2]][way]).mean())
-            for way, first in ways.items()
-        }
+        best = {way: int(np.argmax(along(source[:, 0], angle))) for way, angle in ways.items()}
+        row[name] = {way: float(along(theirs[best[way], 1:], angle).mean()) for way, angle in ways.items()}
     return row
 
 
