@@ -47,7 +47,9 @@ def draw(ax: Axes, rows: list[Row], task: str) -> None:
         ax.axhline(AIMS["best of 40"], **ZERO_LINE)
     ax.set(title=task, xlim=(0, 1), ylim=(min(0, ax.get_ylim()[0]), None), xlabel="repeatability")
     ax.set_ylabel("best of 40, in ten unseen starts [m]")
-    ax.legend(fontsize="x-small", frameon=True, loc="lower center" if task == "cheetah" else "center")
+    if task == "ant":
+        ax.set_ylim(top=1.4 * ax.get_ylim()[1])  # room for the legend: points are everywhere below
+    ax.legend(fontsize="x-small", frameon=True, loc="lower center" if task == "cheetah" else "upper right")
 
 
 def draw_conditions(ax: Axes, rows: list[Row], task: str) -> None:
