@@ -1,8 +1,8 @@
 """What the paper expects and does not test: on toy worlds a minute or two per part on two CPU cores, and on a robot.
 
-    python benchmarks/expectations.py resemblance --output resemblance.json
-    python benchmarks/expectations.py auxiliary --output auxiliary.json
-    python benchmarks/expectations.py actions --output actions.json
+    python -m benchmarks.expectations resemblance --output resemblance.json
+    python -m benchmarks.expectations auxiliary --output auxiliary.json
+    python -m benchmarks.expectations actions --output actions.json
 
 - resemblance (section 4.1): MaxEnt behaves more similarly to evolvability search than MaxVar does. The point, 12 seeds,
   256 evaluations per generation, 60 generations each. Of 500 fresh offspring of each last center: how far the number of
@@ -21,7 +21,9 @@
 """
 
 import argparse
+import itertools
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +31,15 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from evolvability import evolve, normal
+from evolvability import Parameters, Task, evolve, make_task, normal
 from evolvability.core.keys import Purpose, key_for
-from evolvability.core.types import Parameters
 from evolvability.runs.picking import evaluator
 from evolvability.studies.measures import num_distinct
 from evolvability.studies.statistics import corrected, mann_whitney, paired
 from evolvability.tasks.maze import REACHED
+from examples.evolvability_search import TASKS, search
 
 SEEDS, FRESH, THRESHOLD = 12, 500, 1.0
-SEARCH = {"objective": "evolvability_search", "components": 16, "threshold": THRESHOLD}
 VARIANTS = ("max_variance", "max_entropy")
 BASES = ("mean_fitness", "ns_es")
 HELP = 0.5
@@ -48,24 +49,37 @@ ESTIMATORS: dict[str, dict[str, Any]] = {"ES": {}, "policy gradient": {"estimato
 
 
 def clouds(generations: int, task: str = "point", **settings: Any) -> list[Any]:
-    """The behaviors of fresh offspring of every seed's last center; of evolvability search, of its best parent."""
+    """The behaviors of fresh offspring of every seed's last center."""
     run = evolve(task, population_size=256, generations=generations, seeds=SEEDS, progress=False, **settings)
     parents = run.parents()
-    mutations, evaluate = normal(parents[0].sigma, mirrored=False), evaluator(parents[0].task)
+    places = [(parent.key, parent.parameters.center, parent.memory) for parent in parents]
+    return offspring(parents[0].task, parents[0].sigma, places)
+
+
+def offspring(task: Task, sigma: Any, places: Iterable[tuple[Any, Any, Any]]) -> list[Any]:
+    """The behaviors of fresh offspring of first centers, each with the key and the memory of its seed."""
+    mutations, evaluate = normal(sigma, mirrored=False), evaluator(task)
     found = []
-    for parent in parents:
-        one = Parameters(parent.parameters.center[:1])
-        sample = mutations.sample(key_for(Purpose.OFFSPRING, parent.key), one, 0, jnp.arange(FRESH))
-        found.append(np.asarray(evaluate(parent.key, sample, parent.memory)[0].behavior))
+    for key, center, memory in places:
+        sample = mutations.sample(key_for(Purpose.OFFSPRING, key), Parameters(center[:1]), 0, jnp.arange(FRESH))
+        found.append(np.asarray(evaluate(key, sample, memory)[0].behavior))
     return found
+
+
+def searched(generations: int) -> list[Any]:
+    """The same of evolvability search's best parents."""
+    task, sigma = make_task("point"), TASKS["point"]["sigma"]
+    states = search(task, sigma=sigma, threshold=THRESHOLD, members=256, seeds=SEEDS)
+    state = next(itertools.islice(states, generations, None))
+    return offspring(task, sigma, zip(state.key, state.parameters.center, [task.memory] * SEEDS, strict=True))
 
 
 def resemblance(generations: int = 60) -> dict[str, Any]:
     """How near MaxVar and MaxEnt come to evolvability search, by seed."""
-    search = clouds(generations, **SEARCH)
-    count = float(np.median([num_distinct(cloud, THRESHOLD) for cloud in search]))
-    reach = np.linalg.norm(np.concatenate(search), axis=1)
-    rows: dict[str, Any] = {"evolvability_search": [num_distinct(cloud, THRESHOLD) for cloud in search]}
+    bred = searched(generations)
+    count = float(np.median([num_distinct(cloud, THRESHOLD) for cloud in bred]))
+    reach = np.linalg.norm(np.concatenate(bred), axis=1)
+    rows: dict[str, Any] = {"evolvability_search": [num_distinct(cloud, THRESHOLD) for cloud in bred]}
     apart: dict[str, dict[str, list[float]]] = {}
     for objective in VARIANTS:
         own = clouds(generations, objective=objective)

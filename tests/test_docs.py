@@ -30,7 +30,6 @@ from evolvability.explorer.server import Server
 from evolvability.figures.registry import FIGURES
 from evolvability.methods.registry import OBJECTIVES
 from evolvability.tasks.registry import TASKS
-from evolvability.training.processes import Processes
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
@@ -282,7 +281,7 @@ def test_notebooks_run(path: Path, folder: Path) -> None:
 
 def test_pages_of_commands_explain_every_option() -> None:
     text = "".join(command_pages.pages().values())
-    classes: list[Any] = [Config, training.TrainOptions, Processes, training.WorkerOptions]
+    classes: list[Any] = [Config, training.TrainOptions, training.WorkerOptions]
     for entries in (TASKS, OBJECTIVES, POPULATIONS):
         classes += [entry.options for entry in entries.values()]
     options = [field for cls in classes for field in dataclasses.fields(cls)]

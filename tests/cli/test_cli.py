@@ -145,7 +145,7 @@ def test_help_shows_nothing_of_the_inside(name: str, capsys: pytest.CaptureFixtu
     text = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
     for inside in ("default: )", "default: None", "default: '')", "task-options", "task_options"):
         assert inside not in text
-    known = {"task", "objective", "population", "run folder", "workers", "processes", "several processes"}
+    known = {"task", "objective", "population", "run folder", "workers"}
     assert set(re.findall(r"─ ([^─]+) options ─", text)) <= known
 
 

@@ -220,8 +220,7 @@ def texts(path: Path) -> list[tuple[int, str]]:
 def test_only_the_command_line_speaks_of_its_options() -> None:
     """Elsewhere `given` and `in_words` choose the words, in texts of their own."""
     root = Path(evolvability.__file__).parent
-    of_the_shell = {root / "training" / "processes.py", root / "core" / "errors.py"}
-    paths = [path for path in root.rglob("*.py") if path.parent.name != "cli" and path not in of_the_shell]
+    paths = [path for path in root.rglob("*.py") if path.parent.name != "cli" and path != root / "core" / "errors.py"]
     whole = ("--", "add --", " --", "any Gymnasium environment: --env")
     found = [
         f"{path.name}:{line}: {text}"

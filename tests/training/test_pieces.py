@@ -1,6 +1,5 @@
 """Runs whose objective, population and optimizer are objects: trained, written, resumed and shown like any other."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -158,5 +157,4 @@ def test_a_population_of_ones_own_reaches_workers() -> None:
     task = simulator_task(Walk, start=np.zeros(3))
     values: dict[str, Any] = {"population": replace(normal(0.4, mirrored=False)), "objective": apart, **SMALL}
     alone = evolve(task, **values)
-    with ThreadPoolExecutor(2) as executor:
-        np.testing.assert_array_equal(evolve(task, workers=executor, **values).centers, alone.centers)
+    np.testing.assert_array_equal(evolve(task, workers=2, **values).centers, alone.centers)

@@ -12,7 +12,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from evolvability.workers import fingerprint
 from evolvability.workers.connect import make_pool
 from evolvability.workers.evaluator import NUM_SUMS, split
 from evolvability.workers.local_processes import LocalProcesses, _Worker
-from evolvability.workers.pools import ExecutorPool, LostError, OverdueError, Pool
+from evolvability.workers.pools import LostError, OverdueError, Pool
 from evolvability.workers.worker import Workbench, recipe_of
 from tests.cluster import NUM_STEPS, Diary, diary_task
 from tests.patience import PATIENCE
@@ -81,20 +81,6 @@ def test_local_processes_give_the_same_bits(
     assert set(diary.evaluated().values()) == {1}
     assert len(diary.processes()) == 2
     assert os.getpid() not in diary.processes()
-
-
-def test_any_executor_gives_the_same_bits(undisturbed: TrainingResult, tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "diary.txt")
-    with ThreadPoolExecutor(3) as executor:
-        assert_same(evolve(diary_task(diary), **SETTINGS, workers=executor), undisturbed)
-
-
-def test_executor_s_worker_that_hangs_changes_no_bit(undisturbed: TrainingResult, tmp_path: Path) -> None:
-    diary = Diary(tmp_path / "diary.txt", at={13: "pause"})
-    with ThreadPoolExecutor(2) as executor:
-        evolve(diary_task(Diary(tmp_path / "before.txt")), **SETTINGS, workers=executor)  # compiles in both threads
-        assert_same(evolve(diary_task(diary), **SETTINGS, workers=ExecutorPool(executor, deadline=4)), undisturbed)
-    assert diary.evaluated()[1, 13] == 2  # nobody waited for the first
 
 
 def test_processes_that_are_killed_or_stopped_change_no_bit(
@@ -210,8 +196,7 @@ def test_seeds_side_by_side_are_the_seeds_alone(undisturbed: TrainingResult, tmp
 def test_resumed_with_other_workers_is_the_same(undisturbed: TrainingResult, tmp_path: Path) -> None:
     task = diary_task(Diary(tmp_path / "diary.txt"))
     evolve(task, **{**SETTINGS, "generations": 1}, output=tmp_path / "run")
-    with ThreadPoolExecutor(2) as executor:
-        resume(tmp_path / "run", task, generations=3, workers=executor)
+    resume(tmp_path / "run", task, generations=3, workers=2)
     result = evolve(task, **SETTINGS)
     assert_same(result, undisturbed)
     assert Run(tmp_path / "run").centers.tobytes() == np.asarray(undisturbed.centers).tobytes()
@@ -376,14 +361,14 @@ def test_a_pool_can_be_closed_as_soon_as_a_call_is_answered() -> None:
         except Exception as error:
             errors.put(error)
 
-    pool.submit(os.getpid).add_done_callback(close)  # type: ignore[arg-type]
+    pool.submit(os.getpid).add_done_callback(close)
     assert errors.get(timeout=PATIENCE) is None
 
 
 def test_why_a_worker_cannot_start_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evolvability.workers.local_processes.START", "raise SystemError('no such interpreter')")
     pool = LocalProcesses(1)
-    error = pool.submit(os.getpid).exception(PATIENCE)  # type: ignore[arg-type]
+    error = pool.submit(os.getpid).exception(PATIENCE)
     pool.close()
     assert isinstance(error, LostError)
     assert "(exit code 1), whose last words were" in str(error)
@@ -420,7 +405,7 @@ def test_interrupted_workers_leave_nothing_behind(tmp_path: Path) -> None:
 
 def test_who_waits_for_a_worker_hears_that_the_pool_is_closed() -> None:
     pool = LocalProcesses(2)
-    calls: list[Future[Any]] = [pool.submit(time.sleep, 1000) for _ in range(3)]  # type: ignore[arg-type]
+    calls: list[Future[Any]] = [pool.submit(time.sleep, 1000) for _ in range(3)]
     pool.close()  # while their processes begin
     assert calls[2].cancelled()
     assert [type(call.exception(PATIENCE)) for call in calls[:2]] == [LostError, LostError]
@@ -440,12 +425,12 @@ def test_a_worker_reports_its_last_words_heeds_no_sigterm_and_starts_no_code_of_
         Path(f"{name}.py").write_text("open('executed', 'w')")
     pool = LocalProcesses(1)
     try:
-        first: Any = pool.submit(os.getpid).result(60)  # type: ignore[arg-type]
+        first: Any = pool.submit(os.getpid).result(60)
         os.kill(first, signal.SIGTERM)
-        path: Any = pool.submit(os.getenv, "PYTHONSAFEPATH").result(60)  # type: ignore[arg-type]
+        path: Any = pool.submit(os.getenv, "PYTHONSAFEPATH").result(60)
         assert path is None
         assert pool.process_ids == [first]
-        error = pool.submit(last_words, "the leg broke").exception(60)  # type: ignore[arg-type]
+        error = pool.submit(last_words, "the leg broke").exception(60)
         assert isinstance(error, LostError)
         assert "(exit code 7), whose last words were: the leg broke" in str(error)
     finally:
@@ -453,13 +438,6 @@ def test_a_worker_reports_its_last_words_heeds_no_sigterm_and_starts_no_code_of_
     assert "the leg broke" in capfd.readouterr().err
     assert not Path("executed").exists()
     assert "PYTHONSAFEPATH" not in os.environ
-
-
-def test_broken_executor_stops_the_run_resumably(tmp_path: Path) -> None:
-    executor = ThreadPoolExecutor(1)
-    executor.shutdown()
-    with pytest.raises(ClusterError, match="cannot be used: RuntimeError"):
-        evolve(diary_task(Diary(tmp_path / "diary.txt")), **SETTINGS, workers=executor)
 
 
 def test_task_without_simulator_refuses_workers() -> None:

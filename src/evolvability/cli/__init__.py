@@ -59,11 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except UserError as error:
         _fail(str(error))
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        from evolvability.training.processes import leave
-
         # Python flushes standard output once more when it ends, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        leave(141)  # as programs end that heed the signal of it: what was under way may not be done
+        sys.exit(141)  # as programs end that heed the signal of it: what was under way may not be done
     except OSError as error:  # a full disk, no permission: whichever file it was, it is the user's to correct
         _fail(f"{error.filename or 'A file'} cannot be read or written: {error.strerror or error}.")
     except (MemoryError, UnicodeEncodeError) as error:
@@ -84,10 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         if "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error):
             _fail("The device has too little memory. Set --chunk-size, or lower --population-size or --seeds.")
-        # In a single process it is a defect, whose traceback is wanted.
-        if not sys.modules["jax"].distributed.is_initialized():
-            raise
-        _fail(f"This process ends because another one did, or could not be reached: {error}")
+        raise
 
 
 def _open_standard_streams() -> None:
@@ -149,6 +144,4 @@ def summary(where: str) -> str:
 
 def _fail(text: str) -> NoReturn:
     errors.print(f"[bold red]error:[/bold red] {escape(text)}", highlight=False, soft_wrap=True)
-    from evolvability.training.processes import leave
-
-    leave(2)
+    sys.exit(2)

@@ -25,7 +25,6 @@ from evolvability.runs.files import check_is_run, command_line
 from evolvability.runs.trust import check_file_trust
 from evolvability.tasks.registry import ROBOT, is_robot_file, make_task
 from evolvability.tasks.robots.archives import ROBOT_FILE, offer
-from evolvability.training.processes import Processes, is_first, join
 
 if TYPE_CHECKING:
     from evolvability.tasks.base import Task
@@ -81,10 +80,8 @@ class TrainOptions:
 
 def train(arguments: Sequence[str]) -> None:
     """Run a task into a new run folder."""
-    options, workers, processes, config = parse_train(arguments)
+    options, workers, config = parse_train(arguments)
     began = time.monotonic()
-    # Before the task is made: the processes must have met when JAX first looks for devices.
-    join(processes)
     output = options.output or free_folder(config)
     task = make_task(config.task, config.task_options)
     from evolvability.training.driver import train as train_run
@@ -103,8 +100,7 @@ def train(arguments: Sequence[str]) -> None:
         expected = None if options.quiet else seconds_per_generation(evolution)
         with _followed(evolution.config, options.quiet, pool, options.log, output, expected) as follow:
             train_run(evolution, output, follow, overwrite=options.overwrite)
-    if is_first():
-        finish(output, is_watchable=task.stage is not None, seconds=time.monotonic() - began)
+    finish(output, is_watchable=task.stage is not None, seconds=time.monotonic() - began)
 
 
 def resume(
@@ -113,7 +109,6 @@ def resume(
     log: Annotated[str, arg(metavar="NAMES"), UNSET] = "",
     quiet: bool = False,
     trust: bool = False,
-    processes: Processes = Processes(),  # noqa: B008 (frozen)
     workers: WorkerOptions = WorkerOptions(),  # noqa: B008 (frozen)
 ) -> None:
     """Go on with a run that was interrupted, as if nothing had happened.
@@ -123,12 +118,10 @@ def resume(
         generations: A new last generation, to make a finished run longer.
         log: Further places for metrics: tensorboard, wandb, or both with a comma between.
         quiet: Print nothing but the result.
-        processes: Several processes as one run.
         workers: Where members are evaluated.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
     check_is_run(run)
-    join(processes)
     found = open_runs([run], trust=trust)[0]
     from evolvability.runs.writer import damage_in
     from evolvability.training.driver import resume as resume_run
@@ -145,12 +138,11 @@ def resume(
     task = found.task
     with resumable(run), _pool(task, workers) as pool, _followed(config, quiet, pool, log, run) as follow:
         resume_run(found, task, generations=generations, on_generation=follow, workers=pool, progress=False)
-    if is_first():
-        finish(run, is_watchable=task.stage is not None)
+    finish(run, is_watchable=task.stage is not None)
 
 
-def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, WorkerOptions, Processes, Config]:
-    """The options, the workers, the processes and the configuration of `ees train`."""
+def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, WorkerOptions, Config]:
+    """The options, the workers and the configuration of `ees train`."""
     arguments = list(arguments)
     task = arguments.pop(0) if arguments and not arguments[0].startswith("-") else None
     base = _starting_values(task, arguments)
@@ -181,7 +173,7 @@ def parse_train(arguments: Sequence[str]) -> tuple[TrainOptions, WorkerOptions, 
         if getattr(config, setting) != getattr(base, setting):
             option = setting.replace("_", "-")
             warnings.warn(f"--{option} changes nothing in runs with the objective {config.objective}.", stacklevel=1)
-    return parsed.options, parsed.workers, parsed.processes, config
+    return parsed.options, parsed.workers, config
 
 
 def _sections(base: Config) -> dict[str, tuple[Any, Any]]:
@@ -206,7 +198,6 @@ def _sections(base: Config) -> dict[str, tuple[Any, Any]]:
         "options": section("run folder", TrainOptions()),
         "run": section("", base),
         "workers": section("workers", WorkerOptions()),
-        "processes": section("several processes", Processes()),
     }
 
 
@@ -270,7 +261,7 @@ def _followed(
     from evolvability.training.progress import display
 
     with (
-        logged(log if is_first() else "", config, output) as write,
+        logged(log, config, output) as write,
         display(config, console, quiet=quiet, pool=pool, expected=expected) as show,
     ):
 

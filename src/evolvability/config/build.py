@@ -21,8 +21,7 @@ from evolvability.core.settings import Options
 from evolvability.core.shaping import SHAPINGS
 from evolvability.core.stateful_objectives import StatefulObjective, weighted_sum
 from evolvability.core.strategy import Algorithm, evolvability_es
-from evolvability.methods.evolvability_search import evolvability_search, in_turn
-from evolvability.methods.registry import EVOLVABILITY_SEARCH, objective_entry
+from evolvability.methods.registry import objective_entry
 
 
 def build_population(config: Config, shapes: Shapes) -> Population:
@@ -38,8 +37,7 @@ def build_population(config: Config, shapes: Shapes) -> Population:
         population: Population = _made(population_entry(config.population).factory, options, shapes=shapes)
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    # Draws take turns, so that all parents have equally many offspring; otherwise components are drawn.
-    return in_turn(population) if config.objective == EVOLVABILITY_SEARCH else population
+    return population
 
 
 def build_objective(config: Config, num_behaviors: int) -> Objective | StatefulObjective:
@@ -90,9 +88,6 @@ def build_algorithm(
     pieces: Pieces = Pieces(),  # noqa: B008 (a tuple)
 ) -> Algorithm:
     """The strategy a configuration asks for, for a task with so many behavior dimensions, of some pieces given."""
-    if config.objective == EVOLVABILITY_SEARCH:
-        options = asdict(config.objective_options)
-        return evolvability_search(population, population_size=config.population_size, **options)
     if pieces.objective is not None:
         check_objective(pieces.objective, num_behaviors)
     optimizer = pieces.optimizer or getattr(optax, config.optimizer)(config.learning_rate)

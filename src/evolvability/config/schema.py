@@ -202,7 +202,6 @@ def layered(
         {"task": task, "episodes": 2 if compares else Config.episodes},
         entry.defaults,
         # By the whole text: a sum has none of its own, whatever its terms have.
-        OBJECTIVES[chosen].defaults if chosen in OBJECTIVES else {},
         entry.objective_defaults.get(chosen, {}),
         *presets,
         file,

@@ -6,7 +6,7 @@ from evolvability.config.objective_text import names_in
 from evolvability.core.entries import population_entry
 from evolvability.core.errors import given
 from evolvability.core.settings import check_rules, require
-from evolvability.methods.registry import EVOLVABILITY_SEARCH, MAML, BehaviorOptions, objective_entry
+from evolvability.methods.registry import MAML, BehaviorOptions, objective_entry
 from evolvability.tasks.directions import check_goal
 
 
@@ -35,19 +35,13 @@ def validate(config: Any) -> None:
         "chunk_size",
         f"0, or a divisor of the population's {config.population_size} members that keeps mirrored pairs together",
     )
-    natural = f"off for {config.population}, where {population.fixed_sigma} (set learning_rate)"
-    must(not population.fixed_sigma or not config.natural_gradient, "natural_gradient", natural)
+    natural = f"off for {config.population}, whose sigma is fixed (set learning_rate)"
+    must(population.learns_sigma or not config.natural_gradient, "natural_gradient", natural)
     if config.objective == MAML:
         must(config.population == "normal", "population", "normal for MAML, which trains one center")
         must(not config.goal, "goal", "empty for MAML, which draws its goals")
         must(config.chunk_size == 0, "chunk_size", "0 for MAML, whose episodes are not a population's")
         must(config.episodes == 1, "episodes", "1 for MAML, which has a number of its own (episodes_per_task)")
-    if config.objective == EVOLVABILITY_SEARCH:
-        must(config.population == "mixture", "population", "mixture for evolvability_search, a component per parent")
-        parents = config.population_options.components
-        families = parents * (2 if mirrored else 1)
-        multiple = f"a multiple of {families}, so that all {parents} parents have equally many offspring"
-        must(config.population_size % families == 0, "population_size", multiple)
     if config.explores:
         by_strategy = not any(term.standalone for term in terms.values())
         must(by_strategy, "objective", "one that a strategy climbs where actions are drawn (estimator, action_std)")
@@ -55,6 +49,6 @@ def validate(config: Any) -> None:
         must(config.episodes == 1, "episodes", "1 where actions are drawn (estimator, action_std)")
     if config.estimator == "actions":
         must(config.action_std > 0, "action_std", "positive for estimator actions: only drawn actions have a score")
-        must(bool(population.fixed_sigma), "population", "another for estimator actions, which learns centers alone")
+        must(not population.learns_sigma, "population", "another for estimator actions, which learns centers alone")
     if config.goal:
         check_goal(config.goal)

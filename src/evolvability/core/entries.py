@@ -6,8 +6,7 @@ load JAX.
 
 import dataclasses
 import importlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from evolvability.core.errors import ConfigError, unknown
@@ -53,8 +52,6 @@ class ObjectiveEntry:
     """Whether it compares the episodes of a member, so that it needs two or more; a run starts with two."""
     standalone: bool = False
     """Whether it trains in a way of its own, so that it cannot be a term of a sum, and optimizers are not heeded."""
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Values that runs with it start from, whatever the task."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +65,8 @@ class PopulationEntry:
     """One line for `ees list`."""
     options: type
     """The frozen dataclass of its options, each field with its sentence."""
-    fixed_sigma: str = ""
-    """Of one that does not learn its sigma: why it has no natural gradient of its own."""
+    learns_sigma: bool = False
+    """Whether it learns its sigma beside its means; others have no natural gradient of their own."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +108,7 @@ class MixtureOptions(FixedSigmaOptions):
     """Of a mixture."""
 
     components: int = setting(2, TWO_OR_MORE)
-    """Components of the mixture; parents, in evolvability_search."""
+    """Components of the mixture."""
 
 
 @dataclass(frozen=True)
@@ -126,26 +123,23 @@ class GivenOptions(Options):
     """How many means it has."""
 
 
-PLAIN_TIMES = "it is the plain gradient times sigma^2"
 POPULATIONS: dict[str, PopulationEntry] = {
     "normal": PopulationEntry(
-        ".core.populations:normal", "isotropic normal, the paper's: its mean is learned", FixedSigmaOptions, PLAIN_TIMES
+        ".core.populations:normal", "isotropic normal, the paper's: its mean is learned", FixedSigmaOptions
     ),
     "low_rank": PopulationEntry(
-        ".core.populations:low_rank",
-        "normal, with noise of low rank for every weight matrix",
-        LowRankOptions,
-        PLAIN_TIMES,
+        ".core.populations:low_rank", "normal, with noise of low rank for every weight matrix", LowRankOptions
     ),
     "diagonal_normal": PopulationEntry(
-        ".core.populations:diagonal_normal", "normal with a learned standard deviation per parameter", PopulationOptions
+        ".core.populations:diagonal_normal",
+        "normal with a learned standard deviation per parameter",
+        PopulationOptions,
+        learns_sigma=True,
     ),
     "mixture": PopulationEntry(
         ".core.populations:mixture",
         "equal mixture of isotropic normals: species, whose means are learned",
         MixtureOptions,
-        "it is the plain gradient times components * sigma^2 while components are apart, and has no closed form "
-        "elsewhere",
     ),
 }
 """By name, in the order of `ees list`."""
@@ -154,7 +148,7 @@ POPULATIONS: dict[str, PopulationEntry] = {
 def population_entry(name: str) -> PopulationEntry:
     """The entry of a population, or that of one that was given as an object."""
     if name.startswith(FROM_PYTHON):
-        return PopulationEntry("", "given from Python", GivenOptions, PLAIN_TIMES)
+        return PopulationEntry("", "given from Python", GivenOptions)
     if name not in POPULATIONS:
         raise ConfigError(unknown("population", name, POPULATIONS))
     return POPULATIONS[name]

@@ -23,7 +23,7 @@ class Purpose(IntEnum):
     EPISODES = 1  # members' episodes: start states, drawn actions
     START = 2  # where a population's components start
     SPLIT = 3  # where components start that a run inherits from a population with another number of them
-    REPRODUCTION = 4  # tournaments and successors in evolvability search
+    REPRODUCTION = 4  # tournaments and successors in evolvability search, see examples
     OFFSPRING = 5  # offspring of a trained center, and their episodes
     FRESH = 6  # mutations that a run never tried, for the explorer
     CENTER = 7  # episodes of a center itself

@@ -9,8 +9,6 @@ from evolvability.core.settings import ONE_OR_MORE, POSITIVE, SHARE, Options, se
 
 MAML = "maml"
 """The objective of runs that meta-learn: what is reached after adaptation by a gradient step."""
-EVOLVABILITY_SEARCH = "evolvability_search"
-"""The objective of a genetic algorithm: how many distinct offspring a parent has. A parent is a mixture's component."""
 
 ShapingName = Literal["standardize", "robust", "centered_ranks", "none"]
 
@@ -71,14 +69,6 @@ class AdaptiveNoveltyOptions(NoveltyOptions):
 
     patience: int = setting(50, ONE_OR_MORE)
     """Generations without progress until it turns from fitness to novelty by a twentieth."""
-
-
-@dataclass(frozen=True)
-class DistinctOptions(Options):
-    """Of evolvability search."""
-
-    threshold: float = setting(1.0, POSITIVE)
-    """Offspring whose behaviors are nearer to each other than this do the same."""
 
 
 @dataclass(frozen=True)
@@ -173,15 +163,6 @@ OBJECTIVES: dict[str, ObjectiveEntry] = {
         "QE-ES",
         "#AA4499",
         needs_fitness=True,
-    ),
-    EVOLVABILITY_SEARCH: ObjectiveEntry(
-        ".methods.evolvability_search:evolvability_search",
-        "Evolvability search, a genetic algorithm that counts distinct offspring",
-        DistinctOptions,
-        "evolvability search",
-        "#661100",
-        standalone=True,
-        defaults={"population": "mixture", "components": 16, "mirrored": False},
     ),
 }
 """By name, in the order of `ees list` and of figures."""

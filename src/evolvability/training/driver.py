@@ -7,10 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import jax
-import numpy as np
-from jax import Array
-
 from evolvability.config.pieces import Pieces, split_pieces, split_start
 from evolvability.config.schema import Config, layered
 from evolvability.config.tables import merged
@@ -36,10 +32,8 @@ from evolvability.training.evolution import Evolution
 from evolvability.training.folders import discard, locked_folder, new_folder, saved_state
 from evolvability.training.following import Follow, Generation, StopTraining, logged
 from evolvability.training.interrupts import Terminated, terminations
-from evolvability.training.metrics import Rows, behavior_arrays, valid_episodes
-from evolvability.training.processes import first_alone, is_first
+from evolvability.training.metrics import valid_episodes
 from evolvability.training.progress import live
-from evolvability.training.sharding import local
 from evolvability.workers.connect import Workers, are_none, opened
 
 
@@ -68,12 +62,12 @@ class TrainingResult(TrainedPopulation):
 
     def _ended_with(self) -> tuple[int, Arrays]:
         """The number of generations that were done, and the last State's arrays by name, as in a checkpoint."""
-        return self.generations_done, named_arrays(local(self.state))
+        return self.generations_done, named_arrays(self.state)
 
     @property
     def generations_done(self) -> int:
         """How many generations were done."""
-        return int(local(self.state.generation)[0])
+        return int(self.state.generation[0])
 
     @property
     def behavior_names(self) -> list[str]:
@@ -116,7 +110,7 @@ def evolve(
             behaviors. It may raise `StopTraining` to end the run early.
         log: further places for metrics, ``"tensorboard"``, ``"wandb"`` or both.
         workers: where a task with a simulator of its own is evaluated: a number of local processes, a Dask address or
-            ``Client``, or any ``concurrent.futures.Executor``; default: in this process.
+            ``Client``; default: in this process.
         progress: show how far it is, on a terminal and in a notebook.
         **settings: fields of `Config`, e.g. ``objective="max_variance", sigma=0.1, generations=50``. Instead of names,
             ``objective``, ``population`` and ``optimizer`` may be objects: any function ``(outcome, log_prob) ->
@@ -143,8 +137,8 @@ def evolve(
     with ExitStack() as held:
         pool = None if are_none(workers) else held.enter_context(opened(workers))
         evolution = Evolution(config, own_task, pool, pieces, start)
-        write = held.enter_context(logged(log if is_first() else (), config, path))
-        show = held.enter_context(live(evolution, progress and is_first()))
+        write = held.enter_context(logged(log, config, path))
+        show = held.enter_context(live(evolution, progress))
         each = _all(rows.extend, show, write, on_generation)
         state, did = train(evolution, path, each, overwrite=overwrite)
     by_name = own_task is None or own_task.options is not None
@@ -178,7 +172,7 @@ def train(
     *,
     overwrite: bool = False,
 ) -> tuple[State, Arrays]:
-    """Run from the start, into a new run folder if one is given; of several processes, the first one writes.
+    """Run from the start, into a new run folder if one is given.
 
     A run that fails before its first generation is done leaves no folder behind.
 
@@ -190,8 +184,7 @@ def train(
     with ExitStack() as held:
         state = evolution.start()  # first: where it starts from may be missing
         if output is not None:
-            with first_alone() as first:
-                writer = new_folder(output, evolution, state, held, overwrite=overwrite) if first else None
+            writer = new_folder(output, evolution, state, held, overwrite=overwrite)
         try:
             return _run(evolution, state, writer, on_generation)
         except Exception:
@@ -232,27 +225,23 @@ def resume(
     if task is None:
         check_trust(run.path, config)
     given = Pieces(**pieces)
-    # By every process, before one of them mends it.
     damage, before = damage_in(run)
     with ExitStack() as held:
-        with first_alone() as first:
-            # Before the checkpoint is read: another process might be about to write a newer one.
-            writer = locked_folder(run.path, held) if first else None
+        # Before the checkpoint is read: another process might be about to write a newer one.
+        writer = locked_folder(run.path, held)
         pool = None if are_none(workers) else held.enter_context(opened(workers))
         evolution = Evolution(config, task, pool, given)
-        # Read by every process, not sent by the first: each needs to see the folder.
         state = saved_state(run.path, evolution, min(damage.values(), default=None))
         generation = int(state.generation[0])
-        if writer:
-            # With another last generation, which config.toml is to tell.
-            if config != run.config:
-                writer.write_config(config)
-            set_aside(damage, generation)
-            writer.rewind(generation, run.seeds)
-            if damage:  # from now on it vouches for what is left
-                writer.checkpoint(local(state), config)
-        show = held.enter_context(live(evolution, progress and is_first()))
-        write = held.enter_context(logged(log if is_first() else (), config, run.path))
+        # With another last generation, which config.toml is to tell.
+        if config != run.config:
+            writer.write_config(config)
+        set_aside(damage, generation)
+        writer.rewind(generation, run.seeds)
+        if damage:  # from now on it vouches for what is left
+            writer.checkpoint(state, config)
+        show = held.enter_context(live(evolution, progress))
+        write = held.enter_context(logged(log, config, run.path))
         rows = PackedRows(config.seeds, {name: all_[:, :generation] for name, all_ in before.items()})
         state, did = _run(evolution, state, writer, _all(rows.extend, show, write, on_generation))
     did = did or run.behaviors()  # of a run that was finished before, the folder has them
@@ -270,62 +259,46 @@ def _all(*functions: Callable[[Any], Any]) -> Follow:
 
 
 def _run(evolution: Evolution, state: State, writer: RunWriter | None, on_generation: Follow) -> tuple[State, Arrays]:
-    """From a State to the last generation; what is to be kept of each is written, if this process writes.
+    """From a State to the last generation; what is to be kept of each is written, if it goes into a folder.
 
     Returns:
         the last State, and what the members of the last generation did; nothing, where all were done before.
     """
-    saved, saved_at, outcome = state, time.monotonic(), None
-    held = ExitStack()
-    try:
-        termination = held.enter_context(terminations())
-        for new, rows, outcome in evolution.generations(state):
-            if writer:
-                # With the former state, which the generation was drawn around.
-                _record(evolution, writer, state, rows, outcome)
-            state = new
-            if writer and time.monotonic() - saved_at >= evolution.config.checkpoint_seconds:
-                writer.checkpoint(local(state), evolution.config)
-                saved, saved_at = state, time.monotonic()
-            on_generation(_generation(evolution, state, rows, outcome))
-            if number := termination():
-                raise Terminated(number)
-    except StopTraining:
-        pass
-    except SystemExit as stop:  # or a run that is not finished would end as if it were
-        raise TaskError(f"The task ended the program, by sys.exit({stop.code!r}), before the run was done.") from stop
-    finally:
-        # Also when interrupted: no generation that was recorded is lost.
-        if writer and saved is not state:
-            writer.checkpoint(local(state), evolution.config)
-        held.close()
-    return state, {} if outcome is None else _did(evolution, local(state).key, rows[0]["generation"], local(outcome))
+    saved, saved_at, generation = state, time.monotonic(), None
+    with terminations() as termination:
+        try:
+            for new, rows, outcome in evolution.generations(state):
+                generation = Generation(rows, evolution, new, outcome)
+                if writer:
+                    # With the former state, which the generation was drawn around.
+                    _record(writer, evolution.config, state, generation, outcome)
+                state = new
+                if writer and time.monotonic() - saved_at >= evolution.config.checkpoint_seconds:
+                    writer.checkpoint(state, evolution.config)
+                    saved, saved_at = state, time.monotonic()
+                on_generation(generation)
+                if number := termination():
+                    raise Terminated(number)
+        except StopTraining:
+            pass
+        except SystemExit as stop:  # or a run that is not finished would end as if it were
+            text = f"The task ended the program, by sys.exit({stop.code!r}), before the run was done."
+            raise TaskError(text) from stop
+        finally:
+            # Also when interrupted: no generation that was recorded is lost.
+            if writer and saved is not state:
+                writer.checkpoint(state, evolution.config)
+    return state, {} if generation is None else generation.behaviors()
 
 
-def _record(evolution: Evolution, writer: RunWriter, state: State, rows: Rows, outcome: Outcome) -> None:
+def _record(writer: RunWriter, config: Config, state: State, generation: Generation, outcome: Outcome) -> None:
     """Write what is kept of a generation; state: the one that it was drawn from."""
-    config, generation, did = evolution.config, rows[0]["generation"], local(outcome)
-    if generation % config.record_every == 0 or generation == config.generations - 1:
-        parent = local(state)
+    number = generation.number
+    if number % config.record_every == 0 or number == config.generations - 1:
         if config.objective != MAML:  # whose members are not mutations
             # Before the behaviors: who sees those finds it.
-            writer.record_center(parent, newest_only=not config.record_centers)
-        writer.record("behaviors", generation, _did(evolution, parent.key, generation, did))
-    seeds, seen = [row["seed"] for row in rows], valid_episodes(jax.tree.map(np.asarray, did))
-    writer.append(HISTOGRAMS, histogram_rows(generation, seeds, seen))
+            writer.record_center(state, newest_only=not config.record_centers)
+        writer.record("behaviors", number, generation.behaviors())
+    writer.append(HISTOGRAMS, histogram_rows(number, [row["seed"] for row in generation], valid_episodes(outcome)))
     # Last: who reads of a generation finds its behaviors.
-    writer.append(METRICS, rows)
-
-
-def _generation(evolution: Evolution, state: State, rows: Rows, outcome: Outcome) -> Generation:
-    return Generation(
-        rows,
-        evolution.given,
-        lambda: np.asarray(local(state.parameters.center)),
-        lambda: _did(evolution, local(state).key, rows[0]["generation"], local(outcome)),
-    )
-
-
-def _did(evolution: Evolution, key: Array, generation: int, outcome: Outcome) -> Arrays:
-    # Drawn again from its address: an Outcome does not say who belongs to which component.
-    return behavior_arrays(evolution.components(key, generation), outcome)
+    writer.append(METRICS, generation)

@@ -19,7 +19,7 @@ from evolvability.config.build import build_algorithm, build_population
 from evolvability.config.objective_text import needs_fitness
 from evolvability.config.options import no_object
 from evolvability.config.pieces import Pieces, check_pieces
-from evolvability.config.schema import Config, to_toml
+from evolvability.config.schema import Config
 from evolvability.core.entries import FROM_PYTHON
 from evolvability.core.errors import ConfigError, UserError, given
 from evolvability.core.keys import noise_key
@@ -36,7 +36,6 @@ from evolvability.tasks.registry import make_task
 from evolvability.training import metrics
 from evolvability.training.generation import Where, exploring, in_chunks, on_workers, seed_by_seed, start, step, whole
 from evolvability.training.interrupts import delayed_interrupts
-from evolvability.training.processes import agree
 from evolvability.training.sharding import replicated, spread_population, spread_task, usable
 from evolvability.training.starts import inherited, is_run, taken
 from evolvability.workers.evaluator import Evaluator
@@ -60,8 +59,6 @@ class Evolution:
         pieces: Pieces = Pieces(),  # noqa: B008 (a tuple)
         start_from: PyTree = None,
     ) -> None:
-        # First: processes that compile different programs would wait for each other in vain.
-        agree(to_toml(config))
         # What a former run compiled is held in circles of references, megabytes that Python leaves for dozens of runs.
         gc.collect()
         check_pieces(config, pieces)
@@ -159,7 +156,7 @@ class Evolution:
         return jax.eval_shape(lambda: self._begin(self._keys()))
 
     def generations(self, state: State) -> Iterator[tuple[State, metrics.Rows, Outcome]]:
-        """Run from a State to the last generation; yields the State, the metrics and the outcome of each."""
+        """Run from a State to the last generation; yields each one's State, metrics and outcome, that on the host."""
         is_said = False
         # All seeds are at the same generation.
         for generation in range(int(state.generation[0]), self.config.generations):
@@ -181,7 +178,7 @@ class Evolution:
             if not is_said and (text := metrics.outlier_notice(self.config, generation, values["outlier"])):
                 warnings.warn(text, stacklevel=2)
                 is_said = True
-            yield state, rows, outcome
+            yield state, rows, did
 
     def _keys(self) -> Array:
         # In JAX's 32 bits, hence the bound on `Config.seed`.
@@ -223,7 +220,4 @@ def _devices(config: Config, task: Task, num_signs: int) -> Any:
     in_world = config.objective == MAML or config.explores
     if not task.on_host and not in_world:
         return usable(jax.devices(), (config.chunk_size or config.population_size) // num_signs)
-    if jax.process_count() > 1:
-        what = "MAML, and members that draw their actions," if in_world else f"Task '{task.name}', without JAX,"
-        raise ConfigError(f"{what} cannot be spread over several processes. For a robot choose engine fused.")
-    return jax.local_devices()[:1]
+    return jax.devices()[:1]

@@ -16,7 +16,6 @@ from evolvability.runs.trees import restore
 from evolvability.runs.trust import remember
 from evolvability.runs.writer import RunWriter, locked
 from evolvability.training.evolution import Evolution
-from evolvability.training.sharding import local
 from evolvability.training.starts import describe_origin, is_run
 
 
@@ -43,7 +42,7 @@ def new_folder(output: Path, evolution: Evolution, state: State, held: ExitStack
         raise RunFolderError(f"{output} holds what is left of a run, such as {min(left)}. Choose another output.")
     origin = describe_origin(Run(config.start_from)) if is_run(config.start_from) else None
     remember(output, config)  # what this user names is trusted
-    writer.create(config, origin, evolution.task.behavior, local(state))
+    writer.create(config, origin, evolution.task.behavior, state)
     return writer
 
 

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from evolvability.config.schema import Config, to_table
 from evolvability.config.tables import flat
 from evolvability.core.errors import ConfigError, missing_extra, unknown
-from evolvability.core.types import PyTree
+from evolvability.core.strategy import State
+from evolvability.core.types import Outcome, PyTree
 from evolvability.runs.sealed import Arrays
-from evolvability.tasks.base import Task
 from evolvability.tasks.replay import HostArray
-from evolvability.training.metrics import Rows
+from evolvability.training.evolution import Evolution
+from evolvability.training.metrics import Rows, behavior_arrays
 
 TENSORBOARD = "tensorboard"
 """The logger's name, and that of its folder in a run folder."""
@@ -36,11 +38,9 @@ class Generation(list[dict[str, Any]]):
         True
     """
 
-    def __init__(
-        self, rows: Rows, task: Task, centers: Callable[[], HostArray], behaviors: Callable[[], Arrays]
-    ) -> None:
+    def __init__(self, rows: Rows, evolution: Evolution, state: State, outcome: Outcome) -> None:
         super().__init__(rows)
-        self._task, self._centers, self._behaviors = task, centers, behaviors
+        self._evolution, self._state, self._outcome = evolution, state, outcome
 
     @property
     def number(self) -> int:
@@ -50,16 +50,17 @@ class Generation(list[dict[str, Any]]):
     @property
     def centers(self) -> HostArray:
         """(num_seeds, num_components, num_params) the centers that it led to."""
-        return self._centers()
+        return np.asarray(self._state.parameters.center)
 
     @property
     def center(self) -> PyTree:
         """The center that it led to, of the first seed and component, in the form of the task's parameters."""
-        return self._task.unflatten(jnp.asarray(self.centers[0, 0]))
+        return self._evolution.given.unflatten(jnp.asarray(self.centers[0, 0]))
 
     def behaviors(self) -> Arrays:
         """What its members did: ``behavior`` (num_seeds, num_members, num_behaviors), ``fitness``, ``valid``..."""
-        return self._behaviors()
+        # Drawn again from its address: an Outcome does not say who belongs to which component.
+        return behavior_arrays(self._evolution.components(self._state.key, self.number), self._outcome)
 
 
 Follow = Callable[[Generation], Any]

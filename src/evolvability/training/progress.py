@@ -138,7 +138,7 @@ def display(
     pace = Pace(config.generations, expected, lambda: pool.share if pool else 0.0)
 
     def text(rows: Rows) -> str:
-        return summary(rows, config.population_size * config.seeds / pace.note(rows), pool.status() if pool else "")
+        return summary(rows, config.population_size * config.seeds / pace.note(rows))
 
     if quiet:
         yield lambda rows: None
@@ -163,7 +163,7 @@ def live(evolution: Evolution, wanted: bool) -> AbstractContextManager[Display]:
     return display(evolution.config, console, quiet=not is_seen, pool=pool, expected=expected)
 
 
-def summary(rows: Rows, evaluations_per_second: float, workers: str = "") -> str:
+def summary(rows: Rows, evaluations_per_second: float) -> str:
     """One generation in a line; several seeds by their medians."""
     names = {"variance": "variance", "entropy": "entropy", "repeatability": "repeatability"}
     names |= {"fitness_before": "before", "fitness_mean": "fitness"}
@@ -171,7 +171,7 @@ def summary(rows: Rows, evaluations_per_second: float, workers: str = "") -> str
     invalid = sum(row["num_invalid"] for row in rows)
     parts += [f"[red]{invalid} invalid[/red]"] if invalid else []
     parts += [f"{evaluations_per_second:,.{0 if evaluations_per_second >= 10 else 1}f} evaluations/s"]
-    return "  ".join([*parts, workers] if workers else parts)
+    return "  ".join(parts)
 
 
 @contextmanager

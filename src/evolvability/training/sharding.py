@@ -1,4 +1,4 @@
-"""A population over devices: of one process, or of several that run the same program.
+"""A population over the devices of a process.
 
 Every device draws the noise of its own members, steps them without waiting for others, and sums their part of the
 gradient. What crosses from device to device is behaviors, and that sum.
@@ -14,7 +14,6 @@ from jax import Array
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from evolvability.core.errors import ConfigError
 from evolvability.core.populations import Population
 from evolvability.core.types import Outcome, Parameters, PyTree, Sample
 from evolvability.tasks.base import Task
@@ -28,17 +27,15 @@ Devices = Sequence[jax.Device]
 
 
 def usable(devices: Devices, num_draws: int) -> Devices:
-    """The devices that draws can be spread over evenly: all of them, or in one process as many as possible."""
-    if num_draws % len(devices) == 0:
-        return devices
-    problem = (
-        f"{num_draws} draws (pairs of members, when mirrored) cannot be spread evenly over {len(devices)} devices. "
-        f"With population_size, or chunk_size where that is given, make the draws a multiple of {len(devices)}"
-    )
-    if jax.process_count() > 1:
-        raise ConfigError(f"{problem}.")
-    number = max(number for number in range(1, len(devices)) if num_draws % number == 0)
-    warnings.warn(f"{problem} to use them all; now {number} will be used.", stacklevel=2)
+    """As many devices as draws can be spread over evenly."""
+    number = max(number for number in range(1, len(devices) + 1) if num_draws % number == 0)
+    if number < len(devices):
+        warnings.warn(
+            f"{num_draws} draws (pairs of members, when mirrored) cannot be spread evenly over {len(devices)} devices. "
+            f"With population_size, or chunk_size where that is given, make the draws a multiple of {len(devices)} to "
+            f"use them all; now {number} will be used.",
+            stacklevel=2,
+        )
     return devices[:number]
 
 
@@ -82,12 +79,6 @@ def spread_task(task: Task, devices: Devices) -> Task:
         return jax.lax.with_sharding_constraint(parts(key, sample, memory), replicated(devices))
 
     return task if len(devices) == 1 else dataclasses.replace(task, evaluate=evaluate, remember=remember)
-
-
-def local(tree: PyTree) -> PyTree:
-    """A pytree that every device has, as this process has it: to be read without asking the others."""
-    # Any device's copy is the whole.
-    return jax.tree.map(lambda leaf: leaf.addressable_data(0), tree)
 
 
 def _row(devices: Devices) -> Mesh:

@@ -1,1 +1,1 @@
-"""Where Python simulators are evaluated: processes, Dask, any executor."""
+"""Where Python simulators are evaluated: processes, Dask."""

@@ -1,17 +1,16 @@
 """A pool from whatever a user means by workers."""
 
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
 from evolvability.core.errors import ConfigError, missing_extra
 from evolvability.workers.local_processes import LocalProcesses
-from evolvability.workers.pools import DEADLINE, ExecutorPool, Pool
+from evolvability.workers.pools import DEADLINE, Pool
 
 Workers = Any
 """None or 0 for this process, a number of local processes, the address of a Dask scheduler or its scheduler file, a
-`distributed.Client`, a `concurrent.futures.Executor`, or a Pool, which has a deadline of its own."""
+`distributed.Client`, or a Pool, which has a deadline of its own."""
 
 
 @contextmanager
@@ -39,8 +38,6 @@ def make_pool(workers: Workers = None, deadline: float = DEADLINE) -> Pool:
     # True is an int, but no number of processes.
     if isinstance(workers, int) and not isinstance(workers, bool):
         return LocalProcesses(workers, deadline)
-    if isinstance(workers, Executor):
-        return ExecutorPool(workers, deadline=deadline)
     # By its module's name, so that Dask is imported by those alone who use it.
     if isinstance(workers, str) or type(workers).__module__.partition(".")[0] == "distributed":
         try:
@@ -49,6 +46,6 @@ def make_pool(workers: Workers = None, deadline: float = DEADLINE) -> Pool:
             raise missing_extra("A Dask cluster", error.name, "dask") from None
         return DaskPool(workers, deadline)
     raise ConfigError(
-        "workers: None, a number of processes, a Dask address, a distributed.Client or a concurrent.futures.Executor "
-        f"is expected, got {type(workers).__name__}."
+        "workers: None, a number of processes, a Dask address or a distributed.Client is expected, "
+        f"got {type(workers).__name__}."
     )

@@ -1,6 +1,7 @@
 """A pool on a Dask cluster, of any kind: whatever a `distributed.Client` can connect to."""
 
 import asyncio
+import itertools
 import time
 import uuid
 from collections.abc import Callable
@@ -16,12 +17,12 @@ from distributed.scheduler import KilledWorker
 
 from evolvability.core.errors import ClusterError, ConfigError, UserError, in_words
 from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, Pool
-from evolvability.workers.worker import Broadcast, Recipe, WorkerReport
+from evolvability.workers.worker import Broadcast, Recipe
 
 GONE = (OSError, CommClosedError, TimeoutError, CancelledError, asyncio.CancelledError)
 """What a client raises while its scheduler is away."""
-UNBEGUN_SECONDS, UNBEGUN_DEADLINES = START_SECONDS, 3
-"""How long a call may wait until a worker comes to it: others are in front of it, which have a deadline each."""
+UNBEGUN_TIMES = 3
+"""So many times the time of one call may pass until a worker comes to it: others are in front of it."""
 
 
 def connect(where: str) -> Client:
@@ -53,10 +54,9 @@ class DaskPool(Pool):
         super().__init__(f"{text} ({link})" if link else text, deadline)
         # Dask's futures of recipes and broadcasts: workers drop them when they are forgotten here.
         self._sent: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-        self._known: set[str] = set()  # workers that have answered before
         self._shunned: dict[str, Any] = {}  # workers that hang, and the Dask future each owes us
 
-    def submit(self, function: Callable[..., WorkerReport], *arguments: Any) -> Future[WorkerReport]:
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Have the scheduler choose a worker, preferably one that does not hang."""
         # A client that has lost its scheduler looks for it by itself.
         self._wait_for_scheduler()
@@ -110,19 +110,21 @@ class DaskPool(Pool):
             future = self._sent[value] = self.client.submit(lambda given: given, value, key=_new_key(), **where)
         return future
 
-    async def _answer(self, task: Any, keys: set[Any]) -> WorkerReport:
+    async def _answer(self, task: Any, keys: set[Any]) -> Any:
         """Of a worker; keys: of the call and of what it waits for.
 
         Dask itself makes a call again whose worker dies, up to its allowed-failures.
         """
         answer = asyncio.ensure_future(task)
         answer.add_done_callback(lambda late: late.cancelled() or late.exception())  # or asyncio complains of late ones
-        began, patience = time.monotonic(), self.deadline
         try:
             # Not asyncio.wait_for, which would cancel an answer that is merely late.
-            while not (await asyncio.wait({answer}, timeout=patience))[0]:
-                patience = await self._further_patience(task, keys, time.monotonic() - began)
-            report: WorkerReport = answer.result()
+            for times in itertools.count(1):
+                # The worker may be a new one, which imports, builds and compiles.
+                if (await asyncio.wait({answer}, timeout=self.deadline + START_SECONDS))[0]:
+                    break
+                await self._check_excuse(task, keys, times)
+            return answer.result()
         except (LostError, UserError):
             raise
         except (KilledWorker, *GONE) as error:
@@ -130,28 +132,18 @@ class DaskPool(Pool):
             raise LostError(f"its worker was lost: {type(error).__name__}") from None
         except Exception as error:
             raise ClusterError(f"The Dask workers cannot be used: {type(error).__name__}: {error}") from error
-        # By its address, as `worker._worker_name` gives it: the same that the scheduler uses.
-        self._known.add(report.worker)
-        return report
 
-    async def _further_patience(self, task: Any, keys: set[Any], waited: float) -> float:
-        """Seconds to wait for an answer that has not come. If there is no excuse, shun the worker until it answers."""
+    async def _check_excuse(self, task: Any, keys: set[Any], times: int) -> None:
+        """Shun the worker of an answer that did not come in time, until it answers; or wait for it once more."""
         scheduler: Any = self.client.scheduler
         processing = await scheduler.processing(workers=None)
         holders = {worker for worker, own in processing.items() if not keys.isdisjoint(own)}
-        is_begun = bool(holders) or task.done()
         # A scheduler whose workers died may have lost sight of a call, which then waits for ever.
-        is_forgotten = waited > UNBEGUN_SECONDS + UNBEGUN_DEADLINES * self.deadline
-        if not self._trusted() or not (is_begun or is_forgotten):
-            return self.deadline  # there is nobody else to do it, or nobody has come to it
-        if not is_begun:
-            self._sent.clear()  # or what is shared was forgotten
-            raise LostError(f"no worker came to it in {waited:.0f} s")
-        if holders and not holders & self._known and waited < self.deadline + START_SECONDS:
-            return START_SECONDS  # a new worker imports, builds and compiles
-        self._shunned.update(dict.fromkeys(holders, task))
-        self._sent.clear()  # what is shared may be stuck there as well: it is sent anew
-        raise OverdueError(self.deadline)
+        is_due = holders or task.done() or times >= UNBEGUN_TIMES
+        if is_due and self._trusted():  # or there is nobody else to do it
+            self._shunned.update(dict.fromkeys(holders, task))
+            self._sent.clear()  # what is shared may be stuck there as well: it is sent anew
+            raise OverdueError(self.deadline)
 
 
 def _new_key() -> str:

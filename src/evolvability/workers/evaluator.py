@@ -29,7 +29,7 @@ from evolvability.core.types import Parameters
 from evolvability.tasks.base import Task
 from evolvability.tasks.simulators import Part, joined, lost, of_member
 from evolvability.workers.pools import START_SECONDS, LostError, OverdueError, Pool
-from evolvability.workers.worker import Broadcast, WorkerReport, recipe_of, work
+from evolvability.workers.worker import Broadcast, recipe_of, work
 
 NUM_SUMS = 32
 """Partial gradients per generation, at most: what comes back to the driver does not grow with the population."""
@@ -69,9 +69,7 @@ class Evaluator:
         """Every member of every seed."""
         # Seed after seed, which `_by_seed` relies on.
         calls = [(self._recipe, "evaluate", broadcast, unit) for broadcast in broadcasts for unit in self.units]
-        reports = dispatch(self.pool, calls)
-        self.pool.answered = {report.worker for report in reports} - {""}  # of what was put together from pieces
-        return [joined(parts) for parts in _by_seed(reports, len(broadcasts))]
+        return [joined(parts) for parts in _by_seed(dispatch(self.pool, calls), len(broadcasts))]
 
     def gradient(self, broadcasts: Sequence[Broadcast], weights: Sequence[Array]) -> list[Parameters]:
         """Every seed's gradient, from its members' weights; summed where the noise is."""
@@ -81,26 +79,26 @@ class Evaluator:
             for broadcast, own in zip(broadcasts, per_draw, strict=True)
             for draws in self.sums
         ]
-        reports = dispatch(self.pool, calls)
+        answers = dispatch(self.pool, calls)
         # Added from the first to the last, since floats added in another order differ in the last bits.
         add = partial(jax.tree.map, np.add)
-        totals = [reduce(add, own) for own in _by_seed(reports, len(broadcasts))]
+        totals = [reduce(add, own) for own in _by_seed(answers, len(broadcasts))]
         # The workers' are sums, divided once, by the number of members.
         size = np.float32(per_draw[0].size)
         return [jax.tree.map(lambda leaf: leaf / size, total) for total in totals]
 
 
-def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -> list[WorkerReport]:
+def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -> list[Any]:
     """The answers to calls of `work`, in their order, whatever order they came in; so many are handed out per slot."""
-    reports: dict[int, WorkerReport] = {}
+    answers: dict[int, Any] = {}
     to_do = deque(range(len(calls)))
-    out: dict[Future[WorkerReport], int] = {}
+    out: dict[Future[Any], int] = {}
     losses: Counter[int] = Counter()  # workers that each call has cost
     # Workers come and go, so their number is asked for again at every tick.
     slots, looked = pool.slots(), time.monotonic()
     heard, most_slots = looked, slots
-    while len(reports) < len(calls):
-        pool.share = len(reports) / len(calls)
+    while len(answers) < len(calls):
+        pool.share = len(answers) / len(calls)
         # At least one, also while there is no worker: it waits for whoever comes.
         while to_do and len(out) < max(ahead * slots, 1):
             index = to_do.popleft()
@@ -109,15 +107,15 @@ def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -
             # A call that is made again has a new future, so that each index is answered once.
             index, heard = out.pop(future), time.monotonic()
             try:
-                reports[index] = future.result()
+                answers[index] = future.result()
                 pool.lost_in_a_row = 0
             except LostError as error:
                 losses[index] += 1
                 _check_losses(pool, most_slots, error)
-                if (report := _in_place_of(calls[index], losses[index], pool, error)) is None:
+                if (instead := _in_place_of(calls[index], losses[index], pool, error)) is None:
                     to_do.appendleft(index)
                 else:
-                    reports[index] = report
+                    answers[index] = instead
         patience = max(pool.deadline, START_SECONDS)
         # With workers there is no limit here: each call has the pool's deadline.
         if not slots and time.monotonic() - heard > patience:
@@ -126,7 +124,7 @@ def dispatch(pool: Pool, calls: Sequence[tuple[Any, ...]], ahead: int = AHEAD) -
             slots, looked = pool.slots(), time.monotonic()
             most_slots = max(slots, most_slots)
     pool.share = 0.0
-    return [reports[index] for index in range(len(calls))]
+    return [answers[index] for index in range(len(calls))]
 
 
 def _check_losses(pool: Pool, slots: int, error: LostError) -> None:
@@ -139,7 +137,7 @@ def _check_losses(pool: Pool, slots: int, error: LostError) -> None:
         )
 
 
-def _in_place_of(call: tuple[Any, ...], losses: int, pool: Pool, error: LostError) -> WorkerReport | None:
+def _in_place_of(call: tuple[Any, ...], losses: int, pool: Pool, error: LostError) -> Part | None:
     """What becomes of a call that was lost: its members' answers one by one, or None where it is to be made again."""
     recipe, method, broadcast, members, *_ = call
     # Overdue, one by one at once: a deadline is long, and one member that hangs would take all others along.
@@ -147,14 +145,13 @@ def _in_place_of(call: tuple[Any, ...], losses: int, pool: Pool, error: LostErro
     if method == "evaluate" and is_suspect and len(members) > 1:
         singles = [(recipe, method, broadcast, range(k, k + 1)) for k in members]
         # One per slot, so that it is clear which of them costs a worker. Other calls' answers wait meanwhile.
-        results = [report.result for report in dispatch(pool, singles, ahead=1)]
-        return WorkerReport(joined(results))  # without a worker's name: it was done by several
+        return joined(dispatch(pool, singles, ahead=1))
     if losses < MAX_LOSSES:
         return None
     if method == "gradient":  # one that lacks a part would point elsewhere
         raise ClusterError(f"A piece of work was lost {losses} times: {error}.")
     one = lost(recipe.num_behaviors, members[0], f"{error}, {losses} times")
-    return WorkerReport(of_member([one] * recipe.config.episodes))
+    return of_member([one] * recipe.config.episodes)
 
 
 def split(total: int, parts: int) -> list[range]:
@@ -178,5 +175,5 @@ def name_invalid(part: Part, generation: int, seed: int) -> None:
         warnings.warn(f"generation {generation}, seed {seed}: {text}", stacklevel=2)
 
 
-def _by_seed(reports: list[WorkerReport], num_seeds: int) -> list[list[Any]]:
-    return [[reports[k].result for k in own] for own in split(len(reports), num_seeds)]
+def _by_seed(answers: list[Any], num_seeds: int) -> list[list[Any]]:
+    return [answers[own.start : own.stop] for own in split(len(answers), num_seeds)]

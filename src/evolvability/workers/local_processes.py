@@ -16,46 +16,56 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
 
-from evolvability.core.cores import machine_memory, num_cores
+from evolvability.core.cores import machine_memory
 from evolvability.core.errors import ConfigError, TaskError
-from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, ThreadedPool
-from evolvability.workers.worker import WorkerReport, get_ready
+from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, Pool
+from evolvability.workers.worker import get_ready
 
 WATCH_SECONDS = 0.2  # between looks at the workers
+MEMORY_SHARE = 0.9  # of the machine's memory, for all workers together
 MAX_WORDS = 400  # letters of a worker's last words
 MAX_STDERR = 1 << 16  # letters kept of what a worker wrote
-MEMORY_SHARE = 0.9  # of the machine's memory, for all workers together
 # The driver's modules are found there too, but after Python's own and the installed ones.
 START = "import sys; sys.path += {path!r}; from evolvability.workers.local_processes import serve; serve({pipe})"
 
 
-class LocalProcesses(ThreadedPool):
-    """Worker processes on this machine, by default one per core; one that dies or hangs is replaced.
+class LocalProcesses(Pool):
+    """Worker processes on this machine; one that dies or hangs is replaced.
 
     One that takes more than its share of the machine's memory is ended.
+    A thread per worker makes a call and waits for it: so it is known whose it is, and when it began.
     """
 
-    def __init__(self, num_workers: int | None = None, deadline: float = DEADLINE) -> None:
-        number = num_cores() if num_workers is None else num_workers
-        if number < 1:
-            raise ConfigError(f"workers must be 1 or more, got {number}.")
-        super().__init__(f"{number} local worker process{'es' * (number != 1)}", deadline, number)
-        self.memory = MEMORY_SHARE * machine_memory() / self.num_workers
+    def __init__(self, num_workers: int, deadline: float = DEADLINE) -> None:
+        if num_workers < 1:
+            raise ConfigError(f"workers must be 1 or more, got {num_workers}.")
+        super().__init__(f"{num_workers} local worker process{'es' * (num_workers != 1)}", deadline)
+        self.num_workers, self._threads = num_workers, ThreadPoolExecutor(num_workers)
         self._workers: set[_Worker] = set()
         self._own = threading.local()  # the worker of a thread
+        self.memory = MEMORY_SHARE * machine_memory() / num_workers
         self._is_closed = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Call it as soon as a thread has nothing else to do."""
+        return self._threads.submit(self.call, function, *arguments)
+
+    def slots(self) -> int:
+        """One per worker."""
+        return self.num_workers
 
     def close(self) -> None:
         """End the processes."""
         self._is_closed.set()
-        super().close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in [*self._workers]:
             worker.process.kill()
         with contextlib.suppress(RuntimeError):  # of a thread of ours, which cannot wait for itself
@@ -74,7 +84,7 @@ class LocalProcesses(ThreadedPool):
             for worker in [*self._workers]:
                 worker.look_after(self.memory)
 
-    def call(self, function: Callable[..., WorkerReport], *arguments: Any) -> WorkerReport:
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """By the process of this thread; a new one begins where there is none, or not any more."""
         worker: _Worker | None = getattr(self._own, "worker", None)
         try:
@@ -84,8 +94,7 @@ class LocalProcesses(ThreadedPool):
                 if self._is_closed.is_set():  # meanwhile, by another thread, which may not have seen this process
                     worker.process.kill()
                 worker.call(START_SECONDS, get_ready, function, *arguments)
-            report: WorkerReport = worker.call(self.deadline, function, *arguments)
-            return report
+            return worker.call(self.deadline, function, *arguments)
         except LostError:
             self._workers -= {worker}
             self._own.worker = None
@@ -96,9 +105,9 @@ class _Worker:
     """A worker process, and a pipe to it."""
 
     def __init__(self) -> None:
+        self._words = ""  # what it wrote last
         self._until = float("inf")  # when the call under way is overdue
         self._is_overdue = False
-        self._words = ""  # what it wrote last
         self._pipe, theirs = Pipe()
         start = START.format(path=[str(Path(path).absolute()) for path in sys.path], pipe=theirs.fileno())
         # -P: without the working folder, which may be somebody else's. A session of its own: Ctrl-C is the driver's.

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from uuid import uuid4
 
 import cloudpickle
@@ -70,15 +70,6 @@ class Broadcast:
     """What the task remembers, e.g. statistics of observations."""
 
 
-class WorkerReport(NamedTuple):
-    """A worker's answer."""
-
-    result: Any
-    """A `Part`, or a partial gradient as a `Parameters`."""
-    worker: str = ""
-    """The worker's name."""
-
-
 def recipe_of(config: Config, task: Task, population: Population | None = None) -> Recipe:
     """A run's recipe, ready to travel; with its population, where that was given as an object."""
     try:
@@ -91,7 +82,7 @@ def recipe_of(config: Config, task: Task, population: Population | None = None) 
     return Recipe(uuid4().hex, config, task.shapes, len(task.behavior), factory, code_here(), _this_process())
 
 
-def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *arguments: Any) -> WorkerReport:
+def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *arguments: Any) -> Any:
     """Call a method of this thread's workbench."""
     try:
         bench = _workbench(recipe)
@@ -100,8 +91,9 @@ def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *
             result = getattr(bench, method)(*arguments)
         bench.check_code()  # afterwards: modules may be imported late
     except raised_on(recipe) as error:  # not of a member but of the worker, and the next one would have it too
-        raise TaskError(f"Worker {_worker_name()} cannot do its work: {type(error).__name__}: {error}") from None
-    return WorkerReport(result, _worker_name())
+        worker = "{}:{}".format(*_this_process())
+        raise TaskError(f"Worker {worker} cannot do its work: {type(error).__name__}: {error}") from None
+    return result
 
 
 def get_ready(function: Callable[..., Any], *arguments: Any) -> None:
@@ -229,15 +221,6 @@ def _this_process() -> tuple[str, int]:
 def _on_cpu(broadcast: Broadcast) -> tuple[Any, ...]:
     cpu = jax.local_devices(backend="cpu")[0]
     return jax.device_put((broadcast.noise, broadcast.parameters, np.int32(broadcast.generation)), cpu)
-
-
-def _worker_name() -> str:
-    """This worker, for people: a Dask worker's address, or a process."""
-    if "distributed" in sys.modules:
-        with suppress(ValueError):
-            # Raises outside of a Dask worker, also in a driver that has imported Dask.
-            return str(sys.modules["distributed"].get_worker().address)
-    return "{}:{}".format(*_this_process())
 
 
 @cache

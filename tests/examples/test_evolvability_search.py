@@ -1,5 +1,6 @@
 """Evolvability search: what it counts, whom it selects, and what it finds."""
 
+import itertools
 from typing import Any
 
 import jax
@@ -8,20 +9,20 @@ import numpy as np
 import pytest
 from jax import Array
 
-from evolvability import ConfigError, evolve
+from evolvability import make_task
 from evolvability.core.populations import mixture
 from evolvability.core.strategy import State
 from evolvability.core.types import make_outcome
-from evolvability.methods.evolvability_search import TOURNAMENT, evolvability_search, in_turn, num_distinct
 from evolvability.studies.measures import num_distinct as counted_one_by_one
 from evolvability.tasks.interference import MOST_EVOLVABLE, pattern
+from examples.evolvability_search import TOURNAMENT, count_distinct, evolvability_search, in_turn, search
 
 
 @pytest.mark.parametrize("threshold", [0.01, 0.5, 2.0])
 def test_distinct_behaviors_are_counted_as_one_by_one(threshold: float) -> None:
     behavior = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
     valid = np.arange(60) % 7 > 0
-    found = jax.jit(num_distinct)(behavior, valid, threshold)
+    found = jax.jit(count_distinct)(behavior, valid, threshold)
     assert int(found) == counted_one_by_one(behavior[valid], threshold)
 
 
@@ -75,29 +76,14 @@ def test_the_worst_wins_only_a_tournament_of_its_own() -> None:
 @pytest.mark.full
 def test_it_finds_where_the_pattern_is_most_evolvable() -> None:
     """Slowly: the best parent of 40 generations is where a mutation changes most, give or take a mutation."""
-    result = evolve("interference", objective="evolvability_search", generations=40, seeds=3)
-    assert result.metrics["objective"].shape == (3, 40)
+    states = search(make_task("interference"), sigma=0.5, threshold=0.5, members=512, seeds=3)
+    last = next(itertools.islice(states, 40, None))
+    assert last.generation.tolist() == [40] * 3
     offspring = np.random.default_rng(0).normal(scale=0.5, size=1000)
 
     def distinct(x: float) -> int:
         return counted_one_by_one(np.asarray(pattern(jnp.asarray(x + offspring)))[:, None], 0.5)
 
-    for best in result.centers[:, 0, 0]:
+    for best in last.parameters.center[:, 0, 0]:
         assert distinct(1.0) < 0.7 * distinct(float(MOST_EVOLVABLE))
         assert distinct(float(best)) > 0.85 * distinct(float(MOST_EVOLVABLE))
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"population": "normal"}, "population must be mixture for evolvability_search"),
-        (
-            {"population_size": 100, "components": 16},
-            "population_size must be a multiple of 16, so that",
-        ),
-        ({"threshold": 0.0}, r"threshold must be positive, got 0\.0"),
-    ],
-)
-def test_bad_settings_are_named(settings: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        evolve("point", objective="evolvability_search", **settings)
