@@ -20,7 +20,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks.dependability.arms import ARMS, START_NOISE, Arm
+from benchmarks.dependability.arms import ARMS, START_NOISE
 from benchmarks.dependability.rows import WAYS, along
 from evolvability import make_task
 from evolvability.core.cores import num_cores
@@ -47,38 +47,40 @@ def rows(study: Path, mutations: int, steps: int) -> Iterator[dict[str, Any]]:
                 noise = np.random.default_rng(seed).standard_normal((mutations, center["center"].shape[1]))
                 members = (center["center"].astype(np.float32) + SIGMA * noise).astype(np.float32)
                 falls = arm.task == "ant" and "task_options" not in arm.settings
-                calls = [processes.submit(there, arm.task, falls, steps, one, memory) for one in members]
-                ours = here(arm, falls, steps, members, memory)
+                place = (arm.task, falls, steps)
+                calls = [
+                    processes.submit(there, *place, Address((seed,), 0, number), member, memory)
+                    for number, member in enumerate(members)
+                ]
+                ours = here(*place, jax.random.key(seed), members, memory)
                 theirs = np.stack([call.result() for call in calls])
                 yield {"task": arm.task, "arm": arm.name, "seed": seed} | compared(ours, theirs)
 
 
-def here(arm: Arm, falls: bool, steps: int, members: Array, memory: Moments) -> Array:
-    """(num_mutations, EPISODES, num_behaviors) in the body that PyBullet's robots were fitted by."""
-    ends = {"early_termination": falls} if arm.task == "ant" else {}
-    task = make_task(arm.task, {"body": "paper", "start_noise": START_NOISE, "num_steps": steps, **ends})
-    sample = sample_of(jax.numpy.asarray(members))
-    outcome, _ = with_episodes(task, EPISODES).evaluate(jax.random.key(0), sample, memory)
+def here(robot: str, falls: bool, steps: int, key: jax.Array, members: Array, memory: Moments) -> Array:
+    """(num_mutations, EPISODES, num_behaviors) in the body that was fitted to PyBullet's."""
+    ends = {"early_termination": falls} if robot == "ant" else {}
+    task = make_task(robot, {"body": "paper", "start_noise": START_NOISE, "num_steps": steps, **ends})
+    outcome, _ = with_episodes(task, EPISODES).evaluate(key, sample_of(jax.numpy.asarray(members)), memory)
     return np.asarray(outcome.episodes, np.float64)
 
 
-def there(robot: str, falls: bool, steps: int, member: Array, memory: Moments) -> Array:
+def there(robot: str, falls: bool, steps: int, address: Address, member: Array, memory: Moments) -> Array:
     """(EPISODES, num_behaviors) of one mutation in PyBullet, whose start poses differ by up to 0.1 rad as well."""
     simulate = _simulator(robot, falls, steps)
-    trials = [simulate(member, Address((0,), 0, number), memory) for number in range(EPISODES)]
+    trials = [simulate(member, address._replace(episode=number), memory) for number in range(EPISODES)]
     return np.stack([np.asarray(trial.behavior, np.float64) for trial in trials])
 
 
 @cache
 def _simulator(robot: str, falls: bool, steps: int) -> Any:
-    from pybullet_envs_gymnasium import gym_locomotion_envs as environments
-
-    if robot == "ant" and not falls:
-        # PyBullet's ant ends when its torso sinks; most of these were trained without.
-        environments.AntBulletEnv._isDone = lambda self: False
     task = make_task(f"{robot}-bullet", {"num_steps": steps})
     assert task.simulator is not None
-    return task.simulator()
+    simulator: Any = task.simulator()
+    if robot == "ant" and not falls:
+        # This one alone: PyBullet's ant ends when its torso sinks, and most of these were trained without.
+        simulator.env._isDone = lambda: False
+    return simulator
 
 
 def compared(ours: Array, theirs: Array) -> dict[str, Any]:
