@@ -97,7 +97,7 @@ def in_turn(population: Population) -> Population:
 
 
 def count_distinct(behavior: Array, valid: Array, threshold: float) -> Array:
-    """How many behaviors are distinct: one after the other, those farther than a threshold from all counted before.
+    """How many behaviors are distinct: one after the other, those at least a threshold from all counted before.
 
     behavior: (num_offspring, num_behaviors); valid: (num_offspring,) those that count at all.
 
@@ -126,6 +126,8 @@ def evolvability_search(population: Population, *, population_size: int, thresho
     Those that differ by less than the threshold do the same, in units of behavior.
     """
     num_parents, num_signs = population.num_components, population.num_signs
+    if population_size % (num_parents * num_signs):
+        raise ValueError(f"population_size must be a multiple of {num_parents * num_signs}, got {population_size}.")
     draws = population.draws(population_size)
 
     def init(key: Array, centers: Array, memory: PyTree = ()) -> State:
@@ -221,6 +223,7 @@ def main() -> None:
                 path = arguments.output / f"{name_of_task}-{objective}-{times}"
                 if not (path / "config.toml").exists():
                     options = ["--population-size", str(members), "--generations", str(number), "--record-every", "1"]
+                    options += ["--sigma", str(settings["sigma"])]
                     seeds = ["--seeds", str(arguments.seeds), "--output", str(path), "--quiet"]
                     ees(["train", name_of_task, "--objective", objective, *options, *seeds])
                 centers = [Run(path).drawn_around(place)["parameters/center"] for place in looked_at]

@@ -35,9 +35,9 @@ def build_population(config: Config, shapes: Shapes) -> Population:
         options["sigma"] = optax.exponential_decay(options["sigma"], 1, decay, end_value=lowest or None)
     try:
         population: Population = _made(population_entry(config.population).factory, options, shapes=shapes)
+        return population
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    return population
 
 
 def build_objective(config: Config, num_behaviors: int) -> Objective | StatefulObjective:

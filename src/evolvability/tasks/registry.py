@@ -38,9 +38,9 @@ class TaskEntry:
 
 # Of 16 members the usual hundredth would mostly be nobody.
 SMOKE = {"population_size": 16, "generations": 3, "task_options": {"num_steps": 20, "observation_share": 0.25}}
-# Of bfloat16, half the memory of float32, and half of what every control step reads.
+# With bfloat16, half the memory of float32, and half of what every control step reads.
 PAPER = {"population_size": 10_000, "generations": 100, "noise_dtype": "bfloat16"}
-LOCOMOTION_PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER, "smoke": SMOKE}
+LOCOMOTION_PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER | {"task_options": {"num_steps": 1000}}, "smoke": SMOKE}
 # A laptop's few members and short episodes teach the light bodies sooner.
 CHEETAH_LAPTOP: dict[str, Any] = {
     "population_size": 400,

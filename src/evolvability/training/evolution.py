@@ -218,6 +218,8 @@ def _asked(task: Task, config: Config) -> Task:
 def _devices(config: Config, task: Task, num_signs: int) -> Any:
     """Those that a generation runs on; one alone where episodes are followed step by step, and in Python."""
     in_world = config.objective == MAML or config.explores
+    if jax.process_count() > 1:
+        raise ConfigError("A run is one process of JAX's. To use many machines, write the task in Python, for Dask.")
     if not task.on_host and not in_world:
         return usable(jax.devices(), (config.chunk_size or config.population_size) // num_signs)
     return jax.devices()[:1]

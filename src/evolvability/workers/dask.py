@@ -134,16 +134,19 @@ class DaskPool(Pool):
             raise ClusterError(f"The Dask workers cannot be used: {type(error).__name__}: {error}") from error
 
     async def _check_excuse(self, task: Any, keys: set[Any], times: int) -> None:
-        """Shun the worker of an answer that did not come in time, until it answers; or wait for it once more."""
+        """Wait for an answer once more, or shun its worker until it answers; of a call that nobody began, give up."""
         scheduler: Any = self.client.scheduler
         processing = await scheduler.processing(workers=None)
         holders = {worker for worker, own in processing.items() if not keys.isdisjoint(own)}
         # A scheduler whose workers died may have lost sight of a call, which then waits for ever.
-        is_due = holders or task.done() or times >= UNBEGUN_TIMES
-        if is_due and self._trusted():  # or there is nobody else to do it
-            self._shunned.update(dict.fromkeys(holders, task))
-            self._sent.clear()  # what is shared may be stuck there as well: it is sent anew
-            raise OverdueError(self.deadline)
+        is_begun, seconds = bool(holders) or task.done(), times * (self.deadline + START_SECONDS)
+        if not self._trusted() or not (is_begun or times >= UNBEGUN_TIMES):
+            return  # there is nobody else to do it, or nobody has come to it
+        self._sent.clear()  # what is shared may be stuck there, or forgotten: it is sent anew
+        if not is_begun:
+            raise LostError(f"no worker came to it in {seconds:.0f} s")
+        self._shunned.update(dict.fromkeys(holders, task))
+        raise OverdueError(seconds)
 
 
 def _new_key() -> str:
