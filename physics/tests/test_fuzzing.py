@@ -3,7 +3,9 @@
 import functools
 import hashlib
 import os
+import platform
 import secrets
+import sys
 import time
 from pathlib import Path
 
@@ -22,8 +24,13 @@ BUDGET = float(os.environ.get("FUZZ_SECONDS", "1200"))
 MOST = int(os.environ.get("FUZZ_MODELS", "1000000"))
 FIRST = int(os.environ.get("FUZZ_SEED", secrets.randbelow(10**6)))
 """Of the random models: new ones every time, or those that are asked for."""
-GOLDEN = {"cheetah": "c33600825dd8f00d", "ant": "e3350ceff906dd83"}
-"""Of the C++ that is generated: a change of the generator changes it, and whoever makes one writes down the new."""
+GOLDEN = {
+    "cheetah": {"aarch64": "c33600825dd8f00d", "x86_64": "de5f4de9ae3d036f"},
+    "ant": {"aarch64": "e3350ceff906dd83", "x86_64": "4247612f1f9b0093"},
+}
+"""Of the C++ that is generated: a change of the generator changes it, and whoever makes one writes down the new.
+
+By the kind of processor, on Linux: constants that MuJoCo and NumPy compute are not the same to the last digit on all."""
 
 
 def errors(own: mujoco.MjModel, seed: int) -> tuple[float, float]:
@@ -100,5 +107,7 @@ def test_a_pendulums_program_is_the_text_that_was_read() -> None:
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_programs_of_robots_are_those_that_were_measured(name: str) -> None:
+    if sys.platform != "linux" or platform.machine() not in GOLDEN[name]:
+        pytest.skip("no program was written down for this kind of processor")
     text = mujoco_fused.emit(model(name), 4)
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == GOLDEN[name]
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == GOLDEN[name][platform.machine()]

@@ -310,7 +310,7 @@ def test_command_line_runs_an_environment_and_goes_on_with_it(
     cli.main(["resume", "run", "--generations", "3", "--workers", "0"])
     output = capsys.readouterr().out
     assert "CartPoleEnv (Gymnasium), this process" in output
-    assert "1 worker" in output
+    assert "in 3 generations" in output
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def validate(config: Any) -> None:
         "chunk_size",
         f"0, or a divisor of the population's {config.population_size} members that keeps mirrored pairs together",
     )
-    natural = f"off for {config.population}, whose sigma is fixed (set learning_rate)"
-    must(population.learns_sigma or not config.natural_gradient, "natural_gradient", natural)
+    natural = f"off for {config.population}, where {population.fixed_sigma} (set learning_rate)"
+    must(not population.fixed_sigma or not config.natural_gradient, "natural_gradient", natural)
     if config.objective == MAML:
         must(config.population == "normal", "population", "normal for MAML, which trains one center")
         must(not config.goal, "goal", "empty for MAML, which draws its goals")
@@ -49,6 +49,6 @@ def validate(config: Any) -> None:
         must(config.episodes == 1, "episodes", "1 where actions are drawn (estimator, action_std)")
     if config.estimator == "actions":
         must(config.action_std > 0, "action_std", "positive for estimator actions: only drawn actions have a score")
-        must(not population.learns_sigma, "population", "another for estimator actions, which learns centers alone")
+        must(bool(population.fixed_sigma), "population", "another for estimator actions, which learns centers alone")
     if config.goal:
         check_goal(config.goal)

@@ -65,8 +65,8 @@ class PopulationEntry:
     """One line for `ees list`."""
     options: type
     """The frozen dataclass of its options, each field with its sentence."""
-    learns_sigma: bool = False
-    """Whether it learns its sigma beside its means; others have no natural gradient of their own."""
+    fixed_sigma: str = ""
+    """Of one that does not learn its sigma: why it has no natural gradient of its own."""
 
 
 @dataclass(frozen=True)
@@ -123,23 +123,26 @@ class GivenOptions(Options):
     """How many means it has."""
 
 
+PLAIN_TIMES = "it is the plain gradient times sigma^2"
 POPULATIONS: dict[str, PopulationEntry] = {
     "normal": PopulationEntry(
-        ".core.populations:normal", "isotropic normal, the paper's: its mean is learned", FixedSigmaOptions
+        ".core.populations:normal", "isotropic normal, the paper's: its mean is learned", FixedSigmaOptions, PLAIN_TIMES
     ),
     "low_rank": PopulationEntry(
-        ".core.populations:low_rank", "normal, with noise of low rank for every weight matrix", LowRankOptions
+        ".core.populations:low_rank",
+        "normal, with noise of low rank for every weight matrix",
+        LowRankOptions,
+        PLAIN_TIMES,
     ),
     "diagonal_normal": PopulationEntry(
-        ".core.populations:diagonal_normal",
-        "normal with a learned standard deviation per parameter",
-        PopulationOptions,
-        learns_sigma=True,
+        ".core.populations:diagonal_normal", "normal with a learned standard deviation per parameter", PopulationOptions
     ),
     "mixture": PopulationEntry(
         ".core.populations:mixture",
         "equal mixture of isotropic normals: species, whose means are learned",
         MixtureOptions,
+        "it is the plain gradient times components * sigma^2 while components are apart, and has no closed form "
+        "elsewhere",
     ),
 }
 """By name, in the order of `ees list`."""
@@ -148,7 +151,7 @@ POPULATIONS: dict[str, PopulationEntry] = {
 def population_entry(name: str) -> PopulationEntry:
     """The entry of a population, or that of one that was given as an object."""
     if name.startswith(FROM_PYTHON):
-        return PopulationEntry("", "given from Python", GivenOptions)
+        return PopulationEntry("", "given from Python", GivenOptions, PLAIN_TIMES)
     if name not in POPULATIONS:
         raise ConfigError(unknown("population", name, POPULATIONS))
     return POPULATIONS[name]
