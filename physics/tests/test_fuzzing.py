@@ -30,7 +30,7 @@ GOLDEN = {
 }
 """Of the C++ that is generated: a change of the generator changes it, and whoever makes one writes down the new.
 
-By the kind of processor, on Linux: constants that MuJoCo and NumPy compute are not the same to the last digit on all."""
+By the kind of processor, on Linux: constants that MuJoCo and NumPy compute differ in last digits."""
 
 
 def errors(own: mujoco.MjModel, seed: int) -> tuple[float, float]:
