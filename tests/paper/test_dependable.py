@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from benchmarks.dependability import report, rows
+from benchmarks.dependability import bullet, report, rows
 from benchmarks.dependability.__main__ import lane_of, main, plan
 from benchmarks.dependability.arms import ARMS, CONDITIONS, FAILED, FIRST_SEED, SCALES, config_of
 from benchmarks.dependability.rows import TRIES, UNSEEN, Place, Work, best, directions, mask, without_motor
@@ -173,3 +173,20 @@ def test_the_smoke_size_of_the_whole_study_runs_and_is_reported(
     told = capsys.readouterr().out
     assert all(f"| {arm.name} | 2 |" in told for arm in ARMS)
     assert "MAML after 10 episodes of adaptation, cheetah: " in told
+
+
+def test_mutations_in_another_simulator_are_compared_by_where_they_end_and_judged_by_unseen_episodes() -> None:
+    generator = np.random.default_rng(0)
+    places = np.arange(-8.0, 8.0)[:, None, None]
+    ours = places + 0.1 * generator.normal(size=(16, 4, 1))
+    same = bullet.compared(ours, ours / 2)
+    assert same["agreement"] == pytest.approx(1.0)
+    assert same["there"]["distance"] == pytest.approx(same["here"]["distance"] / 2)
+    # Here the best is the last one; there its first episode goes astray, which picks another, and judges none.
+    theirs = ours.copy()
+    theirs[15, 0] = -20.0
+    found = bullet.compared(ours, theirs)
+    assert found["picked_here"]["right"] == pytest.approx(theirs[15, 1:].mean())
+    assert found["picked_there"]["right"] == pytest.approx(theirs[14, 1:].mean())
+    row = {"task": "ant", "arm": "MaxCov", "seed": 200} | found
+    assert bullet.table([row]).splitlines()[-1].startswith("| ant, MaxCov | ")
