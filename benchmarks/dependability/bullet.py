@@ -10,7 +10,7 @@ that is kept; with the rows' file in the study's place, only its table is printe
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
@@ -35,10 +35,10 @@ Array = np.ndarray[Any, Any]
 MUTATIONS, EPISODES, SIGMA = 16, 4, 0.02
 
 
-def rows(study: Path, mutations: int, steps: int) -> Iterator[dict[str, Any]]:
+def rows(study: Path, robots: Sequence[str], mutations: int, steps: int) -> Iterator[dict[str, Any]]:
     """What mutations of each kept center do here and there."""
     with ProcessPoolExecutor(num_cores(), get_context("spawn")) as processes:
-        for arm in ARMS:
+        for arm in (arm for arm in ARMS if arm.task in robots):
             name = f"{arm.task}-{arm.name.replace(', ', '-').replace(' ', '-')}"
             for path in sorted((study / "centers").glob(f"{name}-2??.npz")):
                 seed = int(path.stem[-3:])
@@ -50,11 +50,30 @@ def rows(study: Path, mutations: int, steps: int) -> Iterator[dict[str, Any]]:
                 place = (arm.task, falls, steps)
                 calls = [
                     processes.submit(there, *place, Address((seed,), 0, number), member, memory)
-                    for number, member in enumerate(members)
+                    for number, member in enumerate(with_motors_of_bullet(arm.task, members))
                 ]
                 ours = here(*place, jax.random.key(seed), members, memory)
                 theirs = np.stack([call.result() for call in calls])
                 yield {"task": arm.task, "arm": arm.name, "seed": seed} | compared(ours, theirs)
+
+
+def with_motors_of_bullet(robot: str, members: Array) -> Array:
+    """The same networks, whose outputs are in the order of PyBullet's motors.
+
+    Its ant has motors in the order of its joints; the model that ours is made of begins with the last leg.
+
+    Examples:
+        >>> ours = np.zeros((1, 75272))
+        >>> ours[0, -8:] = [7, 8, 1, 2, 3, 4, 5, 6]  # biases of the torques at hip and ankle, leg by leg
+        >>> with_motors_of_bullet("ant", ours)[0, -8:].astype(int).tolist()
+        [1, 2, 3, 4, 5, 6, 7, 8]
+    """
+    if robot != "ant":
+        return members
+    (inputs, motors), _ = make_task(robot).shapes[-2:]
+    last = members[:, -(inputs + 1) * motors :].reshape(len(members), inputs + 1, motors)
+    turned = np.roll(last, -2, axis=2).reshape(len(members), -1)
+    return np.concatenate([members[:, : -(inputs + 1) * motors], turned], axis=1)
 
 
 def here(robot: str, falls: bool, steps: int, key: jax.Array, members: Array, memory: Moments) -> Array:
@@ -119,6 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", type=Path, help="the study's folder, or rows that were made")
     parser.add_argument("--output", type=Path, default=None, help="where rows are written")
+    parser.add_argument("--robots", nargs="+", default=["cheetah", "ant"])
     parser.add_argument("--mutations", type=int, default=MUTATIONS)
     parser.add_argument("--steps", type=int, default=1000)
     options = parser.parse_args()
@@ -126,7 +146,7 @@ def main() -> None:
         found = [json.loads(line) for line in options.study.read_text().splitlines()]
     else:
         found = []
-        for row in rows(options.study, options.mutations, options.steps):
+        for row in rows(options.study, options.robots, options.mutations, options.steps):
             print(json.dumps(row), flush=True)
             found.append(row)
         if options.output:
