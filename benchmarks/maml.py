@@ -1,8 +1,8 @@
 """Where the time of one outer step of MAML goes.
 
 Every part is a compiled program of its own; "whole" is the step as runs do it, in one program. "product" is one product
-with the curvature, of which conjugate gradients take as many as they have iterations, "evaluate" one length of the line
-search.
+with the curvature, of which conjugate gradients take as many as they have iterations, "exact" the same in full
+precision, and "evaluate" one length of the line search.
 
     python benchmarks/maml.py --task cheetah --steps 1000 --seeds 3 --output maml.json
 """
@@ -63,10 +63,14 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
     def part(name: str, actor: Actor, before: Batch, after: Batch) -> Any:
         with jax.default_matmul_precision("highest"):
-            outer = outer_problem(world.networks, actor, before, after, inner)
+            outer, exact = (
+                outer_problem(world.networks, actor, before, after, inner, curvature_precision=precision)
+                for precision in ("tensorfloat32", "highest")
+            )
             parts: dict[str, Callable[[], Any]] = {
                 "gradient": lambda: outer.gradient,
                 "product": lambda: outer.curvature(outer.position),
+                "exact": lambda: exact.curvature(outer.position),
                 "evaluate": lambda: outer.evaluate(1.001 * outer.position),
             }
             return parts[name]()
@@ -77,7 +81,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     row["before"], before = timed(run_episodes, keys, same, goals)
     row["adapt"], own = timed(jax.jit(jax.vmap(adapted)), actors, before)
     row["after"], after = timed(run_episodes, keys, own, goals)
-    for name in ("gradient", "product", "evaluate"):
+    for name in ("gradient", "product", "exact", "evaluate"):
         row[name], _ = timed(jax.jit(jax.vmap(partial(part, name))), actors, before, after)
     row["whole"], _ = timed(jax.jit(jax.vmap(meta.step)), states)
     products, lengths = config.objective_options.iterations, 1

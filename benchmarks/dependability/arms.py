@@ -113,12 +113,17 @@ def config_of(arm: Arm, scale: Scale) -> Config:
     robot = {"body": "paper", "start_noise": arm.start_noise, **scale.task_options}
     sizes: dict[str, Any] = {"seed": scale.first_seed, "seeds": min(arm.seeds, scale.seeds), "task_options": robot}
     if arm.objective == MAML:
-        return layered(arm.task, objective=MAML, values=merged(sizes, scale.maml))
-    sizes |= {"generations": scale.generations, "record_every": scale.generations, "record_centers": False}
+        return layered(arm.task, objective=MAML, values=merged(sizes, scale.maml, without_records(**scale.maml)))
+    sizes |= {"generations": scale.generations} | without_records(scale.generations)
     sizes |= {"population_size": scale.episodes // arm.episodes, "episodes": arm.episodes, "noise_dtype": "bfloat16"}
     ranked = {"behavior_shaping": "centered_ranks", "l2": 0.005}
     # As a preset has them: options count as far as the objective, or a term of it, has them.
     return layered(arm.task, objective=arm.objective, offers=merged(sizes, ranked, arm.settings))
+
+
+def without_records(generations: int, **_: Any) -> dict[str, Any]:
+    """Settings of a run that keeps its first and last state alone."""
+    return {"record_every": generations, "record_centers": False}
 
 
 def runs_of(arm: Arm, scale: Scale, output: Path) -> Iterator[Planned]:

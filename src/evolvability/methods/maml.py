@@ -88,7 +88,7 @@ def maml(world: World, options: MamlOptions) -> Meta:
         # `k=k`: a lambda would otherwise see the loop's last value.
         before, after = (jax.tree.map(lambda leaf, k=k: leaf[k], both) for k in (0, 1))
         actor = Actor(state.parameters.center[0], state.log_std)
-        # In full precision: a GPU's default for matrix products, TF32, would blur the curvature.
+        # In full precision, but for the curvature: a GPU's default for matrix products is TF32.
         with jax.default_matmul_precision("highest"):
             outer = outer_problem(world.networks, actor, before.batch, after.batch, inner)
             moved = trust_region_step(

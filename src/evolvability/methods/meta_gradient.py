@@ -81,7 +81,12 @@ class Outer(NamedTuple):
 
 
 def outer_problem(
-    networks: NetworkFamily, actor: Actor, before: Batch, after: Batch, step: Callable[[Actor, Batch], Actor]
+    networks: NetworkFamily,
+    actor: Actor,
+    before: Batch,
+    after: Batch,
+    step: Callable[[Actor, Batch], Actor],
+    curvature_precision: str = "tensorfloat32",
 ) -> Outer:
     """What a trust-region step needs of the return after adaptation by an inner ``step``, such as `adapt`.
 
@@ -118,7 +123,9 @@ def outer_problem(
             fisher = Actor(weight * change.center * jnp.exp(-2 * old.log_std), 2 * change.log_std)
             return jax.vjp(outputs, position)[1](fisher)[0]
 
-        return _over_tasks(of_task, before, after)
+        # Most of the time goes here, and a direction may be a little off: gain and divergence judge what it leads to.
+        with jax.default_matmul_precision(curvature_precision):
+            return _over_tasks(of_task, before, after)
 
     def evaluate(flat: Array) -> tuple[Array, Array]:
         def of_task(before: Batch, after: Batch) -> tuple[Array, Array]:
