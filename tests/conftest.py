@@ -77,6 +77,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 jax.config.update("jax_compilation_cache_dir", str(COMPILED))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+# Where in the source each operation of a program comes from is for profiles, and a tenth of the time to make it.
+jax.config.update("jax_include_full_tracebacks_in_locations", False)
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(COMPILED)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 os.environ.setdefault("WARP_CACHE_PATH", str(OURS.with_name("kernels")))

@@ -158,7 +158,7 @@ def test_a_call_that_no_worker_comes_to_is_made_again(
     client: Client, undisturbed: TrainingResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As one of which the scheduler has lost sight."""
-    monkeypatch.setattr("evolvability.workers.dask.START_SECONDS", START_SECONDS)
+    monkeypatch.setattr("evolvability.workers.dask.START_SECONDS", 1.0)
     original, calls = client.submit, 0
 
     def submit(function: Any, *arguments: Any, **where: Any) -> Any:
@@ -167,7 +167,7 @@ def test_a_call_that_no_worker_comes_to_is_made_again(
         nowhere = {"workers": ["tcp://127.0.0.1:1"], "allow_other_workers": False}
         return original(function, *arguments, **where | (nowhere if function is work and calls == 1 else {}))
 
-    pool, task = DaskPool(client, DEADLINE), diary_task(Diary(tmp_path / "diary.txt"))
+    pool, task = DaskPool(client, deadline=1.0), diary_task(Diary(tmp_path / "diary.txt"))
     monkeypatch.setattr(client, "submit", submit)
     assert_same(evolve(task, **SETTINGS, workers=pool), undisturbed)
 
