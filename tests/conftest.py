@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterable
 from copy import copy
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +21,8 @@ from jax import Array
 from evolvability.config.schema import Config
 from evolvability.core.entries import loaded
 from evolvability.core.objectives import sample_weights
-from evolvability.core.types import Outcome, make_outcome
+from evolvability.core.populations import normal
+from evolvability.core.types import Outcome, Sample, make_outcome
 from evolvability.explorer.videos import draw_without_window
 from evolvability.studies import sweeps
 from evolvability.tasks.base import Task
@@ -142,6 +143,18 @@ def collected_seldom() -> None:
     """What hundreds of tests have traced and compiled stays: to look at all of it before each training takes longer
     than the training. What is left by one is collected when Python finds that there is enough of it."""
     vars(evolutions)["gc"] = SimpleNamespace(collect=int)
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _mutations(center: Array, sigma: float, num_members: int) -> Sample:
+    population = normal(sigma)
+    parameters = population.init(jax.random.key(2), center[None])
+    return population.sample(jax.random.key(1), parameters, 0, population.draws(num_members))
+
+
+def mutations_for(task: Task, num_members: int, sigma: float = 0.1) -> Sample:
+    """Mutations of a network for a task, the same ones each time; fresh networks hardly act, and they do."""
+    return _mutations(task.init(jax.random.key(0)), sigma, num_members)
 
 
 def in_tiers(cases: Iterable[Any], quick: Collection[Any]) -> list[Any]:

@@ -6,16 +6,15 @@ import jax
 import mujoco
 import numpy as np
 import pytest
-from jax import Array
 
-from evolvability import RobotOptions, Sample, Task, make_task, normal, robot_task
+from evolvability import RobotOptions, Sample, Task, make_task, robot_task
 from evolvability.explorer.videos import draw_without_window, robot_colors, scenes
 from evolvability.tasks.options import EpisodeOptions
 from evolvability.tasks.registry import TASKS
 from evolvability.tasks.robots.mjcf import ASSETS
 from evolvability.tasks.robots.robot import Robot
 from tests.browsing import draws_here
-from tests.conftest import in_tiers
+from tests.conftest import in_tiers, mutations_for
 
 draw_without_window()
 
@@ -39,13 +38,7 @@ def robot_of(name: str) -> Robot:
 
 
 def draw(task: Task, num_members: int = 16) -> Sample:
-    population = normal(0.1)
-
-    def drawn(draws: Array) -> Sample:
-        parameters = population.init(jax.random.key(2), task.init(jax.random.key(0))[None])
-        return population.sample(jax.random.key(1), parameters, 0, draws)
-
-    return jax.jit(drawn)(population.draws(num_members))
+    return mutations_for(task, num_members)
 
 
 def random_states(robot: Robot, number: int = 20) -> Any:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from mujoco_fused import contact_pairs
 
-from evolvability import Circumstances, ConfigError, Ends, Sample, Task, normal, robot_task
+from evolvability import Circumstances, ConfigError, Ends, Sample, Task, robot_task
 from evolvability.tasks.circumstances import circumstances_in
 from evolvability.tasks.engines.drawing import draw
 from evolvability.tasks.robots.simplify import simplified
-from tests.conftest import in_tiers
+from tests.conftest import in_tiers, mutations_for
 
 FLOOR = '<geom name="floor" type="plane" size="9 9 1" {masks}/>'
 HULL = '<body name="hull" pos="0 0 {height}">{joints}<geom name="hull" size=".1" mass="1" {masks}/>{inside}</body>'
@@ -79,9 +79,7 @@ def look(view: Any) -> Any:
 
 
 def draws(task: Task) -> Sample:
-    population = normal(1.0)
-    parameters = population.init(jax.random.key(2), task.init(jax.random.key(0))[None])
-    return population.sample(jax.random.key(1), parameters, 0, population.draws(4))
+    return mutations_for(task, 4, sigma=1.0)
 
 
 def behavior(task: Task) -> Any:

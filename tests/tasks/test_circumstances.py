@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from evolvability import Circumstances, ConfigError, Sample, Task, make_task, normal
+from evolvability import Circumstances, ConfigError, Sample, Task, make_task
 from evolvability.core.noise import rows
 from evolvability.tasks.base import with_episodes, world_of
 from evolvability.tasks.engines.base import host_replay
@@ -22,6 +22,7 @@ from evolvability.tasks.policies import mlp
 from evolvability.tasks.robots.observations import slowed, touching
 from evolvability.tasks.robots.paper import ROBOTS
 from evolvability.tasks.robots.robot import Robot
+from tests.conftest import mutations_for
 
 KEY = jax.random.key(5)
 NUM_STEPS, HIDDEN = 30, 16
@@ -45,9 +46,7 @@ def task(name: str, **options: Any) -> Task:
 
 
 def sample_for(task: Task, num_members: int = 4) -> Sample:
-    population = normal(0.1)
-    parameters = population.init(jax.random.key(2), task.init(jax.random.key(0))[None])
-    return population.sample(jax.random.key(1), parameters, 0, population.draws(num_members))
+    return mutations_for(task, num_members)
 
 
 def poses(task: Task, sample: Sample) -> Any:

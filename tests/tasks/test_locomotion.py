@@ -10,20 +10,19 @@ import numpy as np
 import pytest
 from jax import Array
 
-from evolvability import ConfigError, Outcome, Sample, Task, evolve, make_task, normal
+from evolvability import ConfigError, Outcome, Sample, Task, evolve, make_task
 from evolvability.config.schema import layered
 from evolvability.core.noise import rows
 from evolvability.tasks.directions import heading
 from evolvability.tasks.normalizer import Moments
 from evolvability.training.evolution import Evolution
+from tests.conftest import mutations_for
 
 NUM_STEPS = 20
 NUM_MEMBERS = 16
 HIDDEN = 16
 """As in other tests of robots: physics and network are compiled into one function, for each size of the latter."""
 KEY = jax.random.key(3)
-# Torques from the first step on: a network fresh from `init` hardly moves.
-POPULATION = normal(0.1)
 
 Evaluate = Callable[[Array, Sample, Moments], tuple[Outcome, Moments]]
 names = pytest.mark.parametrize("name", ["cheetah", "ant"])
@@ -37,11 +36,7 @@ def task(name: str, **options: Any) -> Task:
 
 
 def draw(task: Task, num_members: int = NUM_MEMBERS) -> Sample:
-    def drawn(draws: Array) -> Sample:
-        parameters = POPULATION.init(jax.random.key(2), task.init(jax.random.key(0))[None])
-        return POPULATION.sample(jax.random.key(1), parameters, 0, draws)
-
-    return jax.jit(drawn)(POPULATION.draws(num_members))
+    return mutations_for(task, num_members)
 
 
 def with_broken_draw(sample: Sample, index: int = 1) -> Sample:

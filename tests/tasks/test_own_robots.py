@@ -8,14 +8,14 @@ import jax
 import mujoco
 import numpy as np
 import pytest
-from jax import Array
 
-from evolvability import ConfigError, Ends, Run, Sample, Task, evolve, normal, robot_task
+from evolvability import ConfigError, Ends, Run, Sample, Task, evolve, robot_task
 from evolvability.cli import main
 from evolvability.studies.native import compared, transfer
 from evolvability.tasks.robots import robot_task as module
 from evolvability.tasks.robots.simplify import simplified
 from evolvability.tasks.robots.views import View
+from tests.conftest import mutations_for
 
 KEY = jax.random.key(3)
 BUG = """
@@ -56,13 +56,7 @@ def made(path: Path, **options: Any) -> Task:
 
 
 def draw(task: Task, num_members: int = 8) -> Sample:
-    population = normal(0.5)
-
-    def drawn(draws: Array) -> Sample:
-        parameters = population.init(jax.random.key(2), task.init(jax.random.key(0))[None])
-        return population.sample(jax.random.key(1), parameters, 0, draws)
-
-    return jax.jit(drawn)(population.draws(num_members))
+    return mutations_for(task, num_members, sigma=0.5)
 
 
 def behavior(task: Task) -> Any:

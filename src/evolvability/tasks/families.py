@@ -8,7 +8,7 @@ Any other policy is applied to every member's own parameters, by `jax.vmap`.
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -90,6 +90,7 @@ def family_of(make: MakePolicy, num_inputs: int, num_outputs: int) -> NetworkFam
     return _written_out(make, num_inputs, num_outputs)
 
 
+@lru_cache(64)  # what is compiled of one serves all tasks that have such networks
 def _layered(make: Layered, num_inputs: int, num_outputs: int) -> NetworkFamily:
     shapes, policy = make.shapes(num_inputs, num_outputs), make(num_inputs, num_outputs)
 

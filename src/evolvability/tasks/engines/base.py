@@ -14,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 from evolvability.core.cores import num_cores
 from evolvability.core.types import Sample
+from evolvability.tasks.circumstances import Circumstances, circumstances_in
 from evolvability.tasks.engines.drawing import Drawn, draw
 from evolvability.tasks.normalizer import Moments, pool
 from evolvability.tasks.options import EpisodeOptions
@@ -47,12 +48,17 @@ class Engine:
     """Whether ``run`` is ordinary Python, to be called outside of ``jit``."""
 
 
-@functools.partial(jax.jit, static_argnames=("robot", "options"))  # one program instead of forty
 def dealt(key: Array, sample: Sample, robot: Any, options: EpisodeOptions) -> tuple[Drawn, Array]:
     """The circumstances of every member's episode, and whether its observations enter the running statistics."""
+    # By what counts alone: tasks whose options differ otherwise share a program.
+    return _dealt(key, sample, robot, Circumstances(**circumstances_in(options)), options.observation_share)
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3, 4))  # one program instead of forty
+def _dealt(key: Array, sample: Sample, robot: Any, circumstances: Circumstances, share: float) -> tuple[Drawn, Array]:
     key_start, key_seen = jax.random.split(key)
-    drawn = draw(sample.member_keys(key_start), robot, options)
-    remember = jax.vmap(lambda own: jax.random.bernoulli(own, options.observation_share))
+    drawn = draw(sample.member_keys(key_start), robot, circumstances)
+    remember = jax.vmap(lambda own: jax.random.bernoulli(own, share))
     return drawn, remember(sample.member_keys(key_seen))
 
 
