@@ -6,6 +6,7 @@
     python -m benchmarks.dependability runs/dependable --report
 
 Lanes share a folder. Finished work is skipped and interrupted work goes on, so that each can be stopped anywhere.
+`--only MAML_seeds-204` does the work whose name, as `--dry-run` tells it, contains this.
 """
 
 import argparse
@@ -23,11 +24,12 @@ from evolvability.studies.sweeps import Show, Status, work_off
 from evolvability_paper.command import compile_quickly
 
 
-def plan(scale: Scale, output: Path, lane: tuple[int, int] = (1, 1)) -> list[Work]:
+def plan(scale: Scale, output: Path, lane: tuple[int, int] = (1, 1), only: str = "") -> list[Work]:
     """The pieces of work of one of several lanes: first seeds of all arms before any has its next, MAML last."""
     works = [Work(arm, run, scale, output) for arm in ARMS for run in runs_of(arm, scale, output)]
     # Sorting keeps the order of arms.
-    return sorted(works, key=lambda work: (work.arm.objective == MAML, work.run.config.seed))[lane[0] - 1 :: lane[1]]
+    works.sort(key=lambda work: (work.arm.objective == MAML, work.run.config.seed))
+    return [work for work in works if only in work.name][lane[0] - 1 :: lane[1]]
 
 
 def lane_of(text: str) -> tuple[int, int]:
@@ -54,13 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("output", type=Path, help="the study's folder")
     parser.add_argument("--scale", choices=SCALES, default="full", help="how large (default: full)")
     parser.add_argument("--lane", default="1/1", help="which part of the work (default: all)")
+    parser.add_argument("--only", default="", help="a part of the name of what is to be done (default: all)")
     parser.add_argument("--dry-run", action="store_true", help="only tell what is done and what is left")
     parser.add_argument("--report", action="store_true", help="only tell what the rows say, into report.md")
     options = parser.parse_args(arguments)
     if options.report:
         print(report(options.output))
         return
-    works = plan(SCALES[options.scale], options.output, lane_of(options.lane))
+    works = plan(SCALES[options.scale], options.output, lane_of(options.lane), options.only)
     if options.dry_run:
         for work in works:
             watch(work, work.status())

@@ -46,6 +46,11 @@ class Arm:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Its further settings."""
 
+    @property
+    def file_name(self) -> str:
+        """Its name in those of files."""
+        return self.name.replace(", ", "-").replace(" ", "-")
+
 
 WITHOUT_FALLS = {"task_options": {"early_termination": False}}
 RANKED_KERNEL = {"bandwidth": TWO_DEVIATIONS}
@@ -112,22 +117,18 @@ def config_of(arm: Arm, scale: Scale) -> Config:
     """The configuration of an arm, with all of its seeds."""
     robot = {"body": "paper", "start_noise": arm.start_noise, **scale.task_options}
     sizes: dict[str, Any] = {"seed": scale.first_seed, "seeds": min(arm.seeds, scale.seeds), "task_options": robot}
+    # Of every run its first and last state are kept, and nothing between.
+    generations = scale.maml["generations"] if arm.objective == MAML else scale.generations
+    sizes |= {"generations": generations, "record_every": generations, "record_centers": False}
     if arm.objective == MAML:
-        return layered(arm.task, objective=MAML, values=merged(sizes, scale.maml, without_records(**scale.maml)))
-    sizes |= {"generations": scale.generations} | without_records(scale.generations)
+        return layered(arm.task, objective=MAML, values=merged(sizes, scale.maml))
     sizes |= {"population_size": scale.episodes // arm.episodes, "episodes": arm.episodes, "noise_dtype": "bfloat16"}
     ranked = {"behavior_shaping": "centered_ranks", "l2": 0.005}
     # As a preset has them: options count as far as the objective, or a term of it, has them.
     return layered(arm.task, objective=arm.objective, offers=merged(sizes, ranked, arm.settings))
 
 
-def without_records(generations: int, **_: Any) -> dict[str, Any]:
-    """Settings of a run that keeps its first and last state alone."""
-    return {"record_every": generations, "record_centers": False}
-
-
 def runs_of(arm: Arm, scale: Scale, output: Path) -> Iterator[Planned]:
     """An arm's run folders, some seeds in each."""
-    name = f"{arm.task}/{arm.name.replace(', ', '-').replace(' ', '-')}"
-    for run in batches(name, config_of(arm, scale), scale.per_run):
+    for run in batches(f"{arm.task}/{arm.file_name}", config_of(arm, scale), scale.per_run):
         yield replace(run, folder=output / "runs", slim=True)

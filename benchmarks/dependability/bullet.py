@@ -39,8 +39,7 @@ def rows(study: Path, robots: Sequence[str], mutations: int, steps: int) -> Iter
     """What mutations of each kept center do here and there."""
     with ProcessPoolExecutor(num_cores(), get_context("spawn")) as processes:
         for arm in (arm for arm in ARMS if arm.task in robots):
-            name = f"{arm.task}-{arm.name.replace(', ', '-').replace(' ', '-')}"
-            for path in sorted((study / "centers").glob(f"{name}-2??.npz")):
+            for path in sorted((study / "centers").glob(f"{arm.task}-{arm.file_name}-2??.npz")):
                 seed = int(path.stem[-3:])
                 center = dict(np.load(path))
                 memory = Moments(*(np.asarray(center[part], np.float32) for part in Moments._fields))

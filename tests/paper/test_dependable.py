@@ -57,6 +57,7 @@ def firsts_of(works: list[Work]) -> list[int]:
 
 def test_lanes_share_the_work_and_all_arms_have_their_first_seeds_before_any_has_its_next(tmp_path: Path) -> None:
     whole = plan(FULL, tmp_path)
+    assert plan(FULL, tmp_path, only="MAML") == [work for work in whole if work.arm.name == "MAML"]
     lanes = [plan(FULL, tmp_path, lane_of(f"{number}/3")) for number in (1, 2, 3)]
     assert sorted(work.name for lane in lanes for work in lane) == sorted(work.name for work in whole)
     assert len({work.path for work in whole}) == len(whole)
