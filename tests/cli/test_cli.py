@@ -28,7 +28,7 @@ from tests.synthetic import made_up
 TINY = ("--generations", "4", "--population-size", "16")
 
 
-def ees(*arguments: str, cwd: Path) -> str:
+def ees(*arguments: str, cwd: Path, code: int = 0) -> str:
     """Run `ees` in a process of its own; its whole output."""
     environment = os.environ | {"COLUMNS": "400", "NO_COLOR": "1"}
     result = subprocess.run(
@@ -41,7 +41,7 @@ def ees(*arguments: str, cwd: Path) -> str:
         check=False,
     )
     output = result.stdout + result.stderr
-    assert result.returncode == 0, output
+    assert result.returncode == code, output
     assert "Traceback" not in output
     return output
 
@@ -256,8 +256,16 @@ def test_a_config_file_with_an_unknown_key_is_refused(tmp_path: Path, capsys: py
     path = tmp_path / "config.toml"
     path.write_text('task = "point"\nsigmma = 0.1\n')
     assert "Unknown configuration key 'sigmma'. Did you mean 'sigma'?" in error(capsys, "train", "--config", str(path))
-    path.write_text("task = ")
-    assert "is not valid TOML" in error(capsys, "train", "--config", str(path))
+    for wrong in ("task = ", f"sigma = {'9' * 5000}"):
+        path.write_text(wrong)
+        assert "is not valid TOML" in error(capsys, "train", "--config", str(path))
+
+
+@pytest.mark.parametrize("platform", ["rocm", "nonsense"])
+def test_a_device_that_is_not_there_is_named(platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAX_PLATFORMS", platform)
+    said = ees("train", "point", "--generations", "1", "--output", "run", cwd=tmp_path, code=2)
+    assert f"JAX finds no device to compute on. JAX_PLATFORMS is {platform}. Unset it" in said
 
 
 def test_a_task_that_raises_ends_with_a_message_and_no_traceback(

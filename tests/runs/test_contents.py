@@ -119,6 +119,12 @@ def test_a_generation_that_is_no_number_is_a_lost_row(value: Any, copy: Path) ->
         assert np.isnan(Run(copy).metrics["distance"][:, 1]).all()
 
 
+def test_a_metric_that_is_a_list_in_every_row_is_damage(copy: Path) -> None:
+    (copy / "metrics.jsonl").write_bytes(b"".join(to_lines(row | {"distance": [1, 2]} for row in Run(copy).rows)))
+    with pytest.raises(RunFolderError, match=r"metrics\.jsonl is damaged: distance is a list, not a number"):
+        _ = Run(copy).metrics
+
+
 def test_a_few_lines_do_not_claim_billions_of_rows(copy: Path) -> None:
     config = copy / "config.toml"
     config.write_text(config.read_text().replace("seeds = 2", "seeds = 9999"))

@@ -49,6 +49,10 @@ SETTINGS: dict[str, Any] = {
 EVERYONE = {(generation, member) for generation in range(3) for member in range(24)}
 
 
+class Panic(BaseException):
+    """As libraries raise that are not written in Python."""
+
+
 @pytest.fixture(scope="module")
 def two_processes() -> Iterator[LocalProcesses]:
     pool = LocalProcesses(2)
@@ -256,7 +260,7 @@ def test_another_version_of_a_module_is_refused_as_soon_as_a_worker_has_imported
 
 
 @pytest.mark.filterwarnings("ignore:.*more members are invalid")
-@pytest.mark.parametrize("raised", [SystemExit(0), GeneratorExit(), asyncio.CancelledError("stop")])
+@pytest.mark.parametrize("raised", [SystemExit(0), GeneratorExit(), asyncio.CancelledError("stop"), Panic("Rust's")])
 def test_whatever_a_simulator_raises_makes_a_member_invalid(raised: BaseException) -> None:
     def simulate(parameters: Any, seed: int) -> Any:
         if np.any(parameters):  # so not in the trial at its start

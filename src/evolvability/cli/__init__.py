@@ -77,12 +77,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if stop.code != 2 and not asked:
             _fail(f"Code that this command runs ended the program, by sys.exit({stop.code!r}), before it was done.")
         raise
-    except RuntimeError as error:  # as those of JAX are, which is loaded where one is raised
+    except (RuntimeError, AssertionError) as error:  # as those of JAX are, which is loaded where one is raised
+        if "jax" in sys.modules and not _jax_has_devices():
+            text = f"JAX finds no device to compute on. JAX_PLATFORMS is {os.environ.get('JAX_PLATFORMS', 'not set')}."
+            _fail(f"{text} Unset it, or name what this machine has, such as cpu.")
         if "jax" not in sys.modules or not isinstance(error, sys.modules["jax"].errors.JaxRuntimeError):
             raise
         if "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error):
             _fail("The device has too little memory. Set --chunk-size, or lower --population-size or --seeds.")
         raise
+
+
+def _jax_has_devices() -> bool:
+    try:
+        return bool(sys.modules["jax"].devices())
+    except (RuntimeError, AssertionError):
+        return False
 
 
 def _open_standard_streams() -> None:

@@ -249,7 +249,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"No configuration file at {path}.") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # the first of bad syntax, bad letters and endless numbers
         raise ConfigError(f"{path} is not valid TOML: {error}.") from None
     found = table.pop("format", FORMAT)
     if found != FORMAT:

@@ -127,6 +127,8 @@ class Metrics(dict[str, np.ndarray[Any, Any]]):
         try:
             packed.extend(rows)
             super().__init__(packed.arrays())
+            if odd := [name for name, values in self.items() if values.ndim != 2 and name != "center"]:
+                raise ValueError(f"{odd[0]} is a list, not a number")
         except (ValueError, TypeError, OverflowError) as error:  # rows from elsewhere may hold anything
             raise damaged(path, error) from None
 

@@ -1,6 +1,5 @@
 """Code of the user: found by the name ``module:name``, its errors reported as ones that the user can correct."""
 
-import asyncio
 import contextlib
 import importlib
 import sys
@@ -9,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from evolvability.core.errors import ConfigError, TaskError, UserError
-
-RAISED = (Exception, SystemExit, GeneratorExit, asyncio.CancelledError)
-"""What somebody's code raises. All but Ctrl-C: no code ends this program but its own, least of all with success."""
 
 
 @contextlib.contextmanager
@@ -25,10 +21,10 @@ def explain_errors(what: str, kind: type[UserError] = TaskError, advice: str = "
     """
     try:
         yield
-    # Already an error of its own words.
-    except UserError:
+    # Already an error of its own words; and Ctrl-C.
+    except (UserError, KeyboardInterrupt):
         raise
-    except RAISED as error:
+    except BaseException as error:  # no code ends this program but its own, least of all with success
         raise kind(f"{what}: {type(error).__name__}: {str(error).strip()}{advice}") from error
 
 

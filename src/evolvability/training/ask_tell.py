@@ -16,7 +16,7 @@ from evolvability.core.objectives import Objective
 from evolvability.core.populations import Population, normal
 from evolvability.core.stateful_objectives import StatefulObjective
 from evolvability.core.strategy import Info, State, evolvability_es
-from evolvability.core.types import Outcome, PyTree, make_outcome
+from evolvability.core.types import LARGEST, Outcome, PyTree, make_outcome
 from evolvability.tasks.base import flattened
 from evolvability.training.generation import step, with_outcome
 
@@ -120,8 +120,8 @@ class AskTell:
         outcome = make_outcome(behavior, fitness)
         if not outcome.valid.any():
             what = "behavior" if fitness is None else "behavior and fitness"
-            none = f"tell: none of the {self._population_size} mutations has a finite {what}"
-            raise TaskError(f"{none}. Look for NaN in what evaluates them.")
+            none = f"tell: none of the {self._population_size} mutations has a finite {what}, of {LARGEST:g} at most"
+            raise TaskError(f"{none}. Look for NaN and extremes in what evaluates them.")
         self.state, info, _ = self._step(self.state, outcome)
         self._unasked, self._num_behaviors = self.state, number
         return info

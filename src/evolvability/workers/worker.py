@@ -9,7 +9,6 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -29,7 +28,6 @@ from evolvability.core.noise import Shapes
 from evolvability.core.populations import Population
 from evolvability.core.types import Parameters, PyTree
 from evolvability.tasks.base import Task
-from evolvability.tasks.own_code import RAISED
 from evolvability.tasks.simulators import Address, Part, Simulator, joined, lost, of_member, part_of
 from evolvability.workers.fingerprint import code_here
 
@@ -90,7 +88,8 @@ def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *
         with _libraries().limit(limits=1, user_api="blas"):
             result = getattr(bench, method)(*arguments)
         bench.check_code()  # afterwards: modules may be imported late
-    except raised_on(recipe) as error:  # not of a member but of the worker, and the next one would have it too
+    except BaseException as error:  # not of a member but of the worker, and the next one would have it too
+        check_own(recipe, error)
         worker = "{}:{}".format(*_this_process())
         raise TaskError(f"Worker {worker} cannot do its work: {type(error).__name__}: {error}") from None
     return result
@@ -103,9 +102,10 @@ def get_ready(function: Callable[..., Any], *arguments: Any) -> None:
         work(recipe, "get_ready", broadcast)
 
 
-def raised_on(recipe: Recipe) -> tuple[type[BaseException], ...]:
-    """What a simulator raises: also KeyboardInterrupt on workers, which no Ctrl-C reaches."""
-    return RAISED if recipe.driver == _this_process() else (*RAISED, KeyboardInterrupt)
+def check_own(recipe: Recipe, error: BaseException) -> None:
+    """Raise what is not a simulator's own: Ctrl-C, which reaches the driver alone."""
+    if isinstance(error, KeyboardInterrupt) and recipe.driver == _this_process():
+        raise error
 
 
 class Workbench:
@@ -136,8 +136,10 @@ class Workbench:
         # np.int32, as in `evaluate`: for a Python int JAX would compile once more.
         self._members(*_on_cpu(broadcast), np.int32(0))
         self.gradient(broadcast, range(1), np.ones((1, self.num_signs), np.float32))
-        with suppress(*raised_on(self.recipe)):  # which is told of the members that need it
+        try:
             self._simulator = self._simulator or self._build()
+        except BaseException as error:  # which is told of the members that need it
+            check_own(self.recipe, error)
 
     def check_code(self) -> None:
         """Refuse other code than the driver's, of whatever both have loaded."""
@@ -184,7 +186,8 @@ class Workbench:
                 if len(trial.behavior) != self.recipe.num_behaviors:
                     raise ValueError(f"the behavior has {len(trial.behavior)} entries, not {self.recipe.num_behaviors}")
                 return part_of(trial)
-            except raised_on(self.recipe) as error:
+            except BaseException as error:
+                check_own(self.recipe, error)
                 # The simulator may be in any state by now: the next member, too, gets a new one.
                 text, self._simulator = f"{type(error).__name__}: {error}", None
         return lost(self.recipe.num_behaviors, address.member, text)
