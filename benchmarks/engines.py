@@ -1,9 +1,10 @@
 """The engines on a CPU, networks included, beside bare physics of the same model under the same torques.
 
 Five ways, on all cores: bare `mujoco.rollout`; the engine mujoco; the engine fused; a whole generation of a run with
-it, from drawing noise to the update; and fused physics alone. They run in turns, so that all meet the same load. A
-ratio to the first is taken of every turn, of wall time and of CPU time, and medians are printed. With much other work
-on the machine, CPU time says more.
+it, from drawing noise to the update; and fused physics alone, called once per control step, where the engine is called
+once per episode: cores then wait for each other and states go through memory at every step. They run in turns, so that
+all meet the same load. A ratio to the first is taken of every turn, of wall time and of CPU time, and medians are
+printed. With much other work on the machine, CPU time says more.
 
     python benchmarks/engines.py --output engines.json
     python benchmarks/engines.py --tasks cheetah --members 64 --steps 400 --hidden 64 256
