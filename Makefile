@@ -3,8 +3,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Python compiles what is imported when it is; pip would compile all of it. So Python must be let: an environment that
-# forbids it makes each of the hundreds of processes of `make test` compile JAX again, two seconds each.
+# Python compiles what is imported when it is; pip would compile all of it. So Python must be let: where the
+# environment forbids it, each process that a test starts compiles JAX again, for two seconds.
 unexport PYTHONDONTWRITEBYTECODE
 PIP    := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 RUNS   := runs/demo
