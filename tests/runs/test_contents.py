@@ -125,12 +125,19 @@ def test_a_metric_that_is_a_list_in_every_row_is_damage(copy: Path) -> None:
         _ = Run(copy).metrics
 
 
-def test_a_few_lines_do_not_claim_billions_of_rows(copy: Path) -> None:
-    config = copy / "config.toml"
-    config.write_text(config.read_text().replace("seeds = 2", "seeds = 9999"))
-    (copy / "metrics.jsonl").write_text("\n" * 1000 + to_json({"generation": 999, "seed": 0, "distance": 1}))
-    with pytest.warns(UserWarning, match="edited"), pytest.raises(RunFolderError, match=r"metrics\.jsonl.*too many"):
-        _ = Run(copy).metrics
+@pytest.mark.parametrize("lines", [b"", b"\n" * 100_000])
+def test_a_row_claims_no_more_before_it_than_its_file_has_room_for(lines: bytes, copy: Path) -> None:
+    content = (copy / "metrics.jsonl").read_bytes() + lines
+    claim = to_lines([{"generation": len(content) // 80, "seed": 1, "distance": 1}])
+    (copy / "metrics.jsonl").write_bytes(content + b"".join(claim))
+    assert len(Run(copy).rows) == 8
+
+
+def test_rows_stay_whatever_is_lost_before_them(copy: Path) -> None:
+    lines = (copy / "metrics.jsonl").read_bytes().splitlines(keepends=True)
+    (copy / "metrics.jsonl").write_bytes(b"".join(lines[-2:]))
+    with pytest.warns(UserWarning, match=r"metrics\.jsonl is damaged.* 0, 1, 2\."):
+        assert np.isfinite(Run(copy).metrics["distance"]).tolist() == 2 * [[*3 * [False], True]]
 
 
 def test_members_that_are_not_finite_are_not_valid(copy: Path) -> None:
@@ -369,12 +376,12 @@ def test_a_pipe_in_the_place_of_centers_is_not_waited_for(tmp_path: Path, capsys
     assert "not an ordinary file" in capsys.readouterr().err.replace("\n", " ")
 
 
-def test_lines_without_end_are_refused(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    metrics = copy / "metrics.jsonl"
-    metrics.write_bytes(metrics.read_bytes() + b"\n" * 300)
-    assert len(Run(copy).rows) == 8
+def test_more_rows_than_a_run_has_are_refused(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = ({"generation": k, "seed": s, "distance": 1} for k in range(200) for s in range(2))
+    (copy / "metrics.jsonl").write_bytes(b"".join(to_lines(rows)))
+    assert len(Run(copy).rows) == 400
     monkeypatch.setattr("evolvability.runs.rows.MAX_ROWS", 200)
-    with pytest.raises(RunFolderError, match=r"metrics\.jsonl is damaged: 308 lines are too many"):
+    with pytest.raises(RunFolderError, match=r"metrics\.jsonl is damaged: 100 generations of 2 seeds are too many"):
         _ = Run(copy).rows
 
 

@@ -15,6 +15,7 @@ import pytest
 from evolvability import ConfigError, Run, RunFolderError, evolve
 from evolvability.config.schema import layered
 from evolvability.runs.checkpoints import checkpoint_generations
+from evolvability.runs.rows import ROW_FILES
 from evolvability.runs.writer import locked
 from evolvability.tasks.simulators import Trial, part_of, simulator_task
 from evolvability.training.driver import resume, train
@@ -128,6 +129,23 @@ def test_a_line_cut_in_the_middle_is_mended(evolution: Evolution, finished: Path
     assert {file.name for file in (path / "checkpoints").iterdir()} == {
         file.name for file in (finished / "checkpoints").iterdir()
     }
+
+
+@pytest.mark.parametrize("line", [b"\n", b"}\n", b"{}\n", b"\0", b'{"checksum": "00000000"}\n'])
+def test_three_million_bytes_of_no_rows_are_passed_over(
+    evolution: Evolution, finished: Path, tmp_path: Path, line: bytes
+) -> None:
+    path = tmp_path / "run"
+    interrupted(evolution, path, 6)
+    rows, histograms = Run(path).rows, Run(path).histograms().keys()
+    for name in ROW_FILES:
+        with (path / name).open("ab") as file:
+            file.write(line * (3_145_728 // len(line)))
+    assert Run(path).rows == rows
+    assert Run(path).histograms().keys() == histograms
+    resume(Run(path))
+    assert_same_run(path, finished)
+    assert (path / "metrics.jsonl").read_bytes().count(b"\n") == 2 * GENERATIONS
 
 
 def test_resuming_removes_files_of_our_own_naming_alone(evolution: Evolution, finished: Path, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def read(path: Path) -> None:
         is_changed(path)
     elif path.suffix == ".jsonl":
         rows = list(read_rows(path, range(2), []))
-        assert len(rows) <= 2 * (path.read_bytes().count(b"\n") + 1)
+        assert len(rows) <= path.stat().st_size // 50 + 1
     elif path.suffix == ".json":
         assert isinstance(read_json(path), dict)
     else:

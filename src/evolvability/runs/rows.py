@@ -3,9 +3,9 @@
 A long run has hundreds of thousands of them: as dictionaries they would fill the memory, and leave it in pieces.
 """
 
+import re
 from collections.abc import Iterable, Iterator
-from functools import partial
-from itertools import islice
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,17 @@ import numpy as np
 
 from evolvability.core.errors import RunFolderError
 from evolvability.runs.files import checked
-from evolvability.runs.sealed import UNREADABLE, Arrays, damaged, from_json, to_json
+from evolvability.runs.sealed import SEAL, UNREADABLE, Arrays, damaged, from_json, to_json
 
 Row = dict[str, Any]
 METRICS, HISTOGRAMS = ROW_FILES = ("metrics.jsonl", "histograms.jsonl")
 """Of a run folder: one row per generation and seed in each."""
 MAX_ROWS = 3_000_000
-"""Of a run, and lines of its file: as many as a gigabyte holds. One from somebody else could have a billion."""
+"""Of a run: as many as a gigabyte holds. One from somebody else could have a billion."""
+SHORTEST = len(to_json({"generation": 0, "seed": 0}))
+"""Bytes of a row."""
+LIKE_A_ROW = re.compile(rf'\n(\{{.*, "{SEAL}": "\w+"\}})$'.encode(), re.MULTILINE)
+"""Other lines, such as millions of empty ones, are passed over without being parsed."""
 BLOCK = 1 << 20
 """Bytes that are looked at together."""
 PACK = 1000
@@ -50,8 +54,7 @@ def read_rows(path: Path, seeds: range, lost: list[int], *, at_least: int = 0) -
             lost.append(place // len(seeds))
             yield {"generation": lost[-1], "seed": seeds[place % len(seeds)]}
 
-    for row in _intact(path, seeds) if path.is_file() else ():
-        place = int(row["generation"]) * len(seeds) + seeds.index(int(row["seed"]))
+    for place, row in _intact(path, seeds) if path.is_file() else ():
         if place >= done + len(begun):  # or it is there a second time
             begun += [*lose(place), row]
             whole = len(begun) // len(seeds) * len(seeds)
@@ -60,22 +63,19 @@ def read_rows(path: Path, seeds: range, lost: list[int], *, at_least: int = 0) -
     yield from [*begun, *lose(last)][: max(last - done, 0)]
 
 
-def _intact(path: Path, seeds: range) -> Iterator[Row]:
-    # Never all of it at once: what a long run's file takes in memory would not be given back.
-    with checked(path).open("rb") as file:
-        if (number := sum(block.count(b"\n") for block in iter(partial(file.read, BLOCK), b""))) > MAX_ROWS:
-            raise damaged(path, ValueError(f"{number:,} lines are too many"))
-        file.seek(0)
-        for line in islice(file, number + 1):
-            if not (text := line.rstrip(b"\n")).endswith(b"}"):  # nothing, or cut in the middle
-                continue
-            try:
-                row = from_json(text.decode())
-                # No more than there are lines: a file from somebody else could claim a billion generations.
-                if 0 <= int(row["generation"]) <= number and int(row["seed"]) in seeds:
-                    yield row
-            except UNREADABLE:
-                continue
+def _intact(path: Path, seeds: range) -> Iterator[tuple[int, Row]]:
+    size = checked(path).stat().st_size
+    with path.open("rb") as file:
+        # Never all of it at once: what a long run's file takes in memory would not be given back. And no further than
+        # now: what is written meanwhile may end in the middle of a line.
+        while file.tell() < size and (block := file.read(BLOCK) + file.readline(BLOCK)):
+            for line in LIKE_A_ROW.findall(b"\n" + block):
+                with suppress(*UNREADABLE):
+                    row = from_json(line.decode())
+                    place = int(row["generation"]) * len(seeds) + seeds.index(int(row["seed"]))
+                    # No more than there is room for: a file from somebody else could claim a billion generations.
+                    if 0 <= place <= size // SHORTEST:
+                        yield place, row
 
 
 class PackedRows:
