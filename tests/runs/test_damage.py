@@ -85,6 +85,19 @@ def test_a_complete_run_with_damage_is_not_called_complete(copy: Path, capsys: p
     assert "is complete" in capsys.readouterr().out
 
 
+def test_show_tells_what_a_run_was_trained_on_and_that_this_is_damaged(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["show", str(copy)])
+    whole, [device] = capsys.readouterr(), Run(copy).environment["devices"]
+    assert f"trained on {device}" in whole.out
+    flip(copy / "environment.json", 12)
+    main(["show", str(copy)])
+    said = capsys.readouterr()
+    assert said.out == whole.out.replace(device, "an unknown device")
+    assert "environment.json is damaged" in said.err
+
+
 @pytest.mark.parametrize("cut", [0, 100])
 def test_metrics_that_end_before_the_checkpoint_are_said_to(cut: int, copy: Path) -> None:
     path = copy / "metrics.jsonl"

@@ -231,6 +231,8 @@ def _interval(run: "Run", generation: int) -> str:
 
 def _summary(run: "Run") -> Group:
     """A run's configuration and its metrics at the start, the middle and the end; several seeds by their medians."""
+    from evolvability.explorer.data import environment
+
     config, metrics = run.config, run.metrics
     done = metrics["generation"].shape[1] if metrics else 0
     seeds = f"seed {config.seed}" if config.seeds == 1 else f"{config.seeds} seeds, medians"
@@ -239,6 +241,7 @@ def _summary(run: "Run") -> Group:
     caption = ", ".join(f"{name} {value}" for name, value in (settings | config.options).items())
     if behaviors := ", ".join(run.behavior_names):
         caption = f"behavior: {behaviors}; {caption}"
+    caption += f"; trained on {', '.join(environment(run).get('devices', ['an unknown device']))}"
     table = Table("generation")
     # A set, as of one or two generations some are the same.
     columns = sorted({0, done // 2, done - 1}) if done else []
