@@ -261,11 +261,26 @@ def test_a_config_file_with_an_unknown_key_is_refused(tmp_path: Path, capsys: py
         assert "is not valid TOML" in error(capsys, "train", "--config", str(path))
 
 
-@pytest.mark.parametrize("platform", ["rocm", "nonsense"])
-def test_a_device_that_is_not_there_is_named(platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAX_PLATFORMS", platform)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("JAX_PLATFORMS", "rocm"),
+        ("JAX_PLATFORMS", "nonsense"),
+        ("JAX_ENABLE_X64", "maybe"),
+        ("JAX_DEFAULT_PRNG_IMPL", "nonsense"),
+        ("JAX_NUM_CPU_DEVICES", "many"),
+    ],
+)
+def test_a_variable_that_jax_refuses_is_named(
+    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
     said = ees("train", "point", "--generations", "1", "--output", "run", cwd=tmp_path, code=2)
-    assert f"JAX finds no device to compute on. JAX_PLATFORMS is {platform}. Unset it" in said
+    assert "error: JAX does not start: " in said
+    assert f"{name}={value}" in said
+    assert "Unset what it refuses" in said
+    assert "Traceback" not in said
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_task_that_raises_ends_with_a_message_and_no_traceback(

@@ -77,10 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if stop.code != 2 and not asked:
             _fail(f"Code that this command runs ended the program, by sys.exit({stop.code!r}), before it was done.")
         raise
-    except (RuntimeError, AssertionError) as error:  # as those of JAX are, which is loaded where one is raised
-        if "jax" in sys.modules and not _jax_has_devices():
-            text = f"JAX finds no device to compute on. JAX_PLATFORMS is {os.environ.get('JAX_PLATFORMS', 'not set')}."
-            _fail(f"{text} Unset it, or name what this machine has, such as cpu.")
+    except (RuntimeError, AssertionError, ValueError) as error:  # as those of JAX are, loaded where one is raised
+        if why := _why_jax_does_not_start(error):
+            given = ", ".join(f"{name}={value}" for name, value in os.environ.items() if name.startswith("JAX"))
+            text = f"JAX does not start: {why}. The environment has {given or 'none of its variables'}."
+            _fail(f"{text} Unset what it refuses, or ask for what JAX and this machine have.")
         if "jax" not in sys.modules or not isinstance(error, sys.modules["jax"].errors.JaxRuntimeError):
             raise
         if "RESOURCE_EXHAUSTED" in str(error) or "Out of memory" in str(error):
@@ -88,11 +89,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise
 
 
-def _jax_has_devices() -> bool:
+def _why_jax_does_not_start(error: Exception) -> str:
+    """What JAX says that cannot be imported, or finds no device; empty where it is well, or was not needed."""
+    if "jax" not in sys.modules:  # but a part of it is, after an import that failed
+        return str(error) if "jax.version" in sys.modules else ""
     try:
-        return bool(sys.modules["jax"].devices())
-    except (RuntimeError, AssertionError):
-        return False
+        sys.modules["jax"].devices()
+    except (RuntimeError, AssertionError) as refusal:
+        return str(refusal) or "it finds no device to compute on"
+    return ""
 
 
 def _open_standard_streams() -> None:
