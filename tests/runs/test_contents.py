@@ -388,7 +388,10 @@ def test_more_rows_than_a_run_has_are_refused(copy: Path, monkeypatch: pytest.Mo
 def test_settings_of_jax_that_made_a_run_are_recorded_and_asked_for(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert Run(copy).environment["jax"] == {"JAX_ENABLE_X64": False, "JAX_DEFAULT_PRNG_IMPL": "threefry2x32"}
+    recorded = {"JAX_ENABLE_X64": False, "JAX_DEFAULT_PRNG_IMPL": "threefry2x32", "JAX_THREEFRY_PARTITIONABLE": True}
+    assert Run(copy).environment["jax"] == recorded
+    with jax.threefry_partitionable(False), pytest.raises(RunFolderError, match="JAX_THREEFRY_PARTITIONABLE is False"):
+        resume(Run(copy), generations=5, progress=False)
     monkeypatch.setattr("evolvability.runs.checkpoints.jax_settings", lambda: {"JAX_ENABLE_X64": True})
     with pytest.raises(RunFolderError, match="JAX_ENABLE_X64 is True now, but the run was made with False"):
         resume(Run(copy), generations=5, progress=False)

@@ -32,7 +32,8 @@ def describe_devices() -> list[str]:
 
 def jax_settings() -> dict[str, Any]:
     """What decides over a run's bits beside its configuration, by the environment's variables that set it."""
-    return {name.upper(): getattr(jax.config, name) for name in ("jax_enable_x64", "jax_default_prng_impl")}
+    names = ("jax_enable_x64", "jax_default_prng_impl", "jax_threefry_partitionable")
+    return {name.upper(): getattr(jax.config, name) for name in names}
 
 
 @cache
