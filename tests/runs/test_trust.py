@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evolvability import cli
@@ -131,6 +132,28 @@ def test_nothing_is_read_or_written_through_a_link(name: str, tmp_path: Path) ->
     with pytest.raises(RunFolderError, match=f"{name} is a link"), locked(run.path):
         pass
     assert elsewhere.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["behaviors", "adaptations", "behaviors/000000.safetensors", "metrics.jsonl", ".lock"])
+def test_what_may_not_be_read_is_neither_damaged_nor_missing(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = made_up(tmp_path / "run", layered("point"), np.zeros((1, 4, 2)))
+    closed = run.path / name
+    closed.mkdir() if name == "adaptations" else closed.touch()
+    allowed = os.access  # root may all
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != closed and allowed(path, mode))
+    with pytest.raises(RunFolderError, match=rf"{name} may not be read by this user, so .*run is not opened"):
+        Run(run.path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
+def test_a_folder_whose_names_cannot_be_listed_is_not_opened(tmp_path: Path) -> None:
+    run = made_up(tmp_path / "run", layered("point"))
+    run.path.chmod(0o333)  # what lies in it could be a link, and read by its name
+    with pytest.raises(PermissionError, match="run"):
+        Run(run.path)
+    run.path.chmod(0o755)
 
 
 def test_an_export_copies_no_file_that_a_link_leads_to(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ ours are refused by whoever reads or writes the folder: by a link files from els
 """
 
 import json
+import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -18,9 +19,12 @@ from evolvability.tasks.registry import own_code
 
 
 def check_files(path: Path, names: set[str]) -> None:
-    """Refuse a folder of which something under one of our names is a link, not an ordinary file, or a giant one."""
+    """Refuse a folder of which something under one of our names is a link, no ordinary file, a giant or unreadable."""
     for entry in _entries(path, names):
         problem = f"is a link, to {entry.readlink()}" if entry.is_symlink() else ""
+        may = os.R_OK | (os.X_OK if entry.is_dir() else 0)
+        if not problem and not os.access(entry, may) and entry.exists():  # or a run going on has replaced it
+            problem = "may not be read by this user"  # and would be taken for damaged, or for empty
         if not problem and not entry.is_dir():
             checked(entry)
             if entry.name == ".lock" and entry.stat().st_nlink > 1:  # which is written to
@@ -91,7 +95,7 @@ def _remembered() -> set[str]:
 
 def _entries(path: Path, names: set[str]) -> Iterator[Path]:
     """What lies under names of ours, and in folders of such names: nothing that lies deeper is read or written."""
-    for entry in path.glob("*"):
+    for entry in path.iterdir() if path.is_dir() else ():  # which raises where it may not look, unlike glob
         # A file is written, or kept when damaged, under a longer name.
         if re.sub(r"(\.damaged\d*)?(\.part)?$", "", entry.name) in names:
             yield entry
