@@ -140,6 +140,12 @@ def test_rows_stay_whatever_is_lost_before_them(copy: Path) -> None:
         assert np.isfinite(Run(copy).metrics["distance"]).tolist() == 2 * [[*3 * [False], True]]
 
 
+def test_rows_with_the_line_ends_of_windows_are_rows(copy: Path) -> None:
+    rows, metrics = Run(copy).rows, copy / "metrics.jsonl"
+    metrics.write_bytes(metrics.read_bytes().replace(b"\n", b"\r\n"))
+    assert Run(copy).rows == rows
+
+
 def test_members_that_are_not_finite_are_not_valid(copy: Path) -> None:
     many = {"fitness": (2, 8), "valid": (2, 8), "component": (2, 8), "behavior": (2, 8, 2)}
     found = {name: np.full(shape, 1 if name == "valid" else np.nan, np.float32) for name, shape in many.items()}

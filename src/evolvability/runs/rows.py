@@ -22,7 +22,7 @@ MAX_ROWS = 3_000_000
 """Of a run: as many as a gigabyte holds. One from somebody else could have a billion."""
 SHORTEST = len(to_json({"generation": 0, "seed": 0}))
 """Bytes of a row."""
-LIKE_A_ROW = re.compile(rf'\n(\{{.*, "{SEAL}": "\w+"\}})$'.encode(), re.MULTILINE)
+LIKE_A_ROW = re.compile(rf'\n(\{{.*, "{SEAL}": "\w+"\}})\r?$'.encode(), re.MULTILINE)
 """Other lines, such as millions of empty ones, are passed over without being parsed."""
 BLOCK = 1 << 20
 """Bytes that are looked at together."""
