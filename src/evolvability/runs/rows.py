@@ -20,8 +20,6 @@ METRICS, HISTOGRAMS = ROW_FILES = ("metrics.jsonl", "histograms.jsonl")
 """Of a run folder: one row per generation and seed in each."""
 MAX_ROWS = 3_000_000
 """Of a run: as many as a gigabyte holds. One from somebody else could have a billion."""
-SHORTEST = len(to_json({"generation": 0, "seed": 0}))
-"""Bytes of a row."""
 LIKE_A_ROW = re.compile(rf'\n(\{{.*, "{SEAL}": "\w+"\}})\r?$'.encode(), re.MULTILINE)
 """Other lines, such as millions of empty ones, are passed over without being parsed."""
 BLOCK = 1 << 20
@@ -73,8 +71,9 @@ def _intact(path: Path, seeds: range) -> Iterator[tuple[int, Row]]:
                 with suppress(*UNREADABLE):
                     row = from_json(line.decode())
                     place = int(row["generation"]) * len(seeds) + seeds.index(int(row["seed"]))
-                    # No more than there is room for: a file from somebody else could claim a billion generations.
-                    if 0 <= place <= size // SHORTEST:
+                    # No more before it than there is room for, as no row is shorter than 50 bytes: a file from somebody
+                    # else could claim a billion generations.
+                    if 0 <= place <= size // 50:
                         yield place, row
 
 

@@ -22,9 +22,9 @@ def check_files(path: Path, names: set[str]) -> None:
     """Refuse a folder of which something under one of our names is a link, no ordinary file, a giant or unreadable."""
     for entry in _entries(path, names):
         problem = f"is a link, to {entry.readlink()}" if entry.is_symlink() else ""
-        may = os.R_OK | (os.X_OK if entry.is_dir() else 0)
-        if not problem and not os.access(entry, may) and entry.exists():  # or a run going on has replaced it
-            problem = "may not be read by this user"  # and would be taken for damaged, or for empty
+        # What a run going on has replaced meanwhile is no longer there; what is would be taken for damaged, or empty.
+        if not problem and not os.access(entry, os.R_OK | os.X_OK if entry.is_dir() else os.R_OK) and entry.exists():
+            problem = "may not be read by this user"
         if not problem and not entry.is_dir():
             checked(entry)
             if entry.name == ".lock" and entry.stat().st_nlink > 1:  # which is written to
