@@ -197,6 +197,13 @@ def test_a_last_checkpoint_that_somebody_removed_is_missed(copy: Path, finished:
     assert_same_run(copy, finished)
 
 
+def test_a_removed_last_checkpoint_is_missed_where_the_one_before_is_damaged_too(copy: Path) -> None:
+    (copy / "checkpoints" / f"{GENERATIONS:06d}.safetensors").unlink()
+    (copy / "checkpoints" / f"{GENERATIONS - 1:06d}.safetensors").write_bytes(b"torn")
+    with pytest.warns(UserWarning, match=f"no checkpoint of generation {GENERATIONS}, its last"):
+        assert not Run(copy).is_complete
+
+
 def test_a_finished_run_whose_last_checkpoint_is_damaged_is_finished_again(copy: Path, finished: Path) -> None:
     damage_arrays(copy)
     assert not Run(copy).is_complete

@@ -66,11 +66,14 @@ def _voucher(path: Path, generation: int) -> Voucher | None:
         return None
 
 
+def _newest_voucher(path: Path) -> Voucher | None:
+    """That of the newest checkpoint; of a damaged one, the one before tells."""
+    return next(filter(None, (_voucher(path, one) for one in reversed(checkpoint_generations(path)))), None)
+
+
 def missing(path: Path, folder: str) -> list[int]:
     """The generations whose files the newest checkpoint vouches for, in one of `FOLDERS`, and that are gone."""
-    vouchers = (_voucher(path, generation) for generation in reversed(checkpoint_generations(path)))
-    voucher = next(filter(None, vouchers), None)  # of a damaged one, the one before tells
-    recorded = chain(*voucher.recorded[folder]) if voucher else ()
+    recorded = chain(*voucher.recorded[folder]) if (voucher := _newest_voucher(path)) else ()
     return sorted({*recorded}.difference(generations_in(path / folder)))
 
 
@@ -123,7 +126,7 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
 
 def miss_last(path: Path, available: Sequence[int]) -> None:
     """Say that the last checkpoint is gone; a run that reached its end has always recorded its last generation."""
-    voucher = _voucher(path, available[-1]) if available else None  # or it is damaged, which is said
+    voucher = _newest_voucher(path) if available else None
     if voucher and available[-1] < voucher.last and arrays_path(path / FOLDERS[0], voucher.last - 1).is_file():
         text = (
             f"{path} has no checkpoint of generation {voucher.last}, its last: it was removed, or the run was killed."
