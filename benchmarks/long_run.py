@@ -2,9 +2,12 @@
 
 A tiny task, trained in one process, which resumes its run folder after every part. Per part: the time of a generation,
 by the processor (user and system) and by the clock; the processor's time until the first generation, in which a resume
-reads the folder; the process's memory, at the last generation and when all that is free was given back; open files; and
-the bytes of the folder's files. A line is fitted through the parts after the first, which compiles. Its slope is given
-with the standard error, and noise is the standard deviation around it.
+reads the folder; the process's memory, at the last generation and when all that is free was given back; Python's
+objects; open files; and the bytes of the folder's files. A line is fitted through the parts after the first, which
+compiles. Its slope is given with the standard error, and noise is the standard deviation around it.
+
+Whether memory grows, objects tell better than bytes: compiling leaves these in pieces, of which some stay for several
+parts, so that the slopes of equal runs differ by three times their errors.
 
     python benchmarks/long_run.py --generations 100000 --part 5000
 """
@@ -12,6 +15,7 @@ with the standard error, and noise is the standard deviation around it.
 import argparse
 import contextlib
 import ctypes
+import gc
 import json
 import os
 import tempfile
@@ -78,6 +82,7 @@ def _left(path: Path) -> dict[str, float]:
         ctypes.CDLL("libc.so.6").malloc_trim(0)  # or what is free, and kept for later, would count
     return {
         "memory (MB)": _memory(),
+        "Python's objects": _objects(),
         "open files": len(os.listdir("/proc/self/fd")),  # noqa: PTH208 (a folder of the system's)
         "metrics.jsonl (MB)": (path / "metrics.jsonl").stat().st_size / 1e6,
         "histograms.jsonl (MB)": (path / "histograms.jsonl").stat().st_size / 1e6,
@@ -93,6 +98,12 @@ def _now() -> tuple[float, float]:
 def _memory() -> float:
     """What the process has in memory, in MB."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _objects() -> int:
+    """How many are in use."""
+    gc.collect()
+    return len(gc.get_objects())
 
 
 def _line(parts: list[dict[str, float]], name: str) -> dict[str, float]:

@@ -1,5 +1,7 @@
 """Shaping: what objectives see."""
 
+import gc
+from functools import partial
 from typing import Any
 
 import jax
@@ -61,3 +63,16 @@ def test_invalid_members_become_zero_and_change_no_other(shape: shaping.Shaping)
     shaped = np.asarray(shape(values, valid))
     np.testing.assert_array_equal(shaped[1], 0)
     np.testing.assert_allclose(shaped[valid], shape(values[valid], valid[valid]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", COMPILED.values(), ids=COMPILED)
+def test_what_is_compiled_again_leaves_nothing_behind(shape: shaping.Shaping) -> None:
+    """Or a process that resumes its run again and again would grow."""
+
+    def objects_after_lowering() -> int:
+        jax.jit(partial(shape)).lower(np.zeros((4, 2), np.float32), np.ones(4, bool))
+        gc.collect()
+        return len(gc.get_objects())
+
+    objects_after_lowering()  # what is kept once
+    assert objects_after_lowering() + 10 > objects_after_lowering()

@@ -17,7 +17,8 @@ def masked_mean_and_std(values: Array, valid: Array) -> tuple[Array, Array]:
     """Mean and standard deviation over the valid members, per dimension."""
     count = jnp.maximum(jnp.sum(valid), 1)
     # Relative to one of them: where all agree the deviations are zero, without the rounding of a mean.
-    some = unshaped(values, valid)[jnp.argmax(valid)]
+    # The first. Not by argmax: JAX keeps what it traces of that, anew each time that a run is compiled.
+    some = unshaped(values, valid)[jnp.min(jnp.arange(len(valid)), where=valid, initial=len(valid) - 1)]
     shifted = unshaped(values - some, valid)
     shift = jnp.sum(shifted, axis=0) / count
     # Masked again: the zero of an invalid member lies a whole shift from the mean.
