@@ -7,7 +7,7 @@ objects; open files; and the bytes of the folder's files. A line is fitted throu
 compiles. Its slope is given with the standard error, and noise is the standard deviation around it.
 
 Whether memory grows, objects tell better than bytes: compiling leaves these in pieces, of which some stay for several
-parts, so that the slopes of equal runs differ by three times their errors.
+parts, so that the slopes of equal runs differ by several times their errors.
 
     python benchmarks/long_run.py --generations 100000 --part 5000
 """
@@ -82,7 +82,7 @@ def _left(path: Path) -> dict[str, float]:
         ctypes.CDLL("libc.so.6").malloc_trim(0)  # or what is free, and kept for later, would count
     return {
         "memory (MB)": _memory(),
-        "Python's objects": _objects(),
+        "Python objects": _objects(),
         "open files": len(os.listdir("/proc/self/fd")),  # noqa: PTH208 (a folder of the system's)
         "metrics.jsonl (MB)": (path / "metrics.jsonl").stat().st_size / 1e6,
         "histograms.jsonl (MB)": (path / "histograms.jsonl").stat().st_size / 1e6,
