@@ -24,7 +24,9 @@ def check_files(path: Path, names: set[str]) -> None:
         problem = f"is a link, to {entry.readlink()}" if entry.is_symlink() else ""
         # What a run going on has replaced meanwhile is no longer there; what is would be taken for damaged, or empty.
         if not problem and not os.access(entry, os.R_OK | os.X_OK if entry.is_dir() else os.R_OK) and entry.exists():
-            problem = "may not be read by this user"
+            raise RunFolderError(
+                f"{entry} may not be read by this user, so {path} is not opened. Ask its owner to allow it."
+            )
         if not problem and not entry.is_dir():
             checked(entry)
             if entry.name == ".lock" and entry.stat().st_nlink > 1:  # which is written to
