@@ -31,6 +31,7 @@ from evolvability.training import driver
 from evolvability.training import evolution as evolutions
 from evolvability.training.evolution import Evolution
 from tests.browsing import browsers, pages
+from tests.lowering import lower_sooner
 
 draw_without_window()  # before anything imports MuJoCo, which chooses once
 
@@ -84,12 +85,7 @@ os.environ["JAX_COMPILATION_CACHE_DIR"] = str(COMPILED)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 os.environ.setdefault("WARP_CACHE_PATH", str(OURS.with_name("kernels")))
 os.environ.setdefault("NUMBA_OPT", "0")  # what a library beside ours compiles, anew in each process
-
-# JAX sets up MLIR anew for each program, 5 ms and some 100 KB that stay; one for all does. Where another version of JAX
-# has no such function, there is nothing to share.
-with contextlib.suppress(ImportError, AttributeError):
-    mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
-    mlir.make_ir_context = lru_cache(1)(mlir.make_ir_context)
+lower_sooner()
 
 
 @pytest.fixture(autouse=True, scope="session")

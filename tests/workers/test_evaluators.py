@@ -240,6 +240,13 @@ def test_other_versions_on_a_worker_are_refused(tmp_path: Path, monkeypatch: pyt
     Workbench(recipe).check_code()  # in the driver itself there is nothing to check
 
 
+def test_a_package_of_another_name_is_found_by_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    yaml = importlib.import_module("yaml")
+    version = yaml.__version__
+    monkeypatch.delattr(yaml, "__version__")
+    assert fingerprint.version_of.__wrapped__("yaml") == version
+
+
 def test_another_version_of_a_module_is_refused_as_soon_as_a_worker_has_imported_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

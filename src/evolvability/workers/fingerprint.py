@@ -22,8 +22,8 @@ def code_here(known: Collection[str] = ()) -> dict[str, str]:
 def _mark_of(name: str) -> str:
     """A checksum of a module's file, or an installed package's version; empty for Python's own, and for a script."""
     path = str(getattr(sys.modules.get(name), "__file__", None) or "")
-    if path.startswith(INSTALLED):
-        return "" if "." in name else version_of(name)
+    if path.startswith(INSTALLED):  # the parts of a package, and modules that are its own business, come with it
+        return "" if "." in name or name.startswith("_") else version_of(name)
     if name == "__main__" or path.startswith(PYTHON) or not Path(path).is_file():  # none, or gone by now
         return ""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
@@ -31,6 +31,11 @@ def _mark_of(name: str) -> str:
 
 @cache
 def version_of(package: str) -> str:
-    """The version of an installed package, whose modules may have another name than it has."""
-    found = {metadata.version(name) for name in _distributions().get(package, ())}
-    return ",".join(sorted(found)) or str(getattr(sys.modules[package], "__version__", ""))
+    """The version of an installed package, or where that has another name, of its module."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        if version := getattr(sys.modules[package], "__version__", None):
+            return str(version)
+    owners = _distributions().get(package, ())  # after reading what every package consists of: most of a second
+    return ",".join(sorted({metadata.version(name) for name in owners}))
