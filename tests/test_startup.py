@@ -28,6 +28,9 @@ LIGHT = (
     "figure --tyro-print-completion zsh",
     "compare",
     "sweep nowhere.toml",
+    "figure curvs run",
+    "figure curves run --dimensions x",
+    "video run --fresh 17",
     *(f"{command} nowhere" for command in ("show", "figure curves", "explore", "video", "adapt", "split", "resume")),
 )
 PROGRAM = f"""
@@ -55,6 +58,8 @@ def test_help_lists_completion_and_plain_errors_load_nothing_heavy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.toml").touch()
     found = json.loads(loaded(PROGRAM, json.dumps(LIGHT)))
     assert found.pop("modules") < 500
     assert found == {line: [] for line in LIGHT}

@@ -125,6 +125,14 @@ def test_a_metric_that_is_a_list_in_every_row_is_damage(copy: Path) -> None:
         _ = Run(copy).metrics
 
 
+@pytest.mark.parametrize("value", ["77", {}, [1, 2]])
+def test_a_metric_that_is_no_number_in_one_row_is_damage(value: Any, copy: Path) -> None:
+    rows = [row | {"distance": value} if row["generation"] == 1 else row for row in Run(copy).rows]
+    (copy / "metrics.jsonl").write_bytes(b"".join(to_lines(rows)))
+    with pytest.raises(RunFolderError, match=r"metrics\.jsonl is damaged: distance is not a number in every row"):
+        _ = Run(copy).metrics
+
+
 @pytest.mark.parametrize("lines", [b"", b"\n" * 100_000])
 def test_a_row_claims_no_more_before_it_than_its_file_has_room_for(lines: bytes, copy: Path) -> None:
     content = (copy / "metrics.jsonl").read_bytes() + lines
@@ -207,7 +215,7 @@ def test_a_file_that_somebody_removed_is_missed(copy: Path, made: Path) -> None:
     (copy / "behaviors" / "000003.safetensors").unlink()
     (copy / "centers" / "000002.safetensors").unlink()
     (copy / "histograms.jsonl").unlink()
-    with pytest.warns(UserWarning, match=r"histograms\.jsonl is gone, and empty for the generations 0 to 3"):
+    with pytest.warns(UserWarning, match=r"histograms\.jsonl is gone, and empty for the generations 0, 1, 2, 3"):
         assert not Run(copy).histograms()
     with pytest.warns(UserWarning, match=r"behaviors lacks the generations 3"):
         assert Run(copy).recorded == [0, 2]
@@ -240,7 +248,7 @@ def test_rows_are_said_to_be_done_again_only_where_a_checkpoint_is_left_for_it(c
     slim = export(Run(copy), tmp_path / "slim")
     for folder, advice in ((copy, "What can be is done again by: ees resume"), (slim, "No checkpoint is left")):
         (folder / "histograms.jsonl").unlink()
-        with pytest.warns(UserWarning, match=rf"histograms\.jsonl is gone, and empty for .* 0 to 3\. {advice}"):
+        with pytest.warns(UserWarning, match=rf"histograms\.jsonl is gone, and empty for .* 0, 1, 2, 3\. {advice}"):
             assert not Run(folder).histograms()
 
 

@@ -76,6 +76,17 @@ def test_what_was_damaged_after_a_checkpoint_is_done_again(copy: Path, finished:
     )
 
 
+def test_a_row_that_is_lost_for_good_keeps_no_later_one_from_being_done_again(copy: Path, finished: Path) -> None:  # noqa: F811
+    flip_row(copy, 1)
+    flip_row(copy, GENERATIONS - 1)
+    with pytest.warns(UserWarning, match="generation 1 could be done again, so that stays empty. The others are done"):
+        resume(Run(copy))
+    found = Run(copy).metrics["variance"]
+    lost = np.isnan(found)
+    assert np.argwhere(lost).tolist() == [[0, 1]]
+    np.testing.assert_array_equal(found[~lost], Run(finished).metrics["variance"][~lost])
+
+
 def test_a_complete_run_with_damage_is_not_called_complete(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flip_row(copy, GENERATIONS - 1)
     main(["resume", str(copy), "--quiet"])

@@ -309,6 +309,16 @@ def test_a_configuration_edited_after_the_fact_is_refused(copy: Path, was: str, 
         resume(Run(copy), generations=GENERATIONS + 1)
 
 
+def test_an_edited_configuration_is_refused_before_anything_of_its_size_is_made(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (copy / "config.toml").read_text()
+    (copy / "config.toml").write_text(text.replace("population_size = 16", "population_size = 2000000000"))
+    monkeypatch.setattr("evolvability.training.driver.Evolution", None)
+    with pytest.warns(UserWarning, match="not as the run wrote it"), pytest.raises(RunFolderError, match="made with"):
+        resume(Run(copy), generations=GENERATIONS + 1)
+
+
 def test_what_is_kept_of_a_run_may_be_edited(copy: Path) -> None:
     text = (copy / "config.toml").read_text()
     (copy / "config.toml").write_text(text.replace("record_every = 5", "record_every = 1"))

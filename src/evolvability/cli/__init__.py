@@ -63,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)  # as programs end that heed the signal of it: what was under way may not be done
     except OSError as error:  # a full disk, no permission: whichever file it was, it is the user's to correct
-        _fail(f"{error.filename or 'A file'} cannot be read or written: {error.strerror or error}.")
+        _fail(
+            f"{error.filename or 'A file or the standard output'} cannot be read or written: {error.strerror or error}."
+        )
     except (MemoryError, UnicodeEncodeError) as error:
         _fail(f"{'Too little memory' if isinstance(error, MemoryError) else 'A name that is not text'}: {error}.")
     except KeyboardInterrupt as stop:

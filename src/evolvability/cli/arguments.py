@@ -57,9 +57,10 @@ def open_runs(paths: Sequence[Path], dimensions: str = "", *, trust: bool = Fals
         raise ConfigError("give at least one run folder.")
     for path in paths:
         check_is_run(path)  # before JAX is loaded
+    shown = parse_dimensions(dimensions)
     from evolvability.runs.folder import Run
 
-    return [Run(path, parse_dimensions(dimensions), trust=trust) for path in paths]
+    return [Run(path, shown, trust=trust) for path in paths]
 
 
 def check_alone(what: str, others: Mapping[str, object]) -> None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ from evolvability.cli.arguments import Count, Dimensions, File, Folder, MaybeCou
 from evolvability.cli.printing import console, errors, median, plural, print_text, say
 from evolvability.config.schema import UNSET, read_toml
 from evolvability.core.errors import ConfigError
+from evolvability.figures.registry import FIGURES, draw_figure, figure_entry, save_figure
 from evolvability.runs.files import command_line, json_text, write_output
 from evolvability.runs.trust import check_file_trust
 
@@ -49,19 +51,7 @@ def figure(
 ) -> None:
     """Draw a figure from run folders.
 
-    - curves: variance, entropy, distance and fitness over generations, with bands over seeds; of MAML, its own too.
-    - distance: the mean distance from the origin over generations.
-    - behaviors: what the population does, generation by generation, as heat maps.
-    - final: what the last population does, runs side by side.
-    - seeds: the same of every seed, one line per method.
-    - episodes: each mutation's episodes, mutations sorted by their mean: what is luck, and what is skill.
-    - components: what the last population does, one color per component.
-    - offspring: what mutations did that `ees measure --keep` kept.
-    - adaptation: how far the best of k mutations gets, as `ees adapt` found.
-    - race: ways of adapting over episodes used, as `ees race` found.
-    - evolution: standard ES from different starts, as `ees evolve-from` makes them.
-    - elites: a MAP-Elites archive of all recorded members.
-    - interference: the interference pattern and the way of every center over it.
+    {figures}
 
     Args:
         name: Which figure, one of those above.
@@ -69,10 +59,13 @@ def figure(
         dimensions: Which behavior dimensions the axes show, counted from 0, e.g. 0,2; default: the first two.
         output: The file to write, ending in .png, .pdf or .svg; default: NAME.png.
     """
-    found = open_runs(runs, dimensions)
-    from evolvability.figures.registry import draw_figure
+    figure_entry(name)  # an unknown name is told before JAX is loaded
+    print_text(f"wrote {draw_figure(name, open_runs(runs, dimensions), output)}")
 
-    print_text(f"wrote {draw_figure(name, found, output)}")
+
+figure.__doc__ = cleandoc(str(figure.__doc__)).replace(
+    "{figures}", "\n".join(f"- {name}: {entry.summary}." for name, entry in FIGURES.items())
+)
 
 
 def compare(
@@ -102,7 +95,6 @@ def compare(
     console.print(to_terminal(report), soft_wrap=False)
     if output is not None:
         from evolvability.figures.comparison import figure as comparison_figure
-        from evolvability.figures.registry import save_figure
 
         # Not with_suffix: a stem may have a dot of its own.
         write_output(Path(f"{output}.json"), json_text(asdict(report)).encode())

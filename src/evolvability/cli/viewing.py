@@ -80,27 +80,30 @@ def video(
         output: The file to write, ending in .mp4 or .gif.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
+    indices = parse_numbers(offspring, "--offspring")
+    if bool(indices) == bool(fresh) or not 0 <= fresh <= MAX_ROBOTS or len(indices) > MAX_ROBOTS:
+        raise ConfigError(
+            f"ees video: give --offspring 0,17,400 (which members) or --fresh 8 (how many new mutations), not both, "
+            f"{MAX_ROBOTS} at most; got {len(indices)} members and {fresh} new mutations."
+        )
     found = open_runs([run], trust=trust)[0]
     from evolvability.explorer.videos import draw_without_window, make_video
 
     # Before anything imports MuJoCo, which chooses how to draw at that moment.
     draw_without_window()
-    stage, motions = _cast(found, offspring, fresh, generation, found.seeds[0] if seed is None else seed)
+    stage, motions = _cast(found, indices, fresh, generation, found.seeds[0] if seed is None else seed)
     with progress_bar("drawing") as tell:
         made = make_video(stage, motions, output.suffix.lower().removeprefix("."), speed=speed, progress=tell)
     write_output(output, made)
     print_text(f"wrote {output}")
 
 
-def _cast(run: "Run", offspring: str, fresh: int, generation: int | None, seed: int) -> "tuple[Stage, list[Recording]]":
+def _cast(
+    run: "Run", indices: tuple[int, ...], fresh: int, generation: int | None, seed: int
+) -> "tuple[Stage, list[Recording]]":
     """Who is shown: the stage, and each one's motion."""
     from evolvability.studies.rebuild import fresh_one, members, parent_of, replay, watchable_task
 
-    indices = parse_numbers(offspring, "--offspring")
-    if bool(indices) == bool(fresh) or not 0 <= fresh <= MAX_ROBOTS or len(indices) > MAX_ROBOTS:
-        raise ConfigError(
-            f"ees video: give --offspring 0,17,400 or --fresh 8, {MAX_ROBOTS} at most, got {len(indices)} and {fresh}."
-        )
     if seed not in run.seeds:
         raise ConfigError(f"{run.path} has the seeds {run.seeds.start} to {run.seeds.stop - 1}, but not {seed}.")
     if not run.rebuildable:

@@ -33,6 +33,15 @@ class RunFolderError(UserError):
     """A run folder that cannot be written, read or resumed."""
 
 
+def described(error: BaseException) -> str:
+    """An error of somebody's code in a few words: its type, and its text where it has one.
+
+    >>> described(KeyError("leg")), described(KeyboardInterrupt())
+    ("KeyError: 'leg'", 'KeyboardInterrupt')
+    """
+    return f"{type(error).__name__}: {text}" if (text := str(error).strip()) else type(error).__name__
+
+
 _in_shell = ContextVar("_in_shell", default=False)
 
 

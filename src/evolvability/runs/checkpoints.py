@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,15 +98,16 @@ def checkpoint_generations(path: Path) -> list[int]:
     return generations_in(path / CHECKPOINTS)
 
 
-def load_checkpoint(path: Path, generation: int | None = None, *, before: int | None = None) -> tuple[int, Arrays]:
+def load_checkpoint(path: Path, generation: int | None = None, *, lost: Collection[int] = ()) -> tuple[int, Arrays]:
     """The newest intact checkpoint, or that of a generation. A damaged one is named and passed over.
 
-    Of the newest ones, that is taken from which a generation ``before`` can be done again, where there is one.
+    With generations of which something was ``lost``: the newest from which all those can be done again that can be.
     """
     available = checkpoint_generations(path)
     miss_last(path, available)
-    if before is not None:
-        available = [one for one in available if one <= before and intact(path, one) is not None] or available
+    sound = [one for one in available if intact(path, one) is not None] if lost else []
+    if again := [one for one in lost if sound and one >= sound[0]]:
+        available = [one for one in sound if one <= min(again)]
     if generation is not None and generation not in available:
         raise RunFolderError(f"{path} has no checkpoint of generation {generation}; kept: {summary(available)}.")
     for candidate in reversed(available) if generation is None else [generation]:
@@ -118,7 +119,7 @@ def load_checkpoint(path: Path, generation: int | None = None, *, before: int | 
             raise RunFolderError(text)
         warnings.warn(f"{text} The one before is used.", stacklevel=2)
     if not available:
-        text = f"{path} has no checkpoints: they were left out of an export, or lost. What it learned is gone."
+        text = f"{path} has no checkpoints: they were left out of an export, or lost. Nothing can go on from it."
         raise RunFolderError(f"{text} What there is of it is shown by: {command_line('show', path)}")
     anew = command_line("train", "--config", path / "config.toml")
     raise RunFolderError(f"{path} has no intact checkpoint. Start the run anew with: {anew}")
@@ -134,9 +135,9 @@ def miss_last(path: Path, available: Sequence[int]) -> None:
         warnings.warn(f"{text} That of generation {available[-1]} is used.", stacklevel=3)
 
 
-def check_config(path: Path, generation: int, config: Config) -> None:
-    """Refuse a configuration, or settings of JAX, that did not make a checkpoint."""
-    voucher = _voucher(path, generation)
+def check_config(path: Path, config: Config, generation: int | None = None) -> None:
+    """Refuse a configuration, or settings of JAX, that did not make a checkpoint; default: the newest."""
+    voucher = _newest_voucher(path) if generation is None else _voucher(path, generation)
     made_by = voucher.settings if voucher else {}
     now = jax_settings()
     asked = now | dict(flat(json.loads(json.dumps(to_table(config)))))

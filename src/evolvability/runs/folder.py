@@ -126,14 +126,15 @@ class Run(TrainedPopulation):
             number += 1
             yield row
         done = max(kept, default=0)
-        if lost or number < done * self.config.seeds:
-            first = lost[0] if lost else number // self.config.seeds
-            which = checkpoints.summary(sorted({*lost})) if lost else f"{first} to {done - 1}"
+        if which := sorted({*lost, *range(number // self.config.seeds, done)}):
             how = "damaged" if (self.path / name).is_file() else "gone"
             again = f"What can be is done again by: {command_line('resume', self.path)}"
-            if not kept or first < kept[0]:  # as in an export, which has the last alone or none
+            if not kept or which[-1] < kept[0]:  # as in an export, which has the last alone or none
                 again = "No checkpoint is left from which these could be done again."
-            warnings.warn(f"{self.path / name} is {how}, and empty for the generations {which}. {again}", stacklevel=3)
+            warnings.warn(
+                f"{self.path / name} is {how}, and empty for the generations {checkpoints.summary(which)}. {again}",
+                stacklevel=3,
+            )
 
     @property
     def metrics(self) -> Arrays:

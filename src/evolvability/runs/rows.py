@@ -92,7 +92,7 @@ class PackedRows:
 
     def _pack(self) -> None:
         names = set[str]().union(*self._rows) - {"seed"}
-        columns = {name: _column([row.get(name) for row in self._rows]) for name in names}
+        columns = {name: _column(name, [row.get(name) for row in self._rows]) for name in names}
         # Rows lie generation after generation, each with its seeds in order.
         shape = -1, self._num_seeds
         self._parts.append(
@@ -112,10 +112,14 @@ class PackedRows:
         return {name: np.concatenate([filled(part, name) for part in self._parts], axis=1) for name in sorted(shapes)}
 
 
-def _column(values: list[Any]) -> np.ndarray[Any, Any]:
+def _column(name: str, values: list[Any]) -> np.ndarray[Any, Any]:
     """One metric of some rows; a row may be lost."""
     shape = next((np.shape(value) for value in values if value is not None), ())
-    return np.array([np.full(shape, np.nan) if value is None else value for value in values], np.float64)
+    with suppress(ValueError):  # of lists that differ in their lengths
+        column = np.array([np.full(shape, np.nan) if value is None else value for value in values])
+        if column.dtype.kind in "biuf":
+            return column.astype(np.float64)
+    raise ValueError(f"{name} is not a number in every row")
 
 
 class Metrics(dict[str, np.ndarray[Any, Any]]):

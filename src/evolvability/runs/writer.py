@@ -170,8 +170,8 @@ def locked(path: Path) -> Iterator[None]:
         lock.release()
 
 
-Damage = dict[Path, int]
-"""Damaged files, each with the first generation that it lost something of."""
+Damage = dict[Path, list[int]]
+"""Damaged files, each with the generations that it lost something of."""
 
 
 def damage_in(run: Run) -> tuple[Damage, Arrays]:
@@ -182,15 +182,15 @@ def damage_in(run: Run) -> tuple[Damage, Arrays]:
     rows, others = (read_rows(run.path / name, run.seeds, own, at_least=expected) for name, own in lost.items())
     metrics = Metrics(run.path / METRICS, rows, run.config.seeds)  # or refused: what is not metrics is not a run's
     deque(others, maxlen=0)
-    found = {run.path / name: own[0] for name, own in lost.items() if own}
+    found = {run.path / name: sorted({*own}) for name, own in lost.items() if own}
     for folder in contents.FOLDERS:
         gone = checkpoints.missing(run.path, folder)
-        found |= {contents.arrays_path(run.path / folder, generation): generation for generation in gone}
+        found |= {contents.arrays_path(run.path / folder, generation): [generation] for generation in gone}
         for generation in (one for one in contents.generations_in(run.path / folder) if one < done):
             try:
                 contents.arrays_of(file := contents.arrays_path(run.path / folder, generation))
             except RunFolderError:
-                found[file] = generation
+                found[file] = [generation]
     return found, metrics
 
 
@@ -201,6 +201,9 @@ def set_aside(damage: Damage, generation: int) -> None:
         if file.suffix != ".jsonl":  # whose other rows stay
             file.unlink(missing_ok=True)
         again = "What it lacks is done again."
-        if lost < generation:
-            again = f"No checkpoint is left from which generation {lost} could be done again, so that stays empty."
+        if gone := [one for one in lost if one < generation]:
+            others = ". The others are done again." if len(gone) < len(lost) else "."
+            of = f"generation {gone[0]} could be done again, so that stays" if len(gone) == 1 else ""
+            of = of or f"the generations {checkpoints.summary(gone)} could be done again, so those stay"
+            again = f"No checkpoint is left from which {of} empty{others}"
         warnings.warn(f"{file} is {kept}. {again}", stacklevel=2)

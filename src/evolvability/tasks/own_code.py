@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from evolvability.core.errors import ConfigError, TaskError, UserError
+from evolvability.core.errors import ConfigError, TaskError, UserError, described
 
 
 @contextlib.contextmanager
@@ -25,7 +25,7 @@ def explain_errors(what: str, kind: type[UserError] = TaskError, advice: str = "
     except (UserError, KeyboardInterrupt):
         raise
     except BaseException as error:  # no code ends this program but its own, least of all with success
-        raise kind(f"{what}: {type(error).__name__}: {str(error).strip()}{advice}") from error
+        raise kind(f"{what}: {described(error)}{advice}") from error
 
 
 def imported(text: str, expected: str, use: Callable[[Any], Any] = lambda found: found) -> Any:

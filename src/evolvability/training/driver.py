@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from evolvability.core.populations import Population
 from evolvability.core.strategy import State
 from evolvability.core.types import Outcome
 from evolvability.methods.registry import MAML
+from evolvability.runs.checkpoints import check_config
 from evolvability.runs.folder import Run
 from evolvability.runs.histograms import histogram_rows
 from evolvability.runs.population import TrainedPopulation
@@ -225,13 +227,14 @@ def resume(
     if task is None:
         check_trust(run.path, config)
     given = Pieces(**pieces)
+    check_config(run.path, config)  # first: what an edited one asks for may be more than this machine has
     damage, before = damage_in(run)
     with ExitStack() as held:
         # Before the checkpoint is read: another process might be about to write a newer one.
         writer = locked_folder(run.path, held)
         pool = None if are_none(workers) else held.enter_context(opened(workers))
         evolution = Evolution(config, task, pool, given)
-        state = saved_state(run.path, evolution, min(damage.values(), default=None))
+        state = saved_state(run.path, evolution, {*chain(*damage.values())})
         generation = int(state.generation[0])
         # With another last generation, which config.toml is to tell.
         if config != run.config:

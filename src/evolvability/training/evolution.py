@@ -189,9 +189,9 @@ class Evolution:
         if worst > self.config.max_invalid * self.config.population_size:
             raise InvalidMembersError(
                 f"{worst} of {self.config.population_size} members were invalid in generation {generation} (their "
-                f"behavior or fitness was not finite, or beyond {LARGEST:g}), more than max_invalid = "
-                f"{self.config.max_invalid} allows. Look for NaN and extremes in the task, or lower sigma or the "
-                "learning rate."
+                f"simulator failed, or their behavior or fitness was not finite, or beyond {LARGEST:g}), more than "
+                f"max_invalid = {self.config.max_invalid} allows. Look for NaN and extremes in the task, or lower "
+                "sigma or the learning rate."
             )
 
 

@@ -1,6 +1,7 @@
 """A run's folder: made anew, locked, left as if it had never been; and where a run in one goes on."""
 
 import shutil
+from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -69,13 +70,13 @@ def _clear(output: Path) -> None:
             path.unlink()
 
 
-def saved_state(path: Path, evolution: Evolution, before: int | None) -> State:
-    """The newest intact checkpoint; where something from a generation on is damaged, one ``before`` that, if any."""
-    generation, arrays = checkpoints.load_checkpoint(path, before=before)
+def saved_state(path: Path, evolution: Evolution, lost: Collection[int]) -> State:
+    """The newest intact checkpoint; where something of generations was ``lost``, one from which they are done again."""
+    generation, arrays = checkpoints.load_checkpoint(path, lost=lost)
     if generation > evolution.config.generations:
         most = evolution.config.generations
         raise ConfigError(f"{path} has already done {generation} generations, more than the {most} asked for.")
-    checkpoints.check_config(path, generation, evolution.config)
+    checkpoints.check_config(path, evolution.config, generation)
     template = evolution.template()
     if (
         # MAML's State has none; plain ascent has one without arrays, and goes on without.

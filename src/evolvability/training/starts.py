@@ -146,9 +146,11 @@ def start_in(source: PyTree, task: Task) -> Start:
         raise ConfigError(
             f"{where}: {number:,} numbers are expected for task '{task.name}', {made_of}; got {got}. {SIZES}"
         )
+    with np.errstate(over="ignore"):  # what does not fit into 32 bits becomes infinite
+        centers = centers.astype(np.float32)
     if not np.isfinite(centers).all():
-        raise ConfigError(f"{where}: finite numbers are expected, got some that are not.")
-    return Start(centers.astype(np.float32), memory)
+        raise ConfigError(f"{where}: finite numbers are expected (of 32 bits), got some that are not.")
+    return Start(centers, memory)
 
 
 def expected_arrays(task: Task) -> dict[str, tuple[int, ...]]:

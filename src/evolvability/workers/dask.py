@@ -15,7 +15,7 @@ from distributed import Client
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
-from evolvability.core.errors import ClusterError, ConfigError, UserError, in_words
+from evolvability.core.errors import ClusterError, ConfigError, UserError, described, in_words
 from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, Pool
 from evolvability.workers.worker import Broadcast, Recipe
 
@@ -131,7 +131,7 @@ class DaskPool(Pool):
             self._sent.clear()  # a scheduler that comes back does not know what another one had
             raise LostError(f"its worker was lost: {type(error).__name__}") from None
         except Exception as error:
-            raise ClusterError(f"The Dask workers cannot be used: {type(error).__name__}: {error}") from error
+            raise ClusterError(f"The Dask workers cannot be used: {described(error)}") from error
 
     async def _check_excuse(self, task: Any, keys: set[Any], times: int) -> None:
         """Wait for an answer once more, or shun its worker until it answers; of a call that nobody began, give up."""

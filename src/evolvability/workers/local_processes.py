@@ -24,7 +24,7 @@ from typing import Any
 import cloudpickle
 
 from evolvability.core.cores import machine_memory
-from evolvability.core.errors import ConfigError, TaskError
+from evolvability.core.errors import ConfigError, TaskError, described
 from evolvability.workers.pools import DEADLINE, START_SECONDS, LostError, OverdueError, Pool
 from evolvability.workers.worker import get_ready
 
@@ -206,4 +206,4 @@ def _answer(call: bytes) -> bytes:
         with contextlib.suppress(Exception):
             pickle.loads(answer := cloudpickle.dumps((False, error)))
             return answer
-        return cloudpickle.dumps((False, TaskError(f"A worker raised {type(error).__name__}: {error}")))
+        return cloudpickle.dumps((False, TaskError(f"A worker raised {described(error)}")))

@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 
 from evolvability.config.build import build_population
 from evolvability.config.schema import Config
-from evolvability.core.errors import TaskError
+from evolvability.core.errors import TaskError, described
 from evolvability.core.noise import Shapes
 from evolvability.core.populations import Population
 from evolvability.core.types import Parameters, PyTree
@@ -74,7 +74,7 @@ def recipe_of(config: Config, task: Task, population: Population | None = None) 
         factory = cloudpickle.dumps((task.simulator, population))
     except Exception as error:  # whatever a simulator's own __reduce__ raises
         raise TaskError(
-            f"Task '{task.name}': its simulator cannot be sent to workers ({type(error).__name__}: {error}). "
+            f"Task '{task.name}': its simulator cannot be sent to workers ({described(error)}). "
             "Open files, locks and engines belong into what it builds, once per worker."
         ) from error
     return Recipe(uuid4().hex, config, task.shapes, len(task.behavior), factory, code_here(), _this_process())
@@ -91,7 +91,7 @@ def work(recipe: Recipe, method: Literal["get_ready", "evaluate", "gradient"], *
     except BaseException as error:  # not of a member but of the worker, and the next one would have it too
         check_own(recipe, error)
         worker = "{}:{}".format(*_this_process())
-        raise TaskError(f"Worker {worker} cannot do its work: {type(error).__name__}: {error}") from None
+        raise TaskError(f"Worker {worker} cannot do its work: {described(error)}") from None
     return result
 
 
@@ -189,7 +189,7 @@ class Workbench:
             except BaseException as error:
                 check_own(self.recipe, error)
                 # The simulator may be in any state by now: the next member, too, gets a new one.
-                text, self._simulator = f"{type(error).__name__}: {error}", None
+                text, self._simulator = described(error), None
         return lost(self.recipe.num_behaviors, address.member, text)
 
 
