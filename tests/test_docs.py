@@ -279,6 +279,13 @@ def test_notebooks_run(path: Path, folder: Path) -> None:
     assert pictures_in(run_notebooks.executed(path)) == pictures_in(json.loads(path.read_text()))
 
 
+@pytest.mark.parametrize("name", [name for name in cli.COMMANDS if name != "train"])
+def test_the_help_of_an_option_has_no_line_breaks_of_a_docstring(name: str) -> None:
+    actions = command_pages.parser_of(lambda: cli.run_command(name, []))._actions
+    assert actions
+    assert [action.dest for action in actions if "\n" in str(action.help)] == []
+
+
 def test_pages_of_commands_explain_every_option() -> None:
     text = "".join(command_pages.pages().values())
     classes: list[Any] = [Config, training.TrainOptions, training.WorkerOptions]

@@ -109,7 +109,7 @@ def test_options_that_change_nothing_are_told() -> None:
 
 def test_an_option_of_another_objective_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     text = error(capsys, "train", "maze", "--objective", "qe_es", "--behavior-shaping", "none")
-    assert "behavior_shaping is an option of max_variance and max_entropy" in text
+    assert "behavior_shaping is an option of max_variance, max_entropy" in text
     text = error(capsys, "train", "point", "--objective", "max_entropy+mean_fitness", "--bandwidth=2")
     assert "Give --max-entropy.bandwidth" in text
 

@@ -99,7 +99,10 @@ def test_any_character_in_a_text_is_read_back(text: str, tmp_path: Path) -> None
         ({"mirrored": "yes"}, "mirrored: .*bool.*'yes'"),
         ({"population": "nromal"}, r"Unknown population 'nromal'. Did you mean 'normal'\?"),
         ({"population": 3}, "population: a text"),
-        ({"rank": 2}, "rank is an option of low_rank. This run has max_entropy and normal"),
+        (
+            {"rank": 2},
+            "rank is an option of low_rank. This run has the objective max_entropy and the population normal",
+        ),
         ({"objective": "max_variance", "bandwidth": 2.0}, "bandwidth is an option of max_entropy"),
         ({"objective": "max_entropy+max_variance", "bandwidth": 2.0}, "bandwidth: of which term .*--max-entropy.band"),
         (

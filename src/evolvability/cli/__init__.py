@@ -3,11 +3,13 @@
 import ast
 import importlib.util
 import os
+import re
 import signal
 import sys
 import warnings
 from collections.abc import Sequence
 from importlib import metadata
+from inspect import cleandoc
 from pathlib import Path
 from typing import NoReturn
 
@@ -134,6 +136,8 @@ def run_command(name: str, arguments: Sequence[str]) -> None:
     else:
         import tyro
 
+        # Or an option's help would have the line breaks of its docstring.
+        command.__doc__ = re.sub(r"\n {8}", " ", cleandoc(command.__doc__ or ""))
         tyro.cli(command, prog=f"ees {name}", args=arguments, config=(tyro.conf.OmitArgPrefixes,))
 
 

@@ -67,8 +67,10 @@ def check_option(name: str, objective: str, population: str) -> None:
         table = f"{OF_OBJECTIVES}={{'{terms[0]}': {{'{name}': ...}}}} elsewhere"
         raise ConfigError(f"{name}: of which term of {objective}? Give {given}, {table}.")
     if not terms:
-        owners = " and ".join(OWNERS[name])
-        raise ConfigError(f"{name} is an option of {owners}. This run has {objective} and {population}.")
+        owners = ", ".join(OWNERS[name])
+        raise ConfigError(
+            f"{name} is an option of {owners}. This run has the objective {objective} and the population {population}."
+        )
 
 
 def build_options(given: Any, kind: type, where: str) -> Any:

@@ -38,7 +38,7 @@ def data_from_runs(runs: Sequence[Run]) -> Illumination:
     check_comparable(runs)
     if (number := len(runs[0].behavior_names)) != 2:  # before an archive of more is filled
         choose = f" Choose two: {in_words('Run(path, dimensions=(0, 1))', '--dimensions 0,1')}." if number > 2 else ""
-        raise ConfigError(f"Archives of two behavior dimensions are drawn, but {runs[0].path} has {number}.{choose}")
+        raise ConfigError(f"An archive is drawn over two behavior dimensions, and {runs[0].path} has {number}.{choose}")
     by, worst = archive_scale(runs), worst_fitness(runs)
     panels: dict[str, list[Line]] = {curve: [] for curve in CURVES}
     fitness = {}

@@ -87,7 +87,7 @@ def family_of(make: MakePolicy, num_inputs: int, num_outputs: int) -> NetworkFam
     """The networks of a policy in a task with so many observations and actions."""
     if isinstance(make, Layered):
         return _layered(make, num_inputs, num_outputs)
-    return _written_out(make, num_inputs, num_outputs)
+    return _by_vmap(make, num_inputs, num_outputs)
 
 
 @lru_cache(64)  # what is compiled of one serves all tasks that have such networks
@@ -111,7 +111,7 @@ def _layered(make: Layered, num_inputs: int, num_outputs: int) -> NetworkFamily:
     return NetworkFamily(make, num_inputs, num_outputs, shapes, policy.carry, start, build, act, member, same)
 
 
-def _written_out(make: MakePolicy, num_inputs: int, num_outputs: int) -> NetworkFamily:
+def _by_vmap(make: MakePolicy, num_inputs: int, num_outputs: int) -> NetworkFamily:
     policy, like = checked(make, num_inputs, num_outputs)
     leaves, tree = jax.tree.flatten(like)
     shapes = tuple(leaf.shape for leaf in leaves)

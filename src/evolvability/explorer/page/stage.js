@@ -110,7 +110,7 @@ export function animate(page, pass, draw) {
 }
 
 // Drag turns the view, shift-drag or the right button moves it, the wheel or two fingers zoom. `click` and `hover` are
-// told of places on the page.
+// given places on the page.
 export function steer(click, hover = () => {}) {
   const canvas = $("scene");
   const fingers = new Map();

@@ -6,7 +6,7 @@ import { number } from "playground/walkers";
 export const UNCHANGED = { friction: 1, push: [0, 0], broken: [] };
 
 // What is different now, for people; empty where nothing is.
-export function told({ friction, push, broken }, motors) {
+export function inWords({ friction, push, broken }, motors) {
   const said = friction === 1 ? [] : [`friction ${Math.round(100 * friction)} %`];
   if (push.some(Boolean)) said.push(`pushed at ${number(Math.hypot(...push))} m/s`);
   if (broken.length) said.push(`${broken.map((k) => motors[k].name).join(" and ")} broken`);

@@ -3,7 +3,7 @@
 
 import { nearest, spotOf, unitOfAll } from "explorer/axes";
 import { $, redraw, say, scene, unzipped } from "explorer/stage";
-import { told, UNCHANGED } from "playground/changes";
+import { inWords, UNCHANGED } from "playground/changes";
 import { clear, number, walk } from "playground/walkers";
 
 const NEAR = 0.1; // of the reach: a mutation that ends so near to where it went before still goes there
@@ -170,7 +170,7 @@ export class Ground {
 
   // What is different from training, as the beginning of a sentence.
   circumstances(none) {
-    const words = told(this.changes, this.robot?.motors) || none;
+    const words = inWords(this.changes, this.robot?.motors) || none;
     return words.charAt(0).toUpperCase() + words.slice(1);
   }
 
