@@ -59,7 +59,7 @@ SMALLER = {
 LITTLE = {
     "adapt": ("--mutations", "4", "--repeats", "1"),
     "race": ("--episodes", "10", "--repeats", "1"),
-    "measure": ("--offspring", "8"),
+    "measure": ("--mutations", "8"),
     "evolve-from": ("--generations", "2"),
     "split": ("--generations", "2"),
     "explore": ("--no-browser",),

@@ -117,4 +117,4 @@ def test_the_ant_on_the_front_page_is_adapted_and_filmed(tmp_path: Path) -> None
     cli.main(["video", str(copy), "--fresh", "1", "--speed", "100", "--output", str(tmp_path / "ant.gif")])
     assert (tmp_path / "ant.gif").read_bytes().startswith(b"GIF8")
     with pytest.raises(SystemExit):  # what the page says is left out
-        cli.main(["video", str(copy), "--offspring", "0", "--output", str(tmp_path / "ant.gif")])
+        cli.main(["video", str(copy), "--members", "0", "--output", str(tmp_path / "ant.gif")])

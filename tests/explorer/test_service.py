@@ -322,4 +322,4 @@ def test_an_environment_that_does_not_draw_shows_behaviors_and_says_so(tmp_path:
     motion = arrays(explorer, "replay?run=0&seed=0&generation=0&member=1")
     assert (motion["behavior"], "pictures" in motion) == (4, False)
     with pytest.raises(SystemExit):
-        cli.main(["video", str(tmp_path / "dark"), "--offspring", "0", "--output", str(tmp_path / "dark.gif")])
+        cli.main(["video", str(tmp_path / "dark"), "--members", "0", "--output", str(tmp_path / "dark.gif")])

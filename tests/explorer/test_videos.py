@@ -57,7 +57,7 @@ def test_every_robot_is_filmed_in_its_color(renderer: None, tmp_path: Path) -> N
     path = tmp_path / "ant"
     options = {"num_steps": 30, "hidden": 8, "early_termination": False}
     evolve("ant", layered("ant", values={"generations": 1, "population_size": 6, "task_options": options}), output=path)
-    command = [sys.executable, "-m", "evolvability", "video", str(path), "--offspring", "0,3", "--output"]
+    command = [sys.executable, "-m", "evolvability", "video", str(path), "--members", "0,3", "--output"]
     for name, rate in (("ring.mp4", 30), ("ring.gif", 15)):
         done = subprocess.run([*command, str(tmp_path / name)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -77,7 +77,7 @@ QUICK: Commands = {
 }
 SLOW: Commands = {
     "figure": lambda path: cli.main(["figure", "curves", str(path), "--output", str(path.parent / "curves.png")]),
-    "measure": lambda path: cli.main(["measure", str(path), "--offspring", "4"]),
+    "measure": lambda path: cli.main(["measure", str(path), "--mutations", "4"]),
 }
 
 

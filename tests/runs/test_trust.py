@@ -23,7 +23,7 @@ OWN = "from pathlib import Path\nfrom evolvability.tasks.registry import make_ta
 COMMANDS = {
     "video": ["gift", "--fresh", "1"],
     "adapt": ["gift", "-k", "2", "--repeats", "1"],
-    "measure": ["gift", "--offspring", "4"],
+    "measure": ["gift", "--mutations", "4"],
     "race": ["gift", "--episodes", "2", "--repeats", "1"],
     "split": ["gift", "--generations", "1", "--output", "split"],
     "evolve-from": ["gift", "--generations", "1", "--output", "evolved"],
@@ -78,14 +78,14 @@ def test_no_command_imports_what_a_foreign_folder_names(
 
 def test_trust_is_remembered_for_a_folder_and_what_it_names(gift: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copytree(gift, "other")
-    cli.main(["measure", str(gift), "--offspring", "4", "--trust"])
-    cli.main(["measure", str(gift), "--offspring", "4"])
+    cli.main(["measure", str(gift), "--mutations", "4", "--trust"])
+    cli.main(["measure", str(gift), "--mutations", "4"])
     cli.main(["export", str(gift), "slim"])  # which is as trusted
-    cli.main(["measure", "slim/gift", "--offspring", "4"])
-    assert "other" in failed(capsys, "measure", "other", "--offspring", "4")
+    cli.main(["measure", "slim/gift", "--mutations", "4"])
+    assert "other" in failed(capsys, "measure", "other", "--mutations", "4")
     config = gift / "config.toml"
     config.write_text(config.read_text().replace("foreign:task", "foreign:another"))
-    assert "foreign:another" in failed(capsys, "measure", str(gift), "--offspring", "4")
+    assert "foreign:another" in failed(capsys, "measure", str(gift), "--mutations", "4")
 
 
 def test_what_this_user_trained_is_trusted(gift: Path) -> None:

@@ -66,8 +66,8 @@ def test_mutations_are_picked_and_measured_in_circumstances_that_are_asked_for(
     assert (found.start_noise, found.circumstances, found.episodes) == (0.0, "failed_motors 6", 1)
     assert len(np.unique(found.repeated)) == 1  # without motors all do the same,
     assert len(np.unique(found.scores)) == 3  # and with them they do not
-    main(["measure", str(still.path), "--offspring", "4", *limp, "--output", str(tmp_path / "limp.json")])
-    main(["measure", str(still.path), "--offspring", "4", "--output", str(tmp_path / "moving.json")])
+    main(["measure", str(still.path), "--mutations", "4", *limp, "--output", str(tmp_path / "limp.json")])
+    main(["measure", str(still.path), "--mutations", "4", "--output", str(tmp_path / "moving.json")])
     variance = {}
     for name in ("limp", "moving"):
         ((one,),) = json.loads((tmp_path / f"{name}.json").read_text())["measures"].values()

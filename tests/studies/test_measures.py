@@ -209,7 +209,7 @@ def test_measure_is_a_one_line_question_about_any_center(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "measures.json"
-    main(["measure", str(run.path), "--offspring", "200", "--reach", "5", "--output", str(output)])
+    main(["measure", str(run.path), "--mutations", "200", "--reach", "5", "--output", str(output)])
     assert "coverage" in capsys.readouterr().out
     table = json.loads(output.read_text())
     ((first, second),) = table["measures"].values()
@@ -227,7 +227,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_what_cannot_be_measured_is_refused(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "got 0" in refusal(capsys, "measure", str(run.path), "--offspring", "0")
+    assert "got 0" in refusal(capsys, "measure", str(run.path), "--mutations", "0")
     np.save(tmp_path / "two.npy", np.zeros(2))
     assert "not a run folder" in refusal(capsys, "measure", str(tmp_path / "two.npy"))
     with pytest.raises(ConfigError, match="The center has 2 parameters"):

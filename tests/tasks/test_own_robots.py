@@ -179,7 +179,7 @@ def test_trained_mutations_are_compared_with_the_file_as_it_is(bug: Any, tmp_pat
     with pytest.raises(SystemExit):
         main(["measure", str(output), "--native", "--output", str(tmp_path / "ignored.json")])
     assert "leave out --output" in capsys.readouterr().err
-    main(["measure", str(output), "--native", "--offspring", "12"])
+    main(["measure", str(output), "--native", "--mutations", "12"])
     said = capsys.readouterr().out
     assert "still go where they went" in said
     (found,) = transfer(Run(output), 12)

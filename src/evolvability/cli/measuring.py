@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def measure(
     runs: RunPaths,
     sigma: MaybeFloat = None,
-    offspring: Count = 1000,
+    mutations: Count = 1000,
     episodes: Count = 1,
     circumstances: AskedCircumstances = NOTHING_ASKED,
     reach: MaybeFloat = None,
@@ -47,12 +47,12 @@ def measure(
     Args:
         runs: Run folders, or slim exports of them.
         sigma: Standard deviation of mutations; default: that of training.
-        offspring: How many mutations of each center.
+        mutations: How many mutations of each center.
         episodes: Of each mutation, from start states that differ; from two on, how much of what they do they repeat.
         circumstances: What differs between episodes, of robots; default: as in training, but --start-noise 0.1 where
             there was none and episodes are several.
         reach: Half width of the box that coverage is about; default: as far as any goes.
-        keep: Keep what the offspring did in the run folders, for figures and statistics.
+        keep: Keep what they did in the run folders, for figures and statistics.
         native: Compare what mutations of robots do in training's physics and in the robot's file as it is, by MuJoCo's
             library: how many still go where they went. It measures nothing else.
         output: A JSON file with the measures of every seed.
@@ -62,12 +62,12 @@ def measure(
     if native:
         others = {"--sigma": sigma, "--reach": reach, "--keep": keep, "--output": output, "--episodes": episodes > 1}
         check_alone("measure --native", others | {"circumstances": circumstances != NOTHING_ASKED})
-        _compare_native(found_runs, offspring)
+        _compare_native(found_runs, mutations)
         return
     from evolvability.studies.measures import common_reach, measure_scale, measures
     from evolvability.studies.offspring import offspring_of_run
 
-    settings: Any = {"number": offspring, "episodes": episodes, "sigma": sigma, "save": keep}
+    settings: Any = {"number": mutations, "episodes": episodes, "sigma": sigma, "save": keep}
     born = {
         str(run.path): offspring_of_run(run, circumstances=circumstances_for(run, circumstances), **settings)
         for run in found_runs
@@ -78,7 +78,7 @@ def measure(
     measured = {name: [measures(one.behavior, by, one.episodes) for one in several] for name, several in born.items()}
     console.print(_measures_table(born, measured), soft_wrap=False)
     print_text(
-        f"{_behaviors(found_runs)}{offspring:,} offspring per center; {SEVERAL_SEEDS}. "
+        f"{_behaviors(found_runs)}{mutations:,} mutations per center; {SEVERAL_SEEDS}. "
         f"Reach {by.reach:.4g}, threshold {by.threshold:.4g}, radius {by.radius:.4g}, {by.cells} cells per dimension."
     )
     if output is not None:

@@ -58,7 +58,7 @@ def explore(
 
 def video(
     run: RunPath,
-    offspring: Annotated[str, arg(metavar="N,N,..."), UNSET] = "",
+    members: Annotated[str, arg(metavar="N,N,..."), UNSET] = "",
     fresh: Count = 0,
     generation: MaybeCount = None,
     seed: MaybeCount = None,
@@ -72,7 +72,7 @@ def video(
 
     Args:
         run: The run folder.
-        offspring: Which members of the generation, by number, at most 16.
+        members: Which members of the generation, by number, at most 16.
         fresh: How many fresh mutations to show instead.
         generation: Which generation; default: the last whose center was kept.
         seed: Which seed of a run with several; default: the first.
@@ -80,11 +80,11 @@ def video(
         output: The file to write, ending in .mp4 or .gif.
         trust: Import the code that a run names as its task, now and later: only if you trust it.
     """
-    indices = parse_numbers(offspring, "--offspring")
+    indices = parse_numbers(members, "--members")
     if bool(indices) == bool(fresh) or not 0 <= fresh <= MAX_ROBOTS or len(indices) > MAX_ROBOTS:
         raise ConfigError(
-            f"ees video: give --offspring 0,17,400 (which members) or --fresh 8 (how many new mutations), not both, "
-            f"{MAX_ROBOTS} at most; got {len(indices)} members and {fresh} new mutations."
+            f"ees video: give --members 0,17,400 (which of a generation) or --fresh 8 (how many new mutations), not "
+            f"both, {MAX_ROBOTS} at most; got {len(indices)} members and {fresh} new mutations."
         )
     found = open_runs([run], trust=trust)[0]
     from evolvability.explorer.videos import draw_without_window, make_video

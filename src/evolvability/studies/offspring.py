@@ -94,7 +94,7 @@ def parent_at(task: Task | str, center: PyTree, sigma: float | None, memory: PyT
 def offspring(parent: Parent, evaluate: Evaluate, number: int, key: Array, sigma: float | None = None) -> Offspring:
     """Evaluate mutations of one parent; with a sigma given, it is the standard deviation of every parameter."""
     if number < 2:
-        raise ConfigError(f"Measures are taken of 2 offspring or more, got {number}.")
+        raise ConfigError(f"Measures are taken of 2 mutations or more, got {number}.")
     key_noise, key_episode = jax.random.split(key)
     sample = parent.mutations(key_noise, number)
     if sigma is not None:  # in the sample, whose noise is standard normal: so it holds for any population
