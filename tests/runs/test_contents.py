@@ -125,7 +125,7 @@ def test_a_metric_that_is_a_list_in_every_row_is_damage(copy: Path) -> None:
         _ = Run(copy).metrics
 
 
-@pytest.mark.parametrize("value", ["77", {}, [1, 2]])
+@pytest.mark.parametrize("value", ["77", {}, [1, 2], [[1], [1, 2]]])
 def test_a_metric_that_is_no_number_in_one_row_is_damage(value: Any, copy: Path) -> None:
     rows = [row | {"distance": value} if row["generation"] == 1 else row for row in Run(copy).rows]
     (copy / "metrics.jsonl").write_bytes(b"".join(to_lines(rows)))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from evolvability.core.errors import ConfigError, UserError, given
+from evolvability.core.errors import ConfigError, UserError, described, given
 from evolvability.explorer.page import page
 from evolvability.explorer.service import Explorer
 
@@ -93,7 +93,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             content = self.server.explorer.answer(question)
         except Exception as error:  # whatever it is, the page can say it
-            text = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+            text = str(error) if isinstance(error, UserError) else described(error)
             self._send(HTTPStatus.UNPROCESSABLE_ENTITY, "text/plain; charset=utf-8", text.encode())
         else:
             self._send(HTTPStatus.OK, "application/octet-stream", content)

@@ -114,8 +114,8 @@ class PackedRows:
 
 def _column(name: str, values: list[Any]) -> np.ndarray[Any, Any]:
     """One metric of some rows; a row may be lost."""
-    shape = next((np.shape(value) for value in values if value is not None), ())
     with suppress(ValueError):  # of lists that differ in their lengths
+        shape = next((np.shape(value) for value in values if value is not None), ())
         column = np.array([np.full(shape, np.nan) if value is None else value for value in values])
         if column.dtype.kind in "biuf":
             return column.astype(np.float64)

@@ -202,8 +202,7 @@ def set_aside(damage: Damage, generation: int) -> None:
             file.unlink(missing_ok=True)
         again = "What it lacks is done again."
         if gone := [one for one in lost if one < generation]:
-            others = ". The others are done again." if len(gone) < len(lost) else "."
-            of = f"generation {gone[0]} could be done again, so that stays" if len(gone) == 1 else ""
-            of = of or f"the generations {checkpoints.summary(gone)} could be done again, so those stay"
-            again = f"No checkpoint is left from which {of} empty{others}"
+            others = " The others are done again." if len(gone) < len(lost) else ""
+            which = f"generation{'s'[: len(gone) - 1]} {checkpoints.summary(gone)}"
+            again = f"No checkpoint is left from which {which} could be done again, so that stays empty.{others}"
         warnings.warn(f"{file} is {kept}. {again}", stacklevel=2)

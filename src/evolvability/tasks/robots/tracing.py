@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from mujoco_fused import Tape, symbols
 
+from evolvability.core.errors import described
 from evolvability.tasks.robots.robot import Robot
 from evolvability.tasks.robots.views import View
 
@@ -55,5 +56,5 @@ def _errors(robot: Robot, trace: Callable[[Callable[[View], Any]], None]) -> dic
                 trace(function)
             found[what] = ""
         except Exception as error:  # a function of the user's may raise anything
-            found[what] = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            found[what] = " ".join(described(error).split())[:200]
     return found
