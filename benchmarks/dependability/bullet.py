@@ -15,12 +15,12 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from benchmarks.dependability.arms import ARMS, START_NOISE
+from benchmarks.dependability.arms import ARMS, START_NOISE, Arm
 from benchmarks.dependability.rows import WAYS, along
 from evolvability import make_task
 from evolvability.core.cores import num_cores
@@ -38,22 +38,53 @@ MUTATIONS, EPISODES, SIGMA = 16, 4, 0.02
 def rows(study: Path, robots: Sequence[str], mutations: int, steps: int) -> Iterator[dict[str, Any]]:
     """What mutations of each kept center do here and there."""
     with ProcessPoolExecutor(num_cores(), get_context("spawn")) as processes:
-        for arm in (arm for arm in ARMS if arm.task in robots):
-            for path in sorted((study / "centers").glob(f"{arm.task}-{arm.file_name}-2??.npz")):
-                seed = int(path.stem[-3:])
-                center = dict(np.load(path))
-                memory = Moments(*(np.asarray(center[part], np.float32) for part in Moments._fields))
-                noise = np.random.default_rng(seed).standard_normal((mutations, center["center"].shape[1]))
-                members = (center["center"].astype(np.float32) + SIGMA * noise).astype(np.float32)
-                falls = arm.task == "ant" and "task_options" not in arm.settings
-                place = (arm.task, falls, steps)
-                calls = [
-                    processes.submit(there, *place, Address((seed,), 0, number), member, memory)
-                    for number, member in enumerate(with_motors_of_bullet(arm.task, members))
-                ]
-                ours = here(*place, jax.random.key(seed), members, memory)
-                theirs = np.stack([call.result() for call in calls])
-                yield {"task": arm.task, "arm": arm.name, "seed": seed} | compared(ours, theirs)
+        for kept in centers(study, robots):
+            members = kept.members(mutations)
+            place = (kept.arm.task, kept.falls, steps)
+            calls = [
+                processes.submit(there, *place, Address((kept.seed,), 0, number), member, kept.memory)
+                for number, member in enumerate(with_motors_of_bullet(kept.arm.task, members))
+            ]
+            ours = here(*place, kept.seed, members, kept.memory)
+            theirs = np.stack([call.result() for call in calls])
+            yield kept.names | compared(ours, theirs)
+
+
+class Kept(NamedTuple):
+    """A center that is kept, in 16 bits."""
+
+    arm: Arm
+    """Of which arm it is."""
+    seed: int
+    """Of the run that trained it."""
+    center: Array
+    """(1, num_params) itself."""
+    memory: Moments
+    """The statistics by which its observations are scaled."""
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """What its row begins with."""
+        return {"task": self.arm.task, "arm": self.arm.name, "seed": self.seed}
+
+    @property
+    def falls(self) -> bool:
+        """Whether a fall ended an episode in training."""
+        return self.arm.task == "ant" and "task_options" not in self.arm.settings
+
+    def members(self, mutations: int) -> Array:
+        """So many mutations of it."""
+        noise = np.random.default_rng(self.seed).standard_normal((mutations, self.center.shape[1]))
+        return (self.center.astype(np.float32) + SIGMA * noise).astype(np.float32)
+
+
+def centers(study: Path, robots: Sequence[str]) -> Iterator[Kept]:
+    """All that are kept, arm by arm."""
+    for arm in (arm for arm in ARMS if arm.task in robots):
+        for path in sorted((study / "centers").glob(f"{arm.task}-{arm.file_name}-2??.npz")):
+            found = dict(np.load(path))
+            memory = Moments(*(np.asarray(found[part], np.float32) for part in Moments._fields))
+            yield Kept(arm, int(path.stem[-3:]), found["center"], memory)
 
 
 def with_motors_of_bullet(robot: str, members: Array) -> Array:
@@ -75,11 +106,14 @@ def with_motors_of_bullet(robot: str, members: Array) -> Array:
     return np.concatenate([members[:, : -(inputs + 1) * motors], turned], axis=1)
 
 
-def here(robot: str, falls: bool, steps: int, key: jax.Array, members: Array, memory: Moments) -> Array:
-    """(num_mutations, EPISODES, num_behaviors) in the body that was fitted to PyBullet's."""
+def here(
+    robot: str, falls: bool, steps: int, seed: int, members: Array, memory: Moments, episodes: int = EPISODES
+) -> Array:
+    """(num_mutations, episodes, num_behaviors) in the body that was fitted to PyBullet's."""
     ends = {"early_termination": falls} if robot == "ant" else {}
     task = make_task(robot, {"body": "paper", "start_noise": START_NOISE, "num_steps": steps, **ends})
-    outcome, _ = with_episodes(task, EPISODES).evaluate(key, sample_of(jax.numpy.asarray(members)), memory)
+    sample, key = sample_of(jax.numpy.asarray(members)), jax.random.key(seed)
+    outcome, _ = with_episodes(task, episodes).evaluate(key, sample, memory)
     return np.asarray(outcome.episodes, np.float64)
 
 
