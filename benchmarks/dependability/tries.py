@@ -43,12 +43,6 @@ def again(did: Array, angle: float, number: int, tries: int) -> Array:
     """(num_picks * UNSEEN,) how far picks come in unseen episodes, as a share of what they were picked for.
 
     A pick is the best of so many mutations by its first episodes. One that went the other way even then has 0.
-
-    Examples:
-        >>> did = np.zeros((2, TRIES + UNSEEN, 1))
-        >>> did[1, 0], did[1, TRIES:], did[1, -1] = 8, 6, -2
-        >>> again(did, 0, 2, 1).tolist()[-3:]
-        [0.75, 0.75, -0.25]
     """
     scores = along(did, angle)
     first = scores[:, :tries].mean(axis=1).reshape(-1, number)

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from benchmarks.dependability import bullet, report, rows
+from benchmarks.dependability import bullet, report, rows, tries
 from benchmarks.dependability.__main__ import lane_of, main, plan
 from benchmarks.dependability.arms import ARMS, CONDITIONS, FAILED, FIRST_SEED, SCALES, config_of
 from benchmarks.dependability.rows import TRIES, UNSEEN, Place, Work, best, directions, mask, without_motor
@@ -191,3 +191,16 @@ def test_mutations_in_another_simulator_are_compared_by_where_they_end_and_judge
     assert found["picked_there"]["right"] == pytest.approx(theirs[14, 1:].mean())
     row = {"task": "ant", "arm": "MaxCov", "seed": 200} | found
     assert bullet.table([row]).splitlines()[-1].startswith("| ant, MaxCov | ")
+
+
+def test_picks_are_counted_by_unseen_episodes_in_which_they_do_again_what_they_were_picked_for() -> None:
+    did = np.ones((80, TRIES + UNSEEN, 1))
+    did[7, 0] = 10.0  # luck in the episode that picks: later 1 m, a tenth as far
+    did[50, :TRIES], did[50, TRIES:], did[50, -1] = 8.0, 4.0, -2.0
+    by_one = tries.again(did, 0, 40, 1)
+    assert by_one.tolist() == [0.1] * UNSEEN + [0.5] * (UNSEEN - 1) + [-0.25]
+    by_four = tries.again(did, 0, 20, TRIES)  # of four sets of twenty, two have nobody that stands out
+    assert by_four.reshape(4, UNSEEN)[:, 0].tolist() == [1 / 3.25, 1.0, 0.5, 1.0]
+    assert not tries.again(did, 180, 20, TRIES).any()  # nobody went there when it was picked
+    row = {"task": "ant", "arm": "MaxEnt", "seed": 200} | {how: {"half": 0.5, "back": 0.25} for how in tries.HOW}
+    assert tries.table([row]).splitlines()[-1] == "| ant, MaxEnt | 50 25 | 50 25 |"

@@ -96,7 +96,7 @@ def test_a_complete_run_with_damage_is_not_called_complete(copy: Path, capsys: p
     assert "is complete" in capsys.readouterr().out
 
 
-def test_show_tells_what_a_run_was_trained_on_and_that_this_is_damaged(
+def test_show_tells_what_a_run_was_trained_on_and_what_is_damaged_or_gone(
     copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["show", str(copy)])
@@ -107,6 +107,10 @@ def test_show_tells_what_a_run_was_trained_on_and_that_this_is_damaged(
     said = capsys.readouterr()
     assert said.out == whole.out.replace(device, "an unknown device")
     assert "environment.json is damaged" in said.err
+    assert "without checkpoints" not in said.out
+    shutil.rmtree(copy / "checkpoints")
+    main(["show", str(copy)])
+    assert "without checkpoints: nothing can go on from it" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("cut", [0, 100])

@@ -224,6 +224,7 @@ def _interval(run: "Run", generation: int) -> str:
 def _summary(run: "Run") -> Group:
     """A run's configuration and its metrics at the start, the middle and the end; several seeds by their medians."""
     from evolvability.explorer.data import environment
+    from evolvability.runs.checkpoints import checkpoint_generations
 
     config, metrics = run.config, run.metrics
     done = metrics["generation"].shape[1] if metrics else 0
@@ -234,6 +235,8 @@ def _summary(run: "Run") -> Group:
     if behaviors := ", ".join(run.behavior_names):
         caption = f"behavior: {behaviors}; {caption}"
     caption += f"; trained on {', '.join(environment(run).get('devices', ['an unknown device']))}"
+    if not checkpoint_generations(run.path):
+        caption += "; without checkpoints: nothing can go on from it"
     table = Table("generation")
     # A set, as of one or two generations some are the same.
     columns = sorted({0, done // 2, done - 1}) if done else []
