@@ -3,8 +3,8 @@
     python -m benchmarks.dependability.tries results/dependable-study --output results/dependable-study/tries.jsonl
     python -m benchmarks.dependability.tries results/dependable-study/tries.jsonl
 
-The section "One try" of `results/dependable-study/RULES.md` has the rules. A row per center that is kept; with the rows'
-file in the study's place, only its table is printed.
+The section "One try" of `results/dependable-study/RULES.md` has the rules. A row per center that is kept; with the
+rows' file in the study's place, only its table is printed.
 """
 
 import argparse
@@ -57,7 +57,9 @@ def table(found: list[dict[str, Any]]) -> str:
     lines = ["| | " + " | ".join(f"picked by {how}: half as far, back" for how in HOW) + " |", "|---|---|---|"]
     for arm in ARMS:
         if own := [row for row in found if (row["task"], row["arm"]) == (arm.task, arm.name)]:
-            cells = [", ".join(f"{100 * row[how]['half']:.0f} {100 * row[how]['back']:.0f}" for row in own) for how in HOW]
+            cells = [
+                ", ".join(f"{100 * row[how]['half']:.0f} {100 * row[how]['back']:.0f}" for row in own) for how in HOW
+            ]
             lines.append(f"| {arm.task}, {arm.name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
