@@ -8,31 +8,24 @@ The section "PyBullet" of `results/dependable-study/RULES.md` has the rules. Net
 that is kept; with the rows' file in the study's place, only its table is printed.
 """
 
-import argparse
-import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
 import numpy as np
 
-from benchmarks.dependability.arms import ARMS, START_NOISE, Arm
+from benchmarks.dependability.kept import Array, Rows, by_arm, centers, program
 from benchmarks.dependability.rows import WAYS, along
 from evolvability import make_task
 from evolvability.core.cores import num_cores
-from evolvability.core.types import sample_of
-from evolvability.runs.files import write_output
 from evolvability.studies.repeatability import repeatability
-from evolvability.tasks.base import with_episodes
 from evolvability.tasks.normalizer import Moments
 from evolvability.tasks.simulators import Address
 
-Array = np.ndarray[Any, Any]
-MUTATIONS, EPISODES, SIGMA = 16, 4, 0.02
+MUTATIONS, EPISODES = 16, 4
 
 
 def rows(study: Path, robots: Sequence[str], mutations: int, steps: int) -> Iterator[dict[str, Any]]:
@@ -45,46 +38,9 @@ def rows(study: Path, robots: Sequence[str], mutations: int, steps: int) -> Iter
                 processes.submit(there, *place, Address((kept.seed,), 0, number), member, kept.memory)
                 for number, member in enumerate(with_motors_of_bullet(kept.arm.task, members))
             ]
-            ours = here(*place, kept.seed, members, kept.memory)
+            ours = kept.episodes(members, steps, EPISODES)
             theirs = np.stack([call.result() for call in calls])
             yield kept.names | compared(ours, theirs)
-
-
-class Kept(NamedTuple):
-    """A center that is kept, in 16 bits."""
-
-    arm: Arm
-    """Of which arm it is."""
-    seed: int
-    """Of the run that trained it."""
-    center: Array
-    """(1, num_params) itself."""
-    memory: Moments
-    """The statistics by which its observations are scaled."""
-
-    @property
-    def names(self) -> dict[str, Any]:
-        """What its row begins with."""
-        return {"task": self.arm.task, "arm": self.arm.name, "seed": self.seed}
-
-    @property
-    def falls(self) -> bool:
-        """Whether a fall ended an episode in training."""
-        return self.arm.task == "ant" and "task_options" not in self.arm.settings
-
-    def members(self, mutations: int) -> Array:
-        """So many mutations of it."""
-        noise = np.random.default_rng(self.seed).standard_normal((mutations, self.center.shape[1]))
-        return (self.center.astype(np.float32) + SIGMA * noise).astype(np.float32)
-
-
-def centers(study: Path, robots: Sequence[str]) -> Iterator[Kept]:
-    """All that are kept, arm by arm."""
-    for arm in (arm for arm in ARMS if arm.task in robots):
-        for path in sorted((study / "centers").glob(f"{arm.task}-{arm.file_name}-2??.npz")):
-            found = dict(np.load(path))
-            memory = Moments(*(np.asarray(found[part], np.float32) for part in Moments._fields))
-            yield Kept(arm, int(path.stem[-3:]), found["center"], memory)
 
 
 def with_motors_of_bullet(robot: str, members: Array) -> Array:
@@ -104,17 +60,6 @@ def with_motors_of_bullet(robot: str, members: Array) -> Array:
     last = members[:, -(inputs + 1) * motors :].reshape(len(members), inputs + 1, motors)
     turned = np.roll(last, -2, axis=2).reshape(len(members), -1)
     return np.concatenate([members[:, : -(inputs + 1) * motors], turned], axis=1)
-
-
-def here(
-    robot: str, falls: bool, steps: int, seed: int, members: Array, memory: Moments, episodes: int = EPISODES
-) -> Array:
-    """(num_mutations, episodes, num_behaviors) in the body that was fitted to PyBullet's."""
-    ends = {"early_termination": falls} if robot == "ant" else {}
-    task = make_task(robot, {"body": "paper", "start_noise": START_NOISE, "num_steps": steps, **ends})
-    sample, key = sample_of(jax.numpy.asarray(members)), jax.random.key(seed)
-    outcome, _ = with_episodes(task, episodes).evaluate(key, sample, memory)
-    return np.asarray(outcome.episodes, np.float64)
 
 
 def there(robot: str, falls: bool, steps: int, address: Address, member: Array, memory: Moments) -> Array:
@@ -149,43 +94,20 @@ def compared(ours: Array, theirs: Array) -> dict[str, Any]:
     return row
 
 
-def table(found: list[dict[str, Any]]) -> str:
+def table(found: Rows) -> str:
     """The rows as Markdown: of every arm both seeds."""
     lines = ["| | distance there / here | agreement | repeatability here | there | best of 16, picked here | there |"]
     lines.append("|---|---|---|---|---|---|---|")
-    for arm in ARMS:
-        own = [row for row in found if (row["task"], row["arm"]) == (arm.task, arm.name)]
-        if not own:
-            continue
+    for name_of_arm, own in by_arm(found):
         cells = (
             [f"{row['there']['distance'] / row['here']['distance']:.2f}" for row in own],
             [f"{row['agreement']:.2f}" for row in own],
             *([f"{row[place]['repeatability']:.2f}" for row in own] for place in ("here", "there")),
             *([f"{np.mean(list(row[name].values())):.1f}" for row in own] for name in ("picked_here", "picked_there")),
         )
-        lines.append(f"| {arm.task}, {arm.name} | {' | '.join(map(', '.join, cells))} |")
+        lines.append(f"| {name_of_arm} | {' | '.join(map(', '.join, cells))} |")
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", type=Path, help="the study's folder, or rows that were made")
-    parser.add_argument("--output", type=Path, default=None, help="where rows are written")
-    parser.add_argument("--robots", nargs="+", default=["cheetah", "ant"])
-    parser.add_argument("--mutations", type=int, default=MUTATIONS)
-    parser.add_argument("--steps", type=int, default=1000)
-    options = parser.parse_args()
-    if options.study.is_file():
-        found = [json.loads(line) for line in options.study.read_text().splitlines()]
-    else:
-        found = []
-        for row in rows(options.study, options.robots, options.mutations, options.steps):
-            print(json.dumps(row), flush=True)
-            found.append(row)
-        if options.output:
-            write_output(options.output, "".join(f"{json.dumps(row)}\n" for row in found).encode())
-    print(table(found))
-
-
 if __name__ == "__main__":
-    main()
+    program(__doc__, MUTATIONS, rows, table)

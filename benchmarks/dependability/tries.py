@@ -7,29 +7,25 @@ The section "One try" of `results/dependable-study/RULES.md` has the rules. A ro
 rows' file in the study's place, only its table is printed.
 """
 
-import argparse
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.dependability.arms import ARMS
-from benchmarks.dependability.bullet import centers, here
-from benchmarks.dependability.rows import TRIES, UNSEEN, WAYS, Array, along
-from evolvability.runs.files import write_output
+from benchmarks.dependability.arms import SCALES
+from benchmarks.dependability.kept import Array, Rows, by_arm, centers, program
+from benchmarks.dependability.rows import TRIES, UNSEEN, WAYS, along
 
-MUTATIONS, PICKED_FROM = 400, 40
-HOW = {"one episode": (PICKED_FROM, 1), "four": (PICKED_FROM // TRIES, TRIES)}
+FULL = SCALES["full"]
+HOW = {"one episode": (FULL.picked_from, 1), "four": (FULL.picked_from // TRIES, TRIES)}
 """How mutations are picked: of how many, by how many episodes."""
 
 
-def rows(study: Path, mutations: int, steps: int) -> Iterator[dict[str, Any]]:
+def rows(study: Path, robots: Sequence[str], mutations: int, steps: int) -> Iterator[dict[str, Any]]:
     """What became of every kept center's picks."""
-    for kept in centers(study, ("cheetah", "ant")):
-        place = (kept.arm.task, kept.falls, steps, kept.seed, kept.members(mutations), kept.memory)
-        did = here(*place, episodes=TRIES + UNSEEN)
+    for kept in centers(study, robots):
+        did = kept.episodes(kept.members(mutations), steps, TRIES + UNSEEN)
         ways = WAYS[did.shape[2]].values()
         found = {how: np.concatenate([again(did, way, *tries) for way in ways]) for how, tries in HOW.items()}
         shares = {
@@ -52,36 +48,14 @@ def again(did: Array, angle: float, number: int, tries: int) -> Array:
     return np.where(promised > 0, unseen[sets, picks] / np.where(promised > 0, promised, 1), 0.0).ravel()
 
 
-def table(found: list[dict[str, Any]]) -> str:
+def table(found: Rows) -> str:
     """The rows as Markdown, in percent; of every arm both seeds."""
     lines = ["| | " + " | ".join(f"picked by {how}: half as far, back" for how in HOW) + " |", "|---|---|---|"]
-    for arm in ARMS:
-        if own := [row for row in found if (row["task"], row["arm"]) == (arm.task, arm.name)]:
-            cells = [
-                ", ".join(f"{100 * row[how]['half']:.0f} {100 * row[how]['back']:.0f}" for row in own) for how in HOW
-            ]
-            lines.append(f"| {arm.task}, {arm.name} | {' | '.join(cells)} |")
+    for name, own in by_arm(found):
+        cells = [", ".join(f"{100 * row[how]['half']:.0f} {100 * row[how]['back']:.0f}" for row in own) for how in HOW]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", type=Path, help="the study's folder, or rows that were made")
-    parser.add_argument("--output", type=Path, default=None, help="where rows are written")
-    parser.add_argument("--mutations", type=int, default=MUTATIONS)
-    parser.add_argument("--steps", type=int, default=1000)
-    options = parser.parse_args()
-    if options.study.is_file():
-        found = [json.loads(line) for line in options.study.read_text().splitlines()]
-    else:
-        found = []
-        for row in rows(options.study, options.mutations, options.steps):
-            print(json.dumps(row), flush=True)
-            found.append(row)
-        if options.output:
-            write_output(options.output, "".join(f"{json.dumps(row)}\n" for row in found).encode())
-    print(table(found))
-
-
 if __name__ == "__main__":
-    main()
+    program(__doc__, FULL.mutations, rows, table)
